@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+// The launcher: plain JavaScript that any Node can run. It finds a Node that can run the service, or says which is needed.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const needed = 24;
+const root = fileURLToPath(new URL("..", import.meta.url));
+const cli = fileURLToPath(new URL("../src/cli/cadastre.ts", import.meta.url));
+const quiet = "--disable-warning=ExperimentalWarning";
+
+/** The pinned Node that `npm ci` brings where a package for this machine exists. */
+function pinnedNode() {
+  const path = `${root}node_modules/node-${process.platform}-${process.arch}/bin/node`;
+  return existsSync(path) ? path : undefined;
+}
+
+const own = Number(process.versions.node.split(".")[0]) >= needed ? process.execPath : undefined;
+const node = pinnedNode() ?? own;
+
+if (!existsSync(`${root}node_modules`)) {
+  console.error("The dependencies are not installed yet. Run 'npm ci' in this folder first.");
+  process.exit(1);
+}
+if (node === undefined) {
+  console.error(
+    `Cadastre needs Node ${needed} or newer; this is ${process.version}. Install a newer Node, then start it again.`,
+  );
+  process.exit(1);
+}
+
+const child = spawn(node, [quiet, cli, ...process.argv.slice(2)], { stdio: "inherit" });
+// The child decides when to end: a signal is passed on, and its answer becomes ours.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => {
+  console.error(`Node can't be started from ${node} (${error.message}).`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => process.exit(signal ? 1 : (code ?? 1)));

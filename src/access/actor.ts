@@ -1,0 +1,48 @@
+/** Who makes a request: what a bearer token stands for. */
+
+export type Actor =
+  /** A person. What a person may do is the sum over that person's teams. */
+  | {
+      readonly kind: "user";
+      readonly userId: string;
+      readonly name: string;
+      readonly siteAdmin: boolean;
+      readonly tokenId: string;
+    }
+  /** A team, by its own token. */
+  | {
+      readonly kind: "team";
+      readonly teamId: string;
+      readonly name: string;
+      readonly organizationId: string;
+      readonly tokenId: string;
+    }
+  /** An organization, by its own token: an owner, but not someone who runs things. */
+  | { readonly kind: "organization"; readonly organizationId: string; readonly name: string; readonly tokenId: string }
+  /** The person at the machine, through the command line: a site admin without a token. */
+  | { readonly kind: "operator" };
+
+/** The id under which an actor's teams are found: a person is in teams, a team token is one. Nothing else has any. */
+export function principalOf(actor: Actor): string {
+  if (actor.kind === "user") return actor.userId;
+  if (actor.kind === "team") return actor.teamId;
+  return "";
+}
+
+export function isSiteAdmin(actor: Actor): boolean {
+  return actor.kind === "operator" || (actor.kind === "user" && actor.siteAdmin);
+}
+
+/** What names the actor for good: in the audit trail, as the maker of a token. */
+export function actorId(actor: Actor): string {
+  if (actor.kind === "organization") return actor.organizationId;
+  return actor.kind === "operator" ? "operator" : principalOf(actor);
+}
+
+export function actorName(actor: Actor): string {
+  return actor.kind === "operator" ? "operator" : actor.name;
+}
+
+export function tokenIdOf(actor: Actor): string | null {
+  return actor.kind === "operator" ? null : actor.tokenId;
+}

@@ -1,0 +1,37 @@
+/**
+ * The proof of a check, and the one rule for refusing: who can't see a thing gets "not found", who can see it but may not do
+ * this gets "forbidden" with the missing permission named, or "not found" where the specification lists no 403.
+ */
+import { forbidden, notFound } from "../kernel/errors.ts";
+
+declare const proof: unique symbol;
+
+/** A row that was loaded for a caller and checked. The functions that write demand it, so that none can be called unchecked. */
+export type Granted<Row, Permission extends string> = Row & { readonly [proof]: Permission };
+
+export interface Check<Permission extends string> {
+  /** The thing, as a refusal names it: `project`. */
+  readonly thing: string;
+  readonly permission: Permission;
+  readonly visible: boolean;
+  readonly allowed: boolean;
+  /** What is missing, as a refusal names it. */
+  readonly needs: string;
+  /** `hide` where the specification lists 404 and no 403 for the endpoint. */
+  readonly otherwise?: "forbid" | "hide";
+}
+
+/** Raises `not-found` or `forbidden`. */
+export function grant<Row extends object, Permission extends string>(
+  row: Row,
+  check: Check<Permission>,
+): Granted<Row, Permission> {
+  if (!check.visible) throw notFound(check.thing);
+  if (!check.allowed) {
+    if (check.otherwise === "hide") throw notFound(check.thing);
+    throw forbidden(
+      `You may see this ${check.thing} but not do this to it: it needs ${check.needs} (${check.permission}).`,
+    );
+  }
+  return row as Granted<Row, Permission>;
+}

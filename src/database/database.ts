@@ -1,0 +1,31 @@
+/**
+ * What the rest of the service sees of a database: statements, transactions, a snapshot. Which engine it is shows only in
+ * `dialect`, and only there.
+ */
+import type { Kysely } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import type { Schema } from "./schema/schema.ts";
+
+/** A place to run statements: a transaction's, or a reader's outside of any. */
+export interface Tx {
+  readonly db: Kysely<Schema>;
+  readonly dialect: Dialect;
+}
+
+export interface Database {
+  readonly dialect: Dialect;
+  /** For single statements that only read. */
+  readonly reader: Tx;
+  /**
+   * One transaction. `work` runs again from the start where the engine asks for it (a deadlock, a busy database), so it must
+   * have no other effect. Raises `unavailable` when that does not help.
+   */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** A read-only transaction in which every statement sees the same moment. */
+  snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** How many statements were run so far, transaction control not counted. */
+  statementCount(): number;
+  /** Connections in use and open, for the metrics. */
+  connections(): { readonly busy: number; readonly open: number };
+  close(): Promise<void>;
+}

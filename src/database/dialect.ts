@@ -1,0 +1,54 @@
+/** The few true differences between the two engines' SQL, behind one interface. */
+import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
+
+export interface Dialect {
+  readonly name: "sqlite" | "postgres";
+  /** Turns the type words of a migration (TEXT, INTEGER, BYTES) into the engine's own. */
+  ddl(statement: string): string;
+  /** `text` contains `part`, byte by byte: no wildcards, no folding. */
+  contains(text: Expression<string>, part: string): RawBuilder<SqlBool>;
+  /** Membership in a list of any length, as one parameter, so that the statement stays the same. */
+  isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
+  /** Appended to a SELECT inside a transaction: nobody else changes the rows of this table until it ends. */
+  lockRows(table: string): RawBuilder<unknown>;
+  /** The statements that make a table refuse UPDATE and DELETE. */
+  appendOnly(table: string): string[];
+  /** Starts the exclusive right to migrate, inside a transaction. */
+  readonly lockMigrations: string | undefined;
+}
+
+export const sqliteDialect: Dialect = {
+  name: "sqlite",
+  ddl: (statement) => statement.replace(/\bBYTES\b/g, "BLOB").replace(/^(\s*CREATE TABLE[\s\S]*\))\s*$/, "$1 STRICT"),
+  contains: (text, part) => sql<SqlBool>`instr(${text}, ${part}) > 0`,
+  isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
+  // The one writer holds the whole file already.
+  lockRows: () => sql``,
+  appendOnly: (table) =>
+    ["UPDATE", "DELETE"].map(
+      (verb) =>
+        `CREATE TRIGGER ${table}_refuse_${verb.toLowerCase()} BEFORE ${verb} ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
+    ),
+  lockMigrations: undefined,
+};
+
+/** An arbitrary number that names our migration lock among the database's advisory locks. */
+const migrationLock = 4_721_339_001;
+
+export const postgresDialect: Dialect = {
+  name: "postgres",
+  ddl: (statement) =>
+    statement
+      .replace(/\bTEXT\b/g, 'text COLLATE "C"')
+      .replace(/\bINTEGER\b/g, "bigint")
+      .replace(/\bBYTES\b/g, "bytea"),
+  contains: (text, part) => sql<SqlBool>`strpos(${text}, ${part}) > 0`,
+  isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
+  lockRows: (table) => sql`for update of ${sql.table(table)}`,
+  appendOnly: (table) => [
+    `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,
+    `CREATE TRIGGER ${table}_refuse_change BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse_change()`,
+    `CREATE TRIGGER ${table}_refuse_truncate BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${table}_refuse_change()`,
+  ],
+  lockMigrations: `SELECT pg_advisory_xact_lock(${migrationLock})`,
+};

@@ -1,0 +1,253 @@
+/**
+ * The embedded engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. This file and `postgres.ts`
+ * are the only ones that import a driver.
+ */
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import type { Database, Tx } from "../database.ts";
+import { sqliteDialect } from "../dialect.ts";
+import type { Schema } from "../schema/schema.ts";
+import { NamesInStatements, rowMaker, type ToRow, toParameter } from "./rows.ts";
+import { type Failure, retrying, toAppError } from "./transactions.ts";
+
+interface Counter {
+  statements: number;
+}
+
+interface Prepared {
+  readonly statement: StatementSync;
+  /** Undefined for a statement that returns no rows. */
+  readonly toRow: ToRow | undefined;
+}
+
+const preparedMax = 500;
+
+/** Short, because waiting blocks the whole process; `retrying` waits longer without blocking. */
+const busyTimeoutMs = 20;
+
+class Connection implements DatabaseConnection {
+  readonly #file: DatabaseSync;
+  readonly #counter: Counter;
+  readonly #prepared = new Map<string, Prepared>();
+
+  constructor(path: string, counter: Counter) {
+    this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    this.#counter = counter;
+    this.control("PRAGMA journal_mode = WAL");
+    this.control("PRAGMA synchronous = FULL");
+    this.control("PRAGMA cache_size = -65536");
+    this.control("PRAGMA temp_store = MEMORY");
+    this.#file.aggregate("bit_or", {
+      start: null as number | null,
+      step: (sum: number | null, value: SQLInputValue) => (value === null ? sum : (sum ?? 0) | Number(value)),
+    } as never);
+  }
+
+  /** A statement that is not counted: transaction control and settings. */
+  control(statement: string): void {
+    this.#file.exec(statement);
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    this.#counter.statements += 1;
+    try {
+      const { statement, toRow } = this.#prepare(query.sql);
+      const parameters = query.parameters.map(toParameter) as SQLInputValue[];
+      if (toRow === undefined) {
+        return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
+      }
+      const rows = statement.all(...parameters) as unknown as unknown[][];
+      return { rows: rows.map(toRow) as R[] };
+    } catch (error) {
+      const failure = classify(error);
+      throw failure.kind === "retry" ? error : toAppError(error, failure);
+    }
+  }
+
+  async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    this.#counter.statements += 1;
+    // Its own statement, not a cached one: an iteration must not be disturbed by another use of the same text.
+    const statement = this.#file.prepare(query.sql);
+    statement.setReturnArrays(true);
+    const toRow = rowMaker(statement.columns().map((column) => column.name));
+    let rows: R[] = [];
+    for (const values of statement.iterate(...(query.parameters.map(toParameter) as SQLInputValue[]))) {
+      rows.push(toRow(values as unknown as unknown[]) as R);
+      if (rows.length === chunkSize) {
+        yield { rows };
+        rows = [];
+      }
+    }
+    if (rows.length > 0) yield { rows };
+  }
+
+  close(): void {
+    this.#prepared.clear();
+    this.#file.close();
+  }
+
+  /** Keeps the most recently used statements prepared. */
+  #prepare(text: string): Prepared {
+    let prepared = this.#prepared.get(text);
+    if (prepared === undefined) {
+      const statement = this.#file.prepare(text);
+      statement.setReturnArrays(true);
+      const columns = statement.columns();
+      prepared = {
+        statement,
+        toRow: columns.length === 0 ? undefined : rowMaker(columns.map((column) => column.name)),
+      };
+      if (this.#prepared.size === preparedMax) this.#prepared.delete(this.#prepared.keys().next().value ?? "");
+    } else {
+      this.#prepared.delete(text);
+    }
+    this.#prepared.set(text, prepared);
+    return prepared;
+  }
+}
+
+/** Hands out one connection: to one user at a time when `exclusive`, to all at once when not (statements are synchronous). */
+class SingleConnectionDriver implements Driver {
+  readonly #connection: Connection;
+  readonly #begin: string;
+  readonly #exclusive: boolean;
+  #tail: Promise<void> = Promise.resolve();
+  #release: (() => void) | undefined;
+  waiting = 0;
+
+  constructor(connection: Connection, options: { begin: string; exclusive: boolean }) {
+    this.#connection = connection;
+    this.#begin = options.begin;
+    this.#exclusive = options.exclusive;
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    if (this.#exclusive) {
+      this.waiting += 1;
+      const before = this.#tail;
+      let release!: () => void;
+      this.#tail = new Promise((resolve) => (release = resolve));
+      await before;
+      this.#release = release;
+    }
+    return this.#connection;
+  }
+
+  async beginTransaction(): Promise<void> {
+    this.#connection.control(this.#begin);
+  }
+
+  async commitTransaction(): Promise<void> {
+    this.#connection.control("COMMIT");
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    try {
+      this.#connection.control("ROLLBACK");
+    } catch {
+      // Some errors (a full disk) end the transaction by themselves; then there is nothing left to roll back.
+    }
+  }
+
+  async releaseConnection(): Promise<void> {
+    if (!this.#exclusive) return;
+    this.waiting -= 1;
+    const release = this.#release;
+    this.#release = undefined;
+    release?.();
+  }
+
+  async destroy(): Promise<void> {
+    this.#connection.close();
+  }
+}
+
+function kyselyOn(driver: Driver): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+    plugins: [new NamesInStatements()],
+  });
+}
+
+/** Opens the file, and makes it (readable by its owner alone) when there is none. */
+export function openSqlite(path: string): Database {
+  if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const counter: Counter = { statements: 0 };
+  const writing = new SingleConnectionDriver(new Connection(path, counter), {
+    begin: "BEGIN IMMEDIATE",
+    exclusive: true,
+  });
+  chmodSync(path, 0o600);
+  const writer = kyselyOn(writing);
+  const reading = kyselyOn(
+    new SingleConnectionDriver(new Connection(path, counter), { begin: "BEGIN", exclusive: false }),
+  );
+  const reader: Tx = { db: reading, dialect: sqliteDialect };
+
+  return {
+    dialect: sqliteDialect,
+    reader,
+    write: (work) =>
+      retrying(classify, () => writer.transaction().execute((db) => work({ db, dialect: sqliteDialect }))),
+    snapshot: async (work) => {
+      const own = kyselyOn(
+        new SingleConnectionDriver(new Connection(path, counter), { begin: "BEGIN", exclusive: true }),
+      );
+      try {
+        return await own.transaction().execute((db) => work({ db, dialect: sqliteDialect }));
+      } finally {
+        await own.destroy();
+      }
+    },
+    statementCount: () => counter.statements,
+    connections: () => ({ busy: writing.waiting > 0 ? 1 : 0, open: 2 }),
+    close: async () => {
+      await reading.destroy();
+      await writer.destroy();
+    },
+  };
+}
+
+const primaryCode = (code: number) => code & 0xff;
+
+function classify(error: unknown): Failure {
+  const { errcode, message } = error as { errcode?: number; message?: string };
+  if (errcode === undefined || message === undefined) return { kind: "other" };
+  switch (primaryCode(errcode)) {
+    case 5: // busy
+    case 6: // locked
+      return { kind: "retry" };
+    case 8: // read-only
+    case 10: // input or output failed
+    case 13: // full
+    case 14: // can't open
+      return { kind: "unavailable" };
+    case 19: {
+      const columns = /UNIQUE constraint failed: (.*)$/.exec(message)?.[1];
+      if (columns !== undefined) {
+        return { kind: "taken", columns: columns.split(", ").map((column) => column.replace(/^.*\./, "")) };
+      }
+      return message.includes("FOREIGN KEY") ? { kind: "orphan" } : { kind: "other" };
+    }
+    default:
+      return { kind: "other" };
+  }
+}

@@ -1,0 +1,49 @@
+/** Brings a database to the schema that this version needs: each migration once, however many servers start together. */
+import { CompiledQuery } from "kysely";
+import { AppError } from "../kernel/errors.ts";
+import { now } from "../kernel/time.ts";
+import type { Database, Tx } from "./database.ts";
+import { foundation } from "./migrations/0001-foundation.ts";
+import type { Migration } from "./migrations/migration.ts";
+
+/** In the order in which they apply. Never change one that was released: add the next. */
+export const migrations: readonly Migration[] = [foundation];
+
+/** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
+export async function migrate(database: Database): Promise<string[]> {
+  return database.write(async (tx) => {
+    if (tx.dialect.lockMigrations !== undefined) await run(tx, tx.dialect.lockMigrations);
+    await run(
+      tx,
+      tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"),
+    );
+    const applied = new Set((await tx.db.selectFrom("migrations").select("name").execute()).map((row) => row.name));
+    refuseNewer(applied);
+    const missing = migrations.filter((migration) => !applied.has(migration.name));
+    for (const migration of missing) await apply(tx, migration);
+    return missing.map((migration) => migration.name);
+  });
+}
+
+function refuseNewer(applied: ReadonlySet<string>): void {
+  const known = new Set(migrations.map((migration) => migration.name));
+  const unknown = [...applied].filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    throw new AppError(
+      "conflict",
+      `The database was made by a newer version of Cadastre (it has ${unknown.join(", ")}). Start that version, or restore a backup.`,
+    );
+  }
+}
+
+async function apply(tx: Tx, migration: Migration): Promise<void> {
+  for (const statement of migration.statements) await run(tx, tx.dialect.ddl(statement));
+  for (const table of migration.appendOnly ?? []) {
+    for (const statement of tx.dialect.appendOnly(table)) await run(tx, statement);
+  }
+  await tx.db.insertInto("migrations").values({ name: migration.name, appliedAt: now() }).execute();
+}
+
+async function run(tx: Tx, statement: string): Promise<void> {
+  await tx.db.executeQuery(CompiledQuery.raw(statement));
+}

@@ -1,0 +1,42 @@
+/**
+ * Hot statements: built and compiled once per engine, then only bound and run. Building one with the query builder costs
+ * more than SQLite needs to answer it.
+ */
+import { type Compilable, CompiledQuery, type Kysely } from "kysely";
+import type { Tx } from "./database.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Schema } from "./schema/schema.ts";
+
+/** Stands for a value that is only known when the statement runs. */
+class Placeholder {
+  readonly name: string;
+  constructor(name: string) {
+    this.name = name;
+  }
+}
+
+/** Gives, for each name, a placeholder that passes for a value of the right type. */
+function placeholders<Parameters extends object>(): Parameters {
+  return new Proxy({} as Parameters, { get: (_, name) => new Placeholder(String(name)) });
+}
+
+export type Prepared<Parameters extends object, Row> = (tx: Tx, parameters: Parameters) => Promise<Row[]>;
+
+/** `build` sees every parameter as a placeholder, so it must not decide anything by a parameter's value. */
+export function prepared<Parameters extends object, Row>(
+  build: (db: Kysely<Schema>, parameters: Parameters, dialect: Dialect) => Compilable<Row>,
+): Prepared<Parameters, Row> {
+  const compiled = new Map<string, CompiledQuery<Row>>();
+  return async (tx, parameters) => {
+    let query = compiled.get(tx.dialect.name);
+    if (query === undefined) {
+      query = build(tx.db, placeholders<Parameters>(), tx.dialect).compile();
+      compiled.set(tx.dialect.name, query);
+    }
+    const values = query.parameters.map((value) =>
+      value instanceof Placeholder ? parameters[value.name as keyof Parameters] : value,
+    );
+    const result = await tx.db.executeQuery<Row>({ ...query, parameters: values });
+    return result.rows;
+  };
+}

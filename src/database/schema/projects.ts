@@ -1,0 +1,27 @@
+/** Projects, and the access of teams to them. */
+
+export interface ProjectTable {
+  id: string;
+  organizationId: string;
+  name: string;
+  nameKey: string;
+  description: string | null;
+  autoDestroyActivityDuration: string | null;
+  isDefault: number;
+  workspaceCount: number;
+  teamCount: number;
+  createdAt: string;
+  version: number;
+}
+
+export interface TeamProjectTable {
+  id: string;
+  organizationId: string;
+  projectId: string;
+  teamId: string;
+  access: string;
+  /** What the record gives, as bits (`access/permission-set.ts`): implied by the level, or chosen where it is `custom`. */
+  permissions: number;
+  createdAt: string;
+  version: number;
+}

@@ -1,0 +1,93 @@
+/**
+ * Encryption at rest: AES-256-GCM under one key, each value bound to the row that it belongs to, so that it can't be moved
+ * to another. A check value in the database refuses a server that was started with another key.
+ */
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { AppError } from "../kernel/errors.ts";
+import type { Database } from "./database.ts";
+
+const nonceBytes = 12;
+const tagBytes = 16;
+const format = 1;
+
+export interface Vault {
+  /** Names the key without telling anything of it. */
+  readonly keyId: string;
+  /** `owner` names the row and column: `ssh_keys/sshkey-1/value`. */
+  seal(owner: string, plain: Uint8Array): Uint8Array;
+  /** Raises an Error when the value was changed, belongs to another owner, or was sealed under another key. */
+  open(owner: string, sealed: Uint8Array): Uint8Array;
+}
+
+export function createVault(key: Uint8Array): Vault {
+  const keyId = createHash("sha256").update("cadastre key id").update(key).digest("hex").slice(0, 16);
+  return {
+    keyId,
+    seal(owner, plain) {
+      const nonce = randomBytes(nonceBytes);
+      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(owner));
+      const body = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([Buffer.from([format]), nonce, body, cipher.getAuthTag()]);
+    },
+    open(owner, sealed) {
+      const bytes = Buffer.from(sealed);
+      if (bytes[0] !== format || bytes.length < 1 + nonceBytes + tagBytes)
+        throw new Error("a sealed value has an unknown format");
+      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(1, 1 + nonceBytes)).setAAD(
+        Buffer.from(owner),
+      );
+      decipher.setAuthTag(bytes.subarray(-tagBytes));
+      return Buffer.concat([decipher.update(bytes.subarray(1 + nonceBytes, -tagBytes)), decipher.final()]);
+    },
+  };
+}
+
+const checkName = "encryption-check";
+const checkOwner = "meta/encryption-check/value";
+const checkText = "cadastre";
+
+/** The first server leaves a check value; every later one must be able to open it. Raises `conflict`. */
+export async function checkVault(database: Database, vault: Vault): Promise<void> {
+  await database.write(async (tx) => {
+    const sealed = Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
+    await tx.db
+      .insertInto("meta")
+      .values({ name: checkName, value: sealed })
+      .onConflict((conflict) => conflict.column("name").doNothing())
+      .execute();
+    const row = await tx.db.selectFrom("meta").select("value").where("name", "=", checkName).executeTakeFirstOrThrow();
+    try {
+      vault.open(checkOwner, Buffer.from(row.value, "base64"));
+    } catch {
+      throw new AppError(
+        "conflict",
+        "The encryption key is not the one that this database was made with. Set CADASTRE_ENCRYPTION_KEY to that key.",
+      );
+    }
+  });
+}
+
+/** The embedded database's own key: a file beside it, readable by its owner alone, made on the first start. */
+export function keyBeside(databasePath: string): Uint8Array {
+  const path = keyPathBeside(databasePath);
+  if (!existsSync(path)) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    try {
+      writeFileSync(path, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+    } catch (error) {
+      // Another server made it between the look and the write.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+  chmodSync(path, 0o600);
+  const key = Buffer.from(readFileSync(path, "utf8").trim(), "hex");
+  if (key.length !== 32)
+    throw new AppError("conflict", `The key file ${path} does not hold 64 hex digits. Restore it from your backup.`);
+  return key;
+}
+
+export function keyPathBeside(databasePath: string): string {
+  return `${databasePath}.key`;
+}

@@ -1,0 +1,41 @@
+/** Request bodies as they arrive: media type, size, JSON. What the JSON means is `jsonapi/input.ts`'s business. */
+import type { FastifyInstance } from "fastify";
+import { AppError } from "../kernel/errors.ts";
+import { mediaType } from "./respond.ts";
+
+export const bodyBytesMax = 1024 * 1024;
+const accepted = [mediaType, "application/json"];
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+export function acceptBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser(accepted, { parseAs: "buffer", bodyLimit: bodyBytesMax }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  // An empty body needs no media type: some clients name one, some another, some none.
+  server.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: bodyBytesMax }, (_request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else
+      done(
+        new AppError(
+          "unsupported-media-type",
+          `The body must be of the media type ${mediaType}; set the Content-Type header to it.`,
+        ),
+      );
+  });
+}
+
+/** Undefined for an empty body. Raises `bad-request`. */
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  try {
+    return JSON.parse(utf8.decode(body)) as unknown;
+  } catch {
+    throw new AppError("bad-request", "The body is not JSON in UTF-8.");
+  }
+}

@@ -1,0 +1,141 @@
+/** The only file that knows status codes: answers and errors → HTTP. */
+import type { FastifyReply } from "fastify";
+import type {
+  AnswerKind,
+  CursorAnswer,
+  DocumentAnswer,
+  ListAnswer,
+  Operation,
+  ResourceDefinition,
+} from "../jsonapi/define.ts";
+import { pagination, renderIncluded, renderResource, withParameters } from "../jsonapi/document.ts";
+import type { HttpFacts } from "../jsonapi/openapi.ts";
+import type { Page } from "../jsonapi/query.ts";
+import { AppError, type ErrorCode } from "../kernel/errors.ts";
+import { etagOf } from "../resources/shared/preconditions.ts";
+
+export const mediaType = "application/vnd.api+json";
+export const basePath = "/api/v2";
+
+const statusOf: Record<AnswerKind, number> = {
+  document: 200,
+  created: 201,
+  list: 200,
+  "cursor-list": 200,
+  nothing: 204,
+};
+
+/** A type whose creation answers 200, because the specification says so. */
+const createdWithOk = new Set(["team-projects", "team-workspaces"]);
+
+const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
+  "bad-request": { status: 400, title: "bad request" },
+  unauthorized: { status: 401, title: "unauthorized" },
+  forbidden: { status: 403, title: "forbidden" },
+  "not-found": { status: 404, title: "not found" },
+  conflict: { status: 409, title: "conflict" },
+  "precondition-failed": { status: 412, title: "precondition failed" },
+  "too-large": { status: 413, title: "payload too large" },
+  "unsupported-media-type": { status: 415, title: "unsupported media type" },
+  invalid: { status: 422, title: "invalid attribute" },
+  "too-many-requests": { status: 429, title: "too many requests" },
+  internal: { status: 500, title: "internal server error" },
+  unavailable: { status: 503, title: "service unavailable" },
+};
+
+export const httpFacts: HttpFacts = {
+  statusOf,
+  mediaType,
+  basePath,
+  refusals: {
+    400: "The body is not JSON, or a query parameter is unusable.",
+    401: "No token, or an unknown, expired or revoked one.",
+    403: "The caller may see the thing, but not do this to it.",
+    404: "There is no such thing, or the caller may not see it.",
+    409: "The thing's state does not allow it.",
+    412: "If-Match does not fit the thing's ETag.",
+    413: "The body is too large.",
+    415: "The body is of another media type.",
+    422: "The body has the wrong shape, or an attribute is invalid; every fault is listed.",
+    429: "Too many requests; Retry-After tells when to come back.",
+    503: "The database can't be reached or is busy; Retry-After tells when to come back.",
+  },
+};
+
+export interface AnswerFacts {
+  readonly definition: ResourceDefinition;
+  readonly operation: Operation;
+  readonly page: Page;
+  /** The path and query of the request. */
+  readonly url: string;
+}
+
+export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unknown): FastifyReply {
+  const { definition, operation } = facts;
+  const status =
+    operation.answer === "created" && createdWithOk.has(definition.type) ? 200 : statusOf[operation.answer];
+  reply.code(status);
+  switch (operation.answer) {
+    case "nothing":
+      return reply.send();
+    case "list":
+      return sendJson(reply, listDocument(facts, answer as ListAnswer<unknown>));
+    case "cursor-list":
+      return sendJson(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
+    default:
+      return sendDocument(reply, definition, answer as DocumentAnswer<unknown>);
+  }
+}
+
+function sendDocument(
+  reply: FastifyReply,
+  definition: ResourceDefinition,
+  answer: DocumentAnswer<unknown>,
+): FastifyReply {
+  if (definition.version !== undefined) reply.header("etag", `"${etagOf(definition.version(answer.view))}"`);
+  return sendJson(reply, { data: renderResource(definition, answer.view), ...renderIncluded(answer.included) });
+}
+
+function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): object {
+  const { totalCount, statusCounts } = answer;
+  const data = answer.views.map((view) => renderResource(definition, view));
+  if (totalCount === undefined) return { data, ...renderIncluded(answer.included) };
+  const { links, meta } = pagination({ page, totalCount, url });
+  return {
+    data,
+    ...renderIncluded(answer.included),
+    links,
+    meta: { ...meta, ...(statusCounts !== undefined && { "status-counts": statusCounts }) },
+  };
+}
+
+function cursorDocument({ definition, url }: AnswerFacts, answer: CursorAnswer<unknown>): object {
+  const next = answer.nextCursor === undefined ? null : withParameters(url, { "page[cursor]": answer.nextCursor });
+  return { data: answer.views.map((view) => renderResource(definition, view)), links: { self: url, next } };
+}
+
+/** As bytes: to a string the framework would add a charset, which this media type must not have. */
+export function sendJson(reply: FastifyReply, document: object, type: string = mediaType): FastifyReply {
+  return reply.header("content-type", type).send(Buffer.from(JSON.stringify(document)));
+}
+
+/** An error that is not ours tells nothing of the inside. */
+export function sendError(reply: FastifyReply, error: unknown): FastifyReply {
+  const known =
+    error instanceof AppError
+      ? error
+      : new AppError("internal", "Something went wrong on our side. The request id leads to it in the service's log.");
+  const { status, title } = errorFacts[known.code];
+  if (known.retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.ceil(known.retryAfterSeconds)));
+  if (known.code === "too-many-requests") reply.header("x-ratelimit-reset", String(known.retryAfterSeconds ?? 1));
+  if (known.code === "unauthorized") reply.header("www-authenticate", "Bearer");
+  const errors = known.faults.map(({ detail, pointer, parameter }) => ({
+    status: String(status),
+    title,
+    detail,
+    ...((pointer !== undefined || parameter !== undefined) && {
+      source: pointer === undefined ? { parameter } : { pointer },
+    }),
+  }));
+  return sendJson(reply.code(status), { errors });
+}

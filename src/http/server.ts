@@ -1,0 +1,123 @@
+/** The HTTP door: what every request passes on its way in and every response on its way out. */
+import { randomUUID } from "node:crypto";
+import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from "fastify";
+import type { Database } from "../database/database.ts";
+import { openApi } from "../jsonapi/openapi.ts";
+import { verifyResources } from "../jsonapi/verify.ts";
+import { AppError, notFound } from "../kernel/errors.ts";
+import { foreignTypes, resources } from "../resources/index.ts";
+import type { ServiceOptions } from "../resources/shared/context.ts";
+import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
+import { acceptBodies, bodyBytesMax } from "./body.ts";
+import { apiVersion, mountDiscovery } from "./discovery.ts";
+import { mountHealth, mountMetrics } from "./health.ts";
+import { mountResources } from "./mount.ts";
+import { parseQueryString } from "./query.ts";
+import { basePath, httpFacts, sendError, sendJson } from "./respond.ts";
+
+export interface ServerOptions extends AuthenticatorOptions {
+  readonly database: Database;
+  readonly options: ServiceOptions;
+  readonly version: string;
+  readonly logger: FastifyBaseLogger;
+  readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  /** Addresses whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies?: readonly string[] | undefined;
+  readonly metricsToken?: string | undefined;
+}
+
+/** Paths under the API that need no token. */
+const open = new Set([`${basePath}/ping`]);
+
+export function createServer(settings: ServerOptions): FastifyInstance {
+  verifyResources(resources, foreignTypes);
+  const server = newServer(settings);
+  const authenticator = new Authenticator(settings.database, settings);
+  let stopping = false;
+
+  acceptBodies(server);
+  server.decorateRequest("actor", undefined);
+  server.setErrorHandler((error, request, reply) => {
+    const known = translate(error as FastifyError);
+    if (!(known instanceof AppError) || known.internal !== undefined)
+      request.log.error({ err: known instanceof AppError ? known.internal : known }, "request failed");
+    return sendError(reply, known);
+  });
+  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
+  server.addHook("onRequest", async (request, reply) => {
+    reply.headers({
+      "x-request-id": request.id,
+      "tfp-api-version": apiVersion,
+      "x-ratelimit-limit": String(settings.rateLimit),
+      "cache-control": "private, no-store",
+      "x-content-type-options": "nosniff",
+    });
+    const [path = ""] = request.url.split("?", 1);
+    if (path.startsWith(`${basePath}/`) && !open.has(path)) request.actor = await authenticator.authenticate(request);
+  });
+  server.addHook("preClose", async () => {
+    stopping = true;
+  });
+  server.addHook("onClose", () => authenticator.close());
+
+  mountDiscovery(server);
+  mountHealth(server, settings.database, () => stopping);
+  mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken });
+  mountResources(server, resources, settings);
+  const description = describeApi(settings.version);
+  server.get(`${basePath}/openapi.json`, async (_request, reply) => sendJson(reply, description, "application/json"));
+  return server;
+}
+
+function newServer(settings: ServerOptions): FastifyInstance {
+  return fastify({
+    loggerInstance: settings.logger,
+    ...(settings.tls && { https: { ...settings.tls } }),
+    ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
+    bodyLimit: bodyBytesMax,
+    genReqId: () => randomUUID(),
+    requestTimeout: 60_000,
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    routerOptions: {
+      querystringParser: parseQueryString as never,
+      maxParamLength: 512,
+      ignoreTrailingSlash: true,
+    },
+    frameworkErrors: (error, _request, reply) => {
+      sendError(reply as never, translate(error));
+    },
+  }) as unknown as FastifyInstance;
+}
+
+export function describeApi(version: string): object {
+  return openApi(
+    {
+      title: "Cadastre",
+      version,
+      description: "A register of infrastructure workspaces: projects, workspaces, and who may do what to them.",
+    },
+    resources,
+    httpFacts,
+  );
+}
+
+/** The framework's own errors in our words; an error of ours, or an unknown one, stays as it is. */
+function translate(error: FastifyError): unknown {
+  if (error instanceof AppError) return error;
+  switch (error.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new AppError("too-large", `The body is larger than ${bodyBytesMax} bytes. Send less at once.`);
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new AppError("bad-request", "The body does not fit its Content-Type or Content-Length header.");
+    case "FST_ERR_BAD_URL":
+      return new AppError("bad-request", "The path is not valid percent-encoded UTF-8.");
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return notFound("thing");
+    default:
+      return error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
+        ? new AppError("bad-request", "The request can't be understood.", { internal: error })
+        : error;
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Two names for one thing: the specification's and the public API's. Documents carry both with one value; a request may
+ * send either, and sending both with different values is refused. See docs/decisions/0001-two-names-for-one-thing.md.
+ */
+export const aliases: Readonly<Record<string, string>> = {
+  "engine-version": "terraform-version",
+  "policy-mocks": "sentinel-mocks",
+};
+
+/** Adds to a rendered object, at any depth, the second name of what has one. */
+export function withAliases(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const shown: Record<string, unknown> = {};
+  for (const [name, member] of Object.entries(value)) {
+    shown[name] = withAliases(member);
+    const alias = aliases[name];
+    if (alias !== undefined) shown[alias] = shown[name];
+  }
+  return shown;
+}

@@ -1,0 +1,286 @@
+/**
+ * The words in which a resource is written down. A definition holds each attribute, relationship and operation once;
+ * routes, validation, documents and OpenAPI are made from it. It refuses nothing itself: `verify.ts` does, at start.
+ */
+import type { z } from "zod";
+import type { Camel } from "../kernel/names.ts";
+import type { QueryDefinition, QueryOf } from "./query.ts";
+
+// --- attributes
+
+export interface Attribute<Schema extends z.ZodType, Create extends Presence, Update extends Presence> {
+  readonly schema: Schema;
+  readonly create: Create;
+  readonly update: Update;
+  readonly doc: string;
+  /** Undefined: the view's member of the same name, in camelCase. */
+  readonly from: ((view: never) => unknown) | undefined;
+  /** What a creation without it means; shown in the documentation, applied by the operation. */
+  readonly default: unknown;
+  /** `false` for what depends on the caller or is secret: it does not enter the audit trail. */
+  readonly audited: boolean;
+  /** `false` for what is only ever taken in. */
+  readonly shown: boolean;
+}
+export type Presence = "required" | "optional" | "never";
+// biome-ignore lint: the widest attribute
+export type AnyAttribute = Attribute<any, any, any>;
+
+interface AttributeOptions<View> {
+  readonly from?: (view: View) => unknown;
+  readonly default?: unknown;
+  readonly audited?: boolean;
+  readonly shown?: boolean;
+}
+
+function attribute<Schema extends z.ZodType, Create extends Presence, Update extends Presence>(
+  schema: Schema,
+  create: Create,
+  update: Update,
+  doc: string,
+  options: AttributeOptions<never> = {},
+): Attribute<Schema, Create, Update> {
+  const { from, default: initially, audited = true, shown = true } = options;
+  return { schema, create, update, doc, from, default: initially, audited, shown };
+}
+
+/** Must be sent on create, may be sent on update. */
+export const required = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
+  attribute(schema, "required", "optional", doc, options as AttributeOptions<never>);
+
+/** May be sent on create and on update. */
+export const optional = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
+  attribute(schema, "optional", "optional", doc, options as AttributeOptions<never>);
+
+/** May be sent on create, and never changes. */
+export const fixed = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
+  attribute(schema, "optional", "never", doc, options as AttributeOptions<never>);
+
+/** Shown only; ignored when sent. */
+export const readOnly = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
+  attribute(schema, "never", "never", doc, options as AttributeOptions<never>);
+
+// --- relationships
+
+export interface ToOne<View = never> {
+  readonly many: false;
+  /** The JSON:API types that it may name. */
+  readonly types: readonly string[];
+  readonly create: Presence;
+  readonly update: Presence;
+  readonly nullable: boolean;
+  readonly doc: string;
+  /** The id, null when there is none; undefined leaves the `data` out. */
+  readonly id?: (view: View) => string | null | undefined;
+  /** Where the type differs from the first of `types`. */
+  readonly type?: (view: View) => string;
+  readonly related?: (view: View) => string | undefined;
+}
+
+export interface ToMany<View = never> {
+  readonly many: true;
+  readonly types: readonly string[];
+  readonly create: Presence;
+  readonly update: Presence;
+  readonly doc: string;
+  /** Undefined leaves the `data` out. */
+  readonly ids?: (view: View) => readonly string[] | undefined;
+  readonly related?: (view: View) => string | undefined;
+}
+export type Relationship<View = never> = ToOne<View> | ToMany<View>;
+
+type RelationshipOptions<R> = Partial<Omit<R, "many" | "types" | "doc">>;
+
+export function toOne<View, const Options extends RelationshipOptions<ToOne<View>> = object>(
+  types: string | readonly string[],
+  doc: string,
+  options: Options & RelationshipOptions<ToOne<View>>,
+): ToOne<View> & Pick<Options, "create" & keyof Options> & Pick<Options, "update" & keyof Options> {
+  return {
+    many: false,
+    create: "never",
+    update: "never",
+    nullable: false,
+    types: [types].flat(),
+    doc,
+    ...options,
+  } as never;
+}
+
+export function toMany<View, const Options extends RelationshipOptions<ToMany<View>> = object>(
+  types: string | readonly string[],
+  doc: string,
+  options: Options & RelationshipOptions<ToMany<View>>,
+): ToMany<View> & Pick<Options, "create" & keyof Options> & Pick<Options, "update" & keyof Options> {
+  return { many: true, create: "never", update: "never", types: [types].flat(), doc, ...options } as never;
+}
+
+// --- operations
+
+export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+
+/** `document` 200, `created` 201, `list` 200 with pagination, `nothing` 204. Only `http/respond.ts` knows these numbers. */
+export type AnswerKind = "document" | "created" | "list" | "cursor-list" | "nothing";
+
+/** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
+export interface LinkageBody {
+  readonly linkage: readonly string[];
+}
+/** A body of its own shape. */
+export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
+  readonly custom: Schema;
+  readonly optional?: boolean;
+}
+export type BodyDefinition = "create" | "update" | "optional-create" | LinkageBody | CustomBody;
+
+export interface Operation {
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string;
+  /** Who may, in words: it stands in the routes' golden file and in the OpenAPI document. */
+  readonly needs: string;
+  readonly body?: BodyDefinition;
+  readonly query?: QueryDefinition;
+  readonly answer: AnswerKind;
+  /** The resource that it answers with, where that is not the one whose definition it stands in. */
+  readonly answers?: string;
+  /** A body that is accepted, for the documentation and for tests that try every route. */
+  readonly example?: unknown;
+  readonly deprecated?: boolean;
+}
+
+// --- resources
+
+// biome-ignore lint: definitions of every kind meet here
+export interface ResourceDefinition<View = any> {
+  readonly type: string;
+  readonly doc: string;
+  readonly id: (view: View) => string;
+  /** The row's version, for the ETag; undefined for what has none. */
+  readonly version?: (view: View) => number;
+  readonly attributes: Readonly<Record<string, AnyAttribute>>;
+  readonly relationships: Readonly<Record<string, Relationship<View>>>;
+  readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;
+  readonly operations: Readonly<Record<string, Operation>>;
+}
+
+/** `defineResource<View>()({ … })`: the view is what the store loads and documents are made from. */
+export function defineResource<View>() {
+  return <const Definition extends ResourceDefinition<View>>(
+    definition: Definition,
+  ): Definition & { readonly view?: View } => definition;
+}
+
+export type ViewOf<Definition> = Definition extends { readonly view?: infer View } ? NonNullable<View> : never;
+
+// --- what an operation's handler gets
+
+type InputOf<A> = A extends Attribute<infer Schema, Presence, Presence> ? z.output<Schema> : never;
+type Named<Members, When extends "create" | "update", P extends Presence> = {
+  [Name in keyof Members as Members[Name] extends { readonly [W in When]: P } ? Name : never]: Members[Name];
+};
+
+/** Attributes of a creation: required ones are there, optional ones may be absent. */
+export type CreateAttributes<D extends ResourceDefinition> = {
+  [Name in keyof Named<D["attributes"], "create", "required"> as Camel<Name & string>]: InputOf<D["attributes"][Name]>;
+} & {
+  [Name in keyof Named<D["attributes"], "create", "optional"> as Camel<Name & string>]?: InputOf<D["attributes"][Name]>;
+};
+
+/** Attributes of an update: absent means unchanged, null means null. */
+export type UpdateAttributes<D extends ResourceDefinition> = {
+  [Name in keyof Named<D["attributes"], "update", "optional"> as Camel<Name & string>]?: InputOf<D["attributes"][Name]>;
+};
+
+type LinkOf<R> = R extends ToMany ? readonly string[] : string | null;
+type Relationships<D extends ResourceDefinition, When extends "create" | "update"> = {
+  [Name in keyof Named<D["relationships"], When, "optional"> as Camel<Name & string>]?: LinkOf<
+    D["relationships"][Name]
+  >;
+} & {
+  [Name in keyof Named<D["relationships"], When, "required"> as Camel<Name & string>]: LinkOf<D["relationships"][Name]>;
+};
+
+export interface Identifier {
+  readonly type: string;
+  readonly id: string;
+}
+
+export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"] extends "create"
+  ? { attributes: CreateAttributes<D>; relationships: Relationships<D, "create"> }
+  : O["body"] extends "optional-create"
+    ? { attributes: Partial<CreateAttributes<D>>; relationships: Relationships<D, "create"> }
+    : O["body"] extends "update"
+      ? { attributes: UpdateAttributes<D>; relationships: Relationships<D, "update"> }
+      : O["body"] extends LinkageBody
+        ? readonly Identifier[]
+        : O["body"] extends CustomBody<infer Schema>
+          ? z.output<Schema>
+          : undefined;
+
+type ParametersOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? { readonly [N in Name as Camel<Dashed<N>>]: string } & ParametersOf<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? { readonly [N in Name as Camel<Dashed<N>>]: string }
+    : object;
+type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name;
+
+export interface OperationRequest<Context, D extends ResourceDefinition, O extends Operation> {
+  readonly context: Context;
+  readonly params: ParametersOf<O["path"]>;
+  readonly body: BodyOf<D, O>;
+  readonly query: QueryOf<O["query"]>;
+  /** The versions that `If-Match` allows; undefined when it was not sent. */
+  readonly ifMatch: IfMatch;
+}
+
+export type IfMatch = readonly string[] | undefined;
+
+/** A thing to show beside the main one. */
+export interface Included {
+  readonly definition: ResourceDefinition;
+  readonly view: unknown;
+}
+
+export interface DocumentAnswer<View> {
+  readonly view: View;
+  readonly included?: readonly Included[];
+}
+
+export interface ListAnswer<View> {
+  readonly views: readonly View[];
+  readonly included?: readonly Included[];
+  /** Undefined for a list that is complete: no pagination is shown. */
+  readonly totalCount?: number;
+  readonly statusCounts?: { readonly total: number; readonly matching: number };
+}
+
+export interface CursorAnswer<View> {
+  readonly views: readonly View[];
+  readonly nextCursor: string | undefined;
+}
+
+export type AnswerOf<D extends ResourceDefinition, O extends Operation> = O extends { readonly answers: string }
+  ? AnswerFor<never, O["answer"]>
+  : AnswerFor<ViewOf<D>, O["answer"]>;
+type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
+  ? ListAnswer<View>
+  : Kind extends "cursor-list"
+    ? CursorAnswer<View>
+    : Kind extends "nothing"
+      ? void
+      : DocumentAnswer<View>;
+
+export type Handlers<Context, D extends ResourceDefinition> = {
+  readonly [Id in keyof D["operations"]]: (
+    request: OperationRequest<Context, D, D["operations"][Id]>,
+  ) => Promise<AnswerOf<D, D["operations"][Id]>>;
+};
+
+/** A definition with its handlers: what the HTTP adapter mounts. */
+export interface Resource<Context> {
+  readonly definition: ResourceDefinition;
+  // biome-ignore lint: handlers are checked against their operations where they are written
+  readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
+  readonly context?: Context;
+}

@@ -1,0 +1,327 @@
+/** Definitions → the OpenAPI 3.1 document, complete: every route, parameter, body, answer and refusal. */
+import { z } from "zod";
+import { aliases } from "./aliases.ts";
+import type {
+  AnyAttribute,
+  AnswerKind,
+  Operation,
+  Presence,
+  Relationship,
+  Resource,
+  ResourceDefinition,
+} from "./define.ts";
+import { linkageMax } from "./input.ts";
+import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
+
+type Json = Record<string, unknown>;
+
+/** How an answer's kind and a refusal look in HTTP; given by the only file that knows. */
+export interface HttpFacts {
+  readonly statusOf: Readonly<Record<AnswerKind, number>>;
+  readonly refusals: Readonly<Record<string, string>>;
+  readonly mediaType: string;
+  readonly basePath: string;
+}
+
+export interface ApiInfo {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+}
+
+export function openApi<Context>(info: ApiInfo, resources: readonly Resource<Context>[], http: HttpFacts): Json {
+  const paths: Record<string, Json> = {};
+  for (const { definition } of resources) {
+    for (const [id, operation] of Object.entries(definition.operations)) {
+      const path = http.basePath + operation.path.replaceAll(/:([a-z_]+)/g, "{$1}");
+      (paths[path] ??= {})[operation.method.toLowerCase()] = describeOperation(id, operation, definition, http);
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info,
+    servers: [{ url: "/" }],
+    security: [{ bearer: [] }],
+    tags: resources.map(({ definition }) => ({ name: definition.type, description: definition.doc })),
+    paths: Object.fromEntries(Object.entries(paths).sort(([left], [right]) => (left < right ? -1 : 1))),
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
+      responses: refusalResponses(http),
+      schemas: {
+        ...Object.fromEntries(resources.map(({ definition }) => [definition.type, describeResource(definition)])),
+        pagination: paginationSchema,
+        errors: errorsSchema,
+      },
+    },
+  };
+}
+
+// --- operations
+
+function describeOperation(id: string, operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+  const status = http.statusOf[operation.answer];
+  return {
+    operationId: id,
+    tags: [definition.type],
+    summary: operation.summary,
+    description: `Who may: ${operation.needs}.`,
+    ...(operation.deprecated && { deprecated: true }),
+    parameters: [
+      ...pathParameters(operation.path),
+      ...queryParameters(operation.query),
+      ...preconditionParameters(operation),
+    ],
+    ...(operation.body !== undefined && { requestBody: describeBody(operation, definition, http) }),
+    responses: {
+      [status]: describeAnswer(operation, definition, http),
+      ...Object.fromEntries(
+        refusalsOf(operation).map((refused) => [refused, { $ref: `#/components/responses/${refused}` }]),
+      ),
+    },
+  };
+}
+
+function refusalsOf(operation: Operation): string[] {
+  const writes = operation.method !== "GET";
+  return ["400", "401", "403", "404", ...(writes ? ["409", "412", "413", "415", "422"] : []), "429", "503"];
+}
+
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/:([a-z_]+)/g)].map(([, name]) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+}
+
+function queryParameters(query: QueryDefinition | undefined): Json[] {
+  if (query === undefined) return [];
+  const parameters: Json[] = [];
+  const add = (name: string, description: string, schema: Json, required = false) =>
+    parameters.push({ name, in: "query", required, description, schema });
+  if (query.paged === true || query.paged === "if-asked") {
+    add("page[number]", "Which page; the first is 1.", { type: "integer", minimum: 1, default: 1 });
+  }
+  if (query.paged === "cursor")
+    add("page[cursor]", "Where the page begins, as the previous page's `next` link says.", { type: "string" });
+  if (query.paged !== undefined) {
+    add("page[size]", `How many on a page; more than ${pageSizeMax} is taken as ${pageSizeMax}.`, {
+      type: "integer",
+      minimum: 1,
+      default: pageSizeDefault,
+    });
+  }
+  if (query.sort !== undefined) {
+    add("sort", "The order; a leading `-` reverses it.", {
+      type: "string",
+      enum: query.sort.flatMap((key) => [key, `-${key}`]),
+    });
+  }
+  if (query.include !== undefined) {
+    add("include", `Related resources to show, comma-separated: ${query.include.join(", ")}.`, { type: "string" });
+  }
+  for (const [name, parameter] of Object.entries(query.parameters ?? {})) {
+    add(name, parameter.doc, { type: "string" }, parameter.required);
+  }
+  return parameters;
+}
+
+function preconditionParameters(operation: Operation): Json[] {
+  if (operation.method !== "PATCH" && operation.method !== "DELETE") return [];
+  return [
+    {
+      name: "If-Match",
+      in: "header",
+      required: false,
+      description: "Only if the thing still has this ETag; 412 otherwise.",
+      schema: { type: "string" },
+    },
+  ];
+}
+
+function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+  const optional =
+    operation.body === "optional-create" || (typeof operation.body === "object" && "optional" in operation.body);
+  return {
+    required: !optional,
+    content: {
+      [http.mediaType]: {
+        schema: bodySchema(operation, definition),
+        ...(operation.example !== undefined && { example: operation.example }),
+      },
+    },
+  };
+}
+
+function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
+  if (typeof body === "object" && "custom" in body) return toJsonSchema(body.custom, "input");
+  if (typeof body === "object") {
+    return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage) } }, ["data"]);
+  }
+  const mode = body === "update" ? "update" : "create";
+  const attributes = membersOf(definition.attributes, mode, inputSchema);
+  const relationships = membersOf(definition.relationships, mode, linkSchema);
+  const data = object(
+    {
+      type: { const: definition.type },
+      ...(Object.keys(attributes.properties).length > 0 && { attributes }),
+      ...(Object.keys(relationships.properties).length > 0 && { relationships }),
+    },
+    ["type", ...(attributes.required ? ["attributes"] : []), ...(relationships.required ? ["relationships"] : [])],
+  );
+  return object({ data }, ["data"]);
+}
+
+function membersOf<Member extends Record<"create" | "update", Presence>>(
+  members: Readonly<Record<string, Member>>,
+  mode: "create" | "update",
+  describe: (member: Member) => Json,
+): { type: "object"; properties: Record<string, Json>; required?: string[] } {
+  const properties: Record<string, Json> = {};
+  const required: string[] = [];
+  for (const [name, member] of Object.entries(members)) {
+    if (member[mode] === "never") continue;
+    properties[name] = describe(member);
+    const alias = aliases[name];
+    if (alias !== undefined) properties[alias] = properties[name];
+    if (member[mode] === "required") required.push(name);
+  }
+  return { type: "object", properties, ...(required.length > 0 && { required }) };
+}
+
+function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+  if (operation.answer === "nothing") return { description: "Done; there is no body." };
+  const item = { $ref: `#/components/schemas/${operation.answers ?? definition.type}` };
+  const included = { type: "array", items: { type: "object" } };
+  const one = operation.answer === "document" || operation.answer === "created";
+  const schema = one
+    ? object({ data: item, included }, ["data"])
+    : object(
+        { data: { type: "array", items: item }, included, links: { type: "object" }, meta: metaSchema(operation) },
+        ["data"],
+      );
+  return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema } } };
+}
+
+function metaSchema(operation: Operation): Json {
+  return operation.answer === "list"
+    ? object({ pagination: { $ref: "#/components/schemas/pagination" } }, [])
+    : { type: "object" };
+}
+
+// --- resources
+
+function describeResource(definition: ResourceDefinition): Json {
+  const attributes: Record<string, Json> = {};
+  for (const [name, attribute] of Object.entries(definition.attributes)) {
+    if (!attribute.shown) continue;
+    attributes[name] = outputSchema(attribute);
+    const alias = aliases[name];
+    if (alias !== undefined) attributes[alias] = attributes[name];
+  }
+  return {
+    type: "object",
+    description: definition.doc,
+    required: ["id", "type", "attributes"],
+    properties: {
+      id: { type: "string" },
+      type: { const: definition.type },
+      attributes: { type: "object", properties: attributes },
+      ...(Object.keys(definition.relationships).length > 0 && {
+        relationships: {
+          type: "object",
+          properties: Object.fromEntries(
+            Object.entries(definition.relationships).map(([name, relationship]) => [name, linkSchema(relationship)]),
+          ),
+        },
+      }),
+      ...(definition.links !== undefined && { links: { type: "object" } }),
+    },
+  };
+}
+
+function outputSchema(attribute: AnyAttribute): Json {
+  const readOnly = attribute.create === "never" && attribute.update === "never";
+  return {
+    ...toJsonSchema(attribute.schema, "output"),
+    description: attribute.doc,
+    ...(readOnly && { readOnly: true }),
+  };
+}
+
+function inputSchema(attribute: AnyAttribute): Json {
+  return {
+    ...toJsonSchema(attribute.schema, "input"),
+    description: attribute.doc,
+    ...(attribute.default !== undefined && { default: attribute.default }),
+  };
+}
+
+function linkSchema(relationship: Relationship): Json {
+  const identifier = identifierSchema(relationship.types);
+  const data = relationship.many
+    ? { type: "array", items: identifier }
+    : relationship.nullable
+      ? { anyOf: [identifier, { type: "null" }] }
+      : identifier;
+  return { type: "object", description: relationship.doc, properties: { data, links: { type: "object" } } };
+}
+
+function identifierSchema(types: readonly string[]): Json {
+  return object({ type: types.length === 1 ? { const: types[0] } : { enum: types }, id: { type: "string" } }, [
+    "type",
+    "id",
+  ]);
+}
+
+function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Json;
+  return rest;
+}
+
+function object(properties: Json, required: string[]): Json {
+  return { type: "object", properties, ...(required.length > 0 && { required }) };
+}
+
+// --- shared components
+
+const numberOrNull = { type: ["integer", "null"] };
+const paginationSchema = object(
+  {
+    "current-page": { type: "integer" },
+    "page-size": { type: "integer" },
+    "prev-page": numberOrNull,
+    "next-page": numberOrNull,
+    "total-pages": { type: "integer" },
+    "total-count": { type: "integer" },
+  },
+  ["current-page", "page-size", "prev-page", "next-page", "total-pages", "total-count"],
+);
+
+const errorsSchema = object(
+  {
+    errors: {
+      type: "array",
+      items: object(
+        {
+          status: { type: "string" },
+          title: { type: "string" },
+          detail: { type: "string" },
+          source: { type: "object", properties: { pointer: { type: "string" }, parameter: { type: "string" } } },
+        },
+        ["status", "title", "detail"],
+      ),
+    },
+  },
+  ["errors"],
+);
+
+function refusalResponses(http: HttpFacts): Json {
+  return Object.fromEntries(
+    Object.entries(http.refusals).map(([status, description]) => [
+      status,
+      { description, content: { [http.mediaType]: { schema: { $ref: "#/components/schemas/errors" } } } },
+    ]),
+  );
+}

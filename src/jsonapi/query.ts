@@ -1,0 +1,198 @@
+/** Query strings: pages, sorting, filters, includes. Whatever is unusable is refused by name, all of it at once. */
+import { AppError, type Fault } from "../kernel/errors.ts";
+import { camel, type Camel } from "../kernel/names.ts";
+import { quoted } from "../kernel/text.ts";
+
+export const pageSizeDefault = 20;
+export const pageSizeMax = 100;
+/** Far past anything real, and far below where OFFSET arithmetic would overflow. */
+const pageNumberMax = 1_000_000_000;
+const parameterLengthMax = 4096;
+
+export interface Page {
+  readonly number: number;
+  readonly size: number;
+}
+
+/** One query parameter: how its text becomes a value. `parse` gives a sentence when it can't. */
+export interface Parameter<Value = unknown> {
+  readonly doc: string;
+  readonly parse: (text: string) => Value | Unusable;
+  readonly required?: boolean;
+}
+export class Unusable {
+  readonly sentence: string;
+  constructor(sentence: string) {
+    this.sentence = sentence;
+  }
+}
+
+export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: (text) => text });
+/** Given at all, whatever its value, it counts. */
+export const presence = (doc: string): Parameter<true> => ({ doc, parse: () => true });
+/** Comma-separated; empty parts are left out. */
+export const listParameter = (doc: string): Parameter<string[]> => ({
+  doc,
+  parse: (text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+});
+export function choice<const Values extends readonly string[]>(values: Values, doc: string): Parameter<Values[number]> {
+  return {
+    doc,
+    parse: (text) =>
+      values.includes(text) ? text : new Unusable(`must be one of ${values.join(", ")}, not ${quoted(text)}`),
+  };
+}
+
+export interface QueryDefinition {
+  readonly paged?: true | "cursor" | "if-asked";
+  readonly sort?: readonly string[];
+  readonly include?: readonly string[];
+  readonly parameters?: Readonly<Record<string, Parameter>>;
+}
+
+export interface Sort<Key extends string = string> {
+  readonly key: Key;
+  readonly descending: boolean;
+}
+
+type ParameterKey<Name extends string> = Camel<Flat<Name>>;
+/** `filter[project][id]` → `filter-project-id` */
+type Flat<Name extends string> = Name extends `${infer Head}][${infer Tail}`
+  ? Flat<`${Head}-${Tail}`>
+  : Name extends `${infer Head}[${infer Tail}`
+    ? Flat<`${Head}-${Tail}`>
+    : Name extends `${infer Head}]`
+      ? Head
+      : Name;
+
+export type QueryOf<Q extends QueryDefinition | undefined> = Q extends QueryDefinition
+  ? {
+      readonly page: Page;
+      /** Whether either page parameter was sent. */
+      readonly pageAsked: boolean;
+      readonly cursor: string | undefined;
+      readonly sort: Q["sort"] extends readonly (infer Key extends string)[] ? Sort<Key> | undefined : undefined;
+      readonly include: Q["include"] extends readonly (infer Name)[] ? ReadonlySet<Name> : ReadonlySet<never>;
+    } & {
+      readonly [Name in keyof Q["parameters"] as ParameterKey<Name & string>]: Q["parameters"][Name] extends Parameter<
+        infer Value
+      >
+        ? Value | undefined
+        : never;
+    }
+  : undefined;
+
+export function parameterKey(name: string): string {
+  return camel(name.replaceAll(/\]?\[/g, "-").replaceAll("]", ""));
+}
+
+export type RawQuery = ReadonlyMap<string, readonly string[]>;
+
+const firstPage: Page = { number: 1, size: pageSizeDefault };
+
+/** Raises `bad-request` naming every unusable parameter. Parameters that nobody asked for are ignored. */
+export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuery): Record<string, unknown> {
+  const faults: Fault[] = [];
+  const read = reader(raw, faults);
+  const page = definition?.paged === undefined ? firstPage : readPage(read, faults);
+  const query: Record<string, unknown> = {
+    page,
+    pageAsked: raw.has("page[number]") || raw.has("page[size]"),
+    cursor: definition?.paged === "cursor" ? read("page[cursor]") : undefined,
+    sort: definition?.sort && readSort(definition.sort, read("sort"), faults),
+    include: readInclude(definition?.include ?? [], read("include"), faults),
+  };
+  for (const [name, parameter] of Object.entries(definition?.parameters ?? {})) {
+    query[parameterKey(name)] = readParameter(name, parameter, read(name), faults);
+  }
+  if (faults.length > 0) throw new AppError("bad-request", faults);
+  return query;
+}
+
+type Read = (name: string) => string | undefined;
+
+function reader(raw: RawQuery, faults: Fault[]): Read {
+  return (name) => {
+    const values = raw.get(name);
+    if (values === undefined) return undefined;
+    if (values.length > 1)
+      faults.push({
+        parameter: name,
+        detail: `The query parameter ${name} is given ${values.length} times; give it once.`,
+      });
+    const value = values[0] ?? "";
+    if (value.length > parameterLengthMax) {
+      faults.push({
+        parameter: name,
+        detail: `The query parameter ${name} is too long (maximum is ${parameterLengthMax} characters).`,
+      });
+      return undefined;
+    }
+    if (value.includes("\0") || !value.isWellFormed()) {
+      faults.push({ parameter: name, detail: `The query parameter ${name} contains characters that can't be stored.` });
+      return undefined;
+    }
+    return value;
+  };
+}
+
+function readPage(read: Read, faults: Fault[]): Page {
+  const positive = (name: string, initially: number, max: number): number => {
+    const value = read(name);
+    if (value === undefined) return initially;
+    if (!/^0*[1-9][0-9]*$/.test(value)) {
+      faults.push({ parameter: name, detail: `The query parameter ${name} must be a positive whole number.` });
+      return initially;
+    }
+    return Math.min(Number(value), max);
+  };
+  return {
+    number: positive("page[number]", 1, pageNumberMax),
+    size: positive("page[size]", pageSizeDefault, pageSizeMax),
+  };
+}
+
+function readSort(keys: readonly string[], value: string | undefined, faults: Fault[]): Sort | undefined {
+  if (value === undefined || value === "") return undefined;
+  const descending = value.startsWith("-");
+  const key = descending ? value.slice(1) : value;
+  if (keys.includes(key)) return { key, descending };
+  const allowed = keys.flatMap((name) => [name, `-${name}`]).join(", ");
+  faults.push({ parameter: "sort", detail: `The sort parameter must be one of ${allowed}, not ${quoted(value)}.` });
+  return undefined;
+}
+
+function readInclude(allowed: readonly string[], value: string | undefined, faults: Fault[]): ReadonlySet<string> {
+  const wanted = new Set(
+    (value ?? "")
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  );
+  for (const name of wanted) {
+    if (allowed.includes(name)) continue;
+    const known = allowed.length === 0 ? "nothing can be included here" : `known are ${allowed.join(", ")}`;
+    faults.push({
+      parameter: "include",
+      detail: `The include parameter names ${quoted(name)}, which is not known; ${known}.`,
+    });
+  }
+  return wanted;
+}
+
+function readParameter(name: string, parameter: Parameter, value: string | undefined, faults: Fault[]): unknown {
+  if (value === undefined) {
+    if (parameter.required) faults.push({ parameter: name, detail: `The query parameter ${name} is required.` });
+    return undefined;
+  }
+  const parsed = parameter.parse(value);
+  if (parsed instanceof Unusable) {
+    faults.push({ parameter: name, detail: `The query parameter ${name} ${parsed.sentence}.` });
+    return undefined;
+  }
+  return parsed;
+}

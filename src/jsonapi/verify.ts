@@ -1,0 +1,58 @@
+/** At start: the definitions fit together. A mistake in one ends the start, not a request in production. */
+import { aliases } from "./aliases.ts";
+import type { Operation, Resource, ResourceDefinition } from "./define.ts";
+
+/** Raises an Error that lists everything that is wrong. */
+export function verifyResources<Context>(
+  resources: readonly Resource<Context>[],
+  foreignTypes: readonly string[] = [],
+): void {
+  const problems: string[] = [];
+  const types = new Set([...resources.map(({ definition }) => definition.type), ...foreignTypes]);
+  const routes = new Map<string, string>();
+  const ids = new Set<string>();
+  for (const { definition, handlers } of resources) {
+    problems.push(...verifyDefinition(definition, types));
+    for (const [id, operation] of Object.entries(definition.operations)) {
+      const route = `${operation.method} ${operation.path.replaceAll(/:[a-z_]+/g, ":")}`;
+      const other = routes.get(route);
+      if (other !== undefined) problems.push(`${id} and ${other} answer the same route, ${route}`);
+      routes.set(route, id);
+      if (ids.has(id)) problems.push(`two operations are called ${id}`);
+      ids.add(id);
+      if (handlers[id] === undefined) problems.push(`${id} has no handler`);
+      problems.push(...verifyOperation(id, operation, types));
+    }
+  }
+  if (problems.length > 0) throw new Error(`The resources do not fit together:\n  ${problems.join("\n  ")}`);
+}
+
+function verifyDefinition(definition: ResourceDefinition, types: ReadonlySet<string>): string[] {
+  const problems: string[] = [];
+  const seconds = new Set(Object.values(aliases));
+  for (const [name, attribute] of Object.entries(definition.attributes)) {
+    if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(name))
+      problems.push(`${definition.type}: the attribute ${name} is not spelled with hyphens`);
+    if (seconds.has(name))
+      problems.push(`${definition.type}: ${name} is the second name of an attribute; define the first`);
+    if (attribute.doc === "") problems.push(`${definition.type}: the attribute ${name} is not documented`);
+  }
+  for (const [name, relationship] of Object.entries(definition.relationships)) {
+    for (const type of relationship.types) {
+      if (!types.has(type))
+        problems.push(`${definition.type}: the relationship ${name} leads to ${type}, which nobody defines`);
+    }
+  }
+  return problems;
+}
+
+function verifyOperation(id: string, operation: Operation, types: ReadonlySet<string>): string[] {
+  const problems: string[] = [];
+  if (operation.needs === "") problems.push(`${id} does not state who may call it`);
+  if (operation.answers !== undefined && !types.has(operation.answers))
+    problems.push(`${id} answers ${operation.answers}, which nobody defines`);
+  if (operation.body !== undefined && operation.method === "GET") problems.push(`${id} reads, but takes a body`);
+  if (operation.body !== undefined && operation.example === undefined)
+    problems.push(`${id} takes a body, but shows no example of one`);
+  return problems;
+}

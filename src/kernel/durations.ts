@@ -1,0 +1,14 @@
+/** The durations of inactivity (`14d`, `36h`) after which a workspace is destroyed. */
+
+export const activityDurationPattern = /^(?!0+[dh])[0-9]{1,4}[dh]$/;
+
+export const activityDurationSentence =
+  "has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')";
+
+const hourMs = 3_600_000;
+
+/** The length of a valid duration, in milliseconds. */
+export function activityDurationMs(duration: string): number {
+  const amount = Number(duration.slice(0, -1));
+  return amount * (duration.endsWith("d") ? 24 * hourMs : hourMs);
+}

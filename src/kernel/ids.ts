@@ -1,0 +1,47 @@
+/** Identifiers (`prj-…`) and bearer tokens: how they are made, and how a token becomes the hash that is stored. */
+import { createHash, randomBytes } from "node:crypto";
+
+const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+const idLength = 16;
+
+export const idPrefixes = {
+  organizations: "org",
+  "organization-memberships": "ou",
+  users: "user",
+  teams: "team",
+  "authentication-tokens": "at",
+  projects: "prj",
+  "team-projects": "tprj",
+  "audit-events": "ae",
+} as const;
+
+/** A new, unguessable, opaque identifier, with the prefix that says what it names. */
+export function newId(type: keyof typeof idPrefixes): string {
+  return `${idPrefixes[type]}-${randomText(idLength)}`;
+}
+
+/** Draws letters without bias: bytes past the last full alphabet are thrown away. */
+function randomText(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < alphabet.length * 4 && text.length < length) text += alphabet[byte % alphabet.length];
+    }
+  }
+  return text;
+}
+
+const tokenPrefix = "cadastre-";
+const tokenBytes = 32;
+
+/** No bearer token is longer than this; anything longer is refused before it is hashed or looked up. */
+export const tokenLengthMax = 512;
+
+export function newToken(): string {
+  return tokenPrefix + randomBytes(tokenBytes).toString("base64url");
+}
+
+/** Tokens have 256 random bits, so a plain fast hash is enough to make the stored form useless to a thief. */
+export function tokenHash(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}

@@ -1,0 +1,42 @@
+/**
+ * The three spellings of a name (`-` on the wire, `_` in SQL, camelCase in TypeScript) and the way that people read it.
+ * No other file converts between them.
+ */
+
+export type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name;
+
+const camelOf = memoize((name: string) => name.replace(/[-_]([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
+
+/** `auto-destroy-at` or `auto_destroy_at` → `autoDestroyAt` */
+export function camel<Name extends string>(name: Name): Camel<Name> {
+  return camelOf(name) as Camel<Name>;
+}
+
+/** `autoDestroyAt` or `auto_destroy_at` → `auto-destroy-at` */
+export const kebab: (name: string) => string = memoize((name: string) =>
+  name.replaceAll("_", "-").replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+);
+
+/** `autoDestroyAt` → `auto_destroy_at` */
+export const snake: (name: string) => string = memoize((name: string) => kebab(name).replaceAll("-", "_"));
+
+/** `auto-destroy-activity-duration` → `Auto destroy activity duration` */
+export const human: (name: string) => string = memoize((name: string) => {
+  const words = kebab(name).replaceAll(/[-.]/g, " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+});
+
+/** Names come from definitions and columns, so the memory is bounded by the code's own size. */
+function memoize(convert: (name: string) => string): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    let converted = known.get(name);
+    if (converted === undefined) {
+      converted = convert(name);
+      known.set(name, converted);
+    }
+    return converted;
+  };
+}

@@ -1,0 +1,93 @@
+/** The composition root: settings → database → server. Nothing else wires things. */
+import { readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import pino from "pino";
+import { createServer } from "./http/server.ts";
+import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
+import { SettingError, type Settings } from "./settings.ts";
+import { version } from "./version.ts";
+
+export interface RunningService {
+  /** Where it listens, as a URL. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
+export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
+  const tls = readTls(settings);
+  const { database } = await openRegister(settings);
+  const server = createServer({
+    database,
+    options: settings,
+    version,
+    logger: pino({ level: settings.logLevel, redact: ["req.headers.authorization"] }),
+    rateLimit: settings.rateLimit,
+    trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
+    metricsToken: settings.metricsToken,
+    tls,
+  });
+  try {
+    await listen(server, settings);
+    const adminToken = await ensureFirstAdmin(database, settings);
+    const url = urlOf(server, tls !== undefined);
+    announce(settings, url, adminToken, say);
+    return {
+      url,
+      stop: async () => {
+        await server.close();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await server.close();
+    await database.close();
+    throw error;
+  }
+}
+
+function readTls({ tlsCert, tlsKey }: Settings): { cert: Buffer; key: Buffer } | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  try {
+    return { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
+  } catch (error) {
+    throw new SettingError(
+      `The TLS files can't be read (${(error as Error).message}). Check CADASTRE_TLS_CERT and CADASTRE_TLS_KEY.`,
+    );
+  }
+}
+
+async function listen(server: FastifyInstance, { listen: { host, port } }: Settings): Promise<void> {
+  try {
+    await server.listen({ host, port, listenTextResolver: () => "" });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE")
+      throw new SettingError(
+        `The address ${host}:${port} is taken by another program. Stop that, or choose another address with CADASTRE_LISTEN.`,
+      );
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND" || code === "EACCES")
+      throw new SettingError(
+        `The address ${host}:${port} can't be used here (${message}). Choose another with CADASTRE_LISTEN.`,
+      );
+    throw error;
+  }
+}
+
+function urlOf(server: FastifyInstance, tls: boolean): string {
+  const { address, port, family } = server.server.address() as AddressInfo;
+  return `${tls ? "https" : "http"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+function announce(settings: Settings, url: string, adminToken: string | undefined, say: (line: string) => void): void {
+  const data = sqlitePath(settings) ?? "PostgreSQL";
+  const lines = ["", `  Cadastre ${version}`, "", `  Address   ${settings.publicUrl ?? url}`, `  Data      ${data}`];
+  if (adminToken !== undefined && settings.adminToken === undefined) {
+    lines.push("", `  Admin's token (shown this once):`, "", `    ${adminToken}`);
+  } else if (adminToken !== undefined) {
+    lines.push("", "  The admin's token is the one in CADASTRE_ADMIN_TOKEN.");
+  }
+  lines.push("", "  Stop it with Ctrl+C.", "");
+  say(lines.join("\n"));
+}

@@ -1,0 +1,148 @@
+/** Operations on tokens: who may manage a holder's tokens may make, list, show and revoke them. */
+import { mayManageToken } from "../../access/permissions.ts";
+import type { Tx } from "../../database/database.ts";
+import { notFound } from "../../kernel/errors.ts";
+import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { type Context, implement } from "../shared/context.ts";
+import { checkIfMatch } from "../shared/preconditions.ts";
+import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
+import { loadTokenHolder } from "../users/reads.ts";
+import { authenticationTokens, type TokenView } from "./definition.ts";
+import { findLegacyToken, findToken, listTeamTokens, listTokens, type ManagedToken } from "./store.ts";
+import { addToken, type NewToken, removeToken } from "./writes.ts";
+
+type Wanted = Pick<NewToken, "description" | "expiredAt">;
+
+export const authenticationTokenResource = implement(authenticationTokens, {
+  async createUserToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const user = await loadTokenHolder(tx, context, params.userId);
+      return {
+        view: await addToken(tx, context, {
+          holder: { kind: "user", userId: user.id },
+          isLegacy: false,
+          ...body.attributes,
+        }),
+      };
+    });
+  },
+
+  async listUserTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const user = await loadTokenHolder(tx, context, params.userId);
+    return listTokens(tx, { userId: user.id }, query.page);
+  },
+
+  async showToken({ context, params }) {
+    return { view: shownTo(context, await findToken(context.database.reader, context.actor, params.tokenId)) };
+  },
+
+  async deleteToken({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
+      checkIfMatch(ifMatch, token);
+      await removeToken(tx, context, token);
+    });
+  },
+
+  async replaceTeamToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const team = await loadTokenTeam(tx, context, params.teamId, true);
+      const before = await findLegacyToken(tx, context.actor, params);
+      if (before !== undefined) await removeToken(tx, context, before);
+      return { view: await addTeamToken(tx, context, team, true, body.attributes) };
+    });
+  },
+
+  async showTeamToken({ context, params }) {
+    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, params)) };
+  },
+
+  async deleteTeamToken({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
+      checkIfMatch(ifMatch, token);
+      await removeToken(tx, context, token);
+    });
+  },
+
+  async createTeamToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const team = await loadTokenTeam(tx, context, params.teamId, true);
+      return { view: await addTeamToken(tx, context, team, false, body.attributes) };
+    });
+  },
+
+  async listTeamTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const team = await loadTokenTeam(tx, context, params.teamId);
+    return listTokens(tx, { teamId: team.id }, query.page);
+  },
+
+  async listOrganizationTeamTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = grantOrganization(
+      await loadOrganization(tx, context, params.organizationName),
+      "can-create-team",
+    );
+    return listTeamTokens(tx, organization, { page: query.page, part: query.q, sort: query.sort });
+  },
+
+  async replaceOrganizationToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName, true),
+        "can-update-api-token",
+      );
+      const before = await findLegacyToken(tx, context.actor, params);
+      if (before !== undefined) await removeToken(tx, context, before);
+      const holder = {
+        kind: "organization",
+        organizationId: organization.id,
+        organizationName: organization.name,
+      } as const;
+      return { view: await addToken(tx, context, { holder, isLegacy: true, ...body.attributes }) };
+    });
+  },
+
+  async showOrganizationToken({ context, params }) {
+    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, params)) };
+  },
+
+  async deleteOrganizationToken({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
+      checkIfMatch(ifMatch, token);
+      await removeToken(tx, context, token);
+    });
+  },
+});
+
+async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock = false) {
+  return grantTeam(await loadTeam(tx, context, teamId, lock), "can-update-api-token");
+}
+
+type TokenTeam = Awaited<ReturnType<typeof loadTokenTeam>>;
+
+async function addTeamToken(
+  tx: Tx,
+  context: Context,
+  team: TokenTeam,
+  isLegacy: boolean,
+  wanted: Wanted,
+): Promise<TokenView> {
+  await refuseExceeding(tx, context, team.organizationId, [team]);
+  const holder = {
+    kind: "team",
+    teamId: team.id,
+    organizationId: team.organizationId,
+    organizationName: team.organizationName,
+  } as const;
+  return addToken(tx, context, { holder, isLegacy, ...wanted });
+}
+
+/** To those who may not manage a holder's tokens, none of them is there. Raises `not-found`. */
+function shownTo(context: Context, token: ManagedToken | undefined): ManagedToken {
+  if (token === undefined || !mayManageToken(context.actor, token)) throw notFound("authentication token");
+  return token;
+}

@@ -1,0 +1,97 @@
+/** Operations on organizations: load → authorize → decide → write. */
+import { isSiteAdmin } from "../../access/actor.ts";
+import { forbidden, refuseIfAny } from "../../kernel/errors.ts";
+import { newId } from "../../kernel/ids.ts";
+import { now } from "../../kernel/time.ts";
+import { recordChange } from "../audit-events/writes.ts";
+import { addFirstOwner } from "../organization-memberships/writes.ts";
+import { insertDefaultProject } from "../projects/writes.ts";
+import { changesOf } from "../shared/changes.ts";
+import { type Context, implement } from "../shared/context.ts";
+import { checkIfMatch } from "../shared/preconditions.ts";
+import { insertOwnersTeam } from "../teams/writes.ts";
+import { organizations } from "./definition.ts";
+import { grantOrganization, loadOrganization } from "./reads.ts";
+import { executionModeFaults, nameTaken, newOrganization, toColumns } from "./rules.ts";
+import {
+  deleteOrganizationRow,
+  insertOrganization,
+  isNameTaken,
+  listOrganizationRows,
+  toOrganizationView,
+  updateOrganizationRow,
+} from "./store.ts";
+
+export const organizationResource = implement(organizations, {
+  async createOrganization({ context, body }) {
+    requireCreator(context);
+    return context.database.write(async (tx) => {
+      const row = newOrganization(body.attributes, {
+        id: newId("organizations"),
+        defaultProjectId: newId("projects"),
+        createdAt: now(),
+      });
+      refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
+      await insertOrganization(tx, row);
+      await insertDefaultProject(tx, row);
+      const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
+      if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
+      const view = toOrganizationView(context.actor, { ...row, teamAccess: team.organizationAccess, isMember: 1 });
+      await recordChange(tx, context, organizations, { after: inAudit(view) });
+      return { view };
+    });
+  },
+
+  async listOrganizations({ context, query }) {
+    return listOrganizationRows(context.database.reader, context.actor, query.page, { q: query.q, name: query.qName });
+  },
+
+  async showOrganization({ context, params }) {
+    return { view: await loadOrganization(context.database.reader, context, params.organizationName) };
+  },
+
+  async updateOrganization({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName, true),
+        "can-update",
+      );
+      checkIfMatch(ifMatch, organization);
+      const changes = changesOf(organization, toColumns(body.attributes));
+      if (changes === undefined) return { view: organization };
+      const changed = { ...organization, ...changes, version: organization.version + 1 };
+      const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
+      refuseIfAny([...executionModeFaults(changed), ...(renamed ? [nameTaken()] : [])]);
+      await updateOrganizationRow(tx, organization, changes);
+      await recordChange(tx, context, organizations, { before: inAudit(organization), after: inAudit(changed) });
+      return { view: changed };
+    });
+  },
+
+  async deleteOrganization({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName, true),
+        "can-destroy",
+      );
+      checkIfMatch(ifMatch, organization);
+      await deleteOrganizationRow(tx, organization);
+      await recordChange(tx, context, organizations, { before: inAudit(organization) });
+    });
+  },
+});
+
+/** An organization belongs to its own audit trail. */
+function inAudit<View extends { id: string }>(view: View): View & { organizationId: string } {
+  return { ...view, organizationId: view.id };
+}
+
+function requireCreator({ actor, options }: Context): void {
+  if (isSiteAdmin(actor)) return;
+  if (actor.kind !== "user")
+    throw forbidden("Only people create organizations: use a user's token, not a team's or an organization's.");
+  if (options.organizationCreation !== "anyone")
+    throw forbidden(
+      "Only site admins create organizations here. Ask one of them, or have CADASTRE_ORGANIZATION_CREATION set to 'anyone'.",
+    );
+}

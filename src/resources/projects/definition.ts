@@ -1,0 +1,111 @@
+/** A project: a group of workspaces, and the place where teams are given access to them. */
+import type { Access } from "../../access/effective.ts";
+import { projectPermissions } from "../../access/permissions.ts";
+import type { ProjectTable } from "../../database/schema/projects.ts";
+import { defineResource, optional, readOnly, required, toOne } from "../../jsonapi/define.ts";
+import { listParameter, presence, textParameter } from "../../jsonapi/query.ts";
+import { flag, flags, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../kernel/durations.ts";
+
+export interface ProjectView extends ProjectTable {
+  readonly organizationName: string;
+  readonly access: Access;
+}
+
+const name = text({
+  min: 3,
+  max: 40,
+  pattern: /^(?! )[A-Za-z0-9 _-]+(?<! )$/,
+  sentence: "may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
+});
+
+const shownPermissions = ["can-update", "can-destroy", "can-create-workspace"] as const;
+
+export const projects = defineResource<ProjectView>()({
+  type: "projects",
+  doc: "A group of workspaces, and the place where teams are given access to them.",
+  id: (project) => project.id,
+  version: (project) => project.version,
+  attributes: {
+    name: required(name, "Unique in the organization, ignoring case."),
+    description: optional(text({ max: 256 }).nullable(), "What the project is for.", { default: null }),
+    "auto-destroy-activity-duration": optional(
+      text({ max: 5, pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
+      "How long its workspaces may be inactive before they are destroyed, unless they say otherwise: up to four digits and 'd' or 'h'.",
+      { default: null },
+    ),
+    "workspace-count": readOnly(wholeNumber(), "How many workspaces it holds.", { audited: false }),
+    "team-count": readOnly(wholeNumber(), "How many teams have access to it by a record of their own.", {
+      audited: false,
+    }),
+    "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
+    permissions: readOnly(flags(shownPermissions), "What the caller may do.", {
+      from: ({ access }: ProjectView) => {
+        const { "can-read": _, ...shown } = projectPermissions(access);
+        return shown;
+      },
+      audited: false,
+    }),
+    "created-at": readOnly(timestamp(), "When it was made."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization that owns it.", {
+      id: (project: ProjectView) => project.organizationName,
+      related: (project: ProjectView) => `/api/v2/organizations/${project.organizationName}`,
+    }),
+  },
+  links: (project) => ({ self: `/api/v2/projects/${project.id}` }),
+  operations: {
+    createProject: {
+      method: "POST",
+      path: "/organizations/:organization_name/projects",
+      summary: "Create a project",
+      needs: "an owner, a team with 'manage-projects', or the organization's token",
+      body: "create",
+      answer: "created",
+      example: { data: { type: "projects", attributes: { name: "Network", description: "Shared networks" } } },
+    },
+    listProjects: {
+      method: "GET",
+      path: "/organizations/:organization_name/projects",
+      summary: "List projects",
+      needs: "a member; shows the projects that the caller may read",
+      query: {
+        paged: true,
+        sort: ["name"],
+        parameters: {
+          q: textParameter("Part of the name, ignoring case. Not used when filter[names] is given."),
+          "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
+          "filter[permissions][create-workspace]": presence(
+            "If given, only projects in which the caller may create workspaces.",
+          ),
+          "filter[permissions][update]": presence("If given, only projects that the caller may update."),
+        },
+      },
+      answer: "list",
+    },
+    showProject: {
+      method: "GET",
+      path: "/projects/:project_id",
+      summary: "Show a project",
+      needs: "read access to the project",
+      answer: "document",
+    },
+    updateProject: {
+      method: "PATCH",
+      path: "/projects/:project_id",
+      summary: "Change a project",
+      needs: "'update' on the project's settings",
+      body: "update",
+      answer: "document",
+      example: { data: { type: "projects", attributes: { description: null } } },
+    },
+    deleteProject: {
+      method: "DELETE",
+      path: "/projects/:project_id",
+      summary: "Delete a project that holds no workspaces",
+      needs: "'delete' on the project's settings",
+      answer: "nothing",
+    },
+  },
+});

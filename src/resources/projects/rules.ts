@@ -1,0 +1,42 @@
+/** Pure rules of projects. */
+import type { ProjectTable } from "../../database/schema/projects.ts";
+import type { UpdateAttributes } from "../../jsonapi/define.ts";
+import { attributeFault, type AppError, conflict, type Fault } from "../../kernel/errors.ts";
+import { fold } from "../../kernel/text.ts";
+import type { projects } from "./definition.ts";
+
+export const defaultProjectName = "Default Project";
+
+export function newProject(
+  facts: Pick<ProjectTable, "id" | "organizationId" | "name" | "createdAt"> & Partial<ProjectTable>,
+): ProjectTable {
+  return {
+    description: null,
+    autoDestroyActivityDuration: null,
+    isDefault: 0,
+    workspaceCount: 0,
+    teamCount: 0,
+    ...facts,
+    nameKey: fold(facts.name),
+    version: 1,
+  };
+}
+
+/** Attributes as the table stores them; absent stays absent. */
+export function toColumns(attributes: UpdateAttributes<typeof projects>): Partial<ProjectTable> {
+  return { ...attributes, ...(attributes.name !== undefined && { nameKey: fold(attributes.name) }) };
+}
+
+export function nameTaken(): Fault {
+  return attributeFault("name", "Name has already been taken");
+}
+
+/** Why a project can't be deleted, if it can't. */
+export function deletionObstacle(project: Pick<ProjectTable, "isDefault" | "workspaceCount">): AppError | undefined {
+  if (project.isDefault === 1)
+    return conflict("The default project can't be deleted: workspaces that name no project go there.");
+  if (project.workspaceCount === 0) return undefined;
+  return conflict(
+    `The project holds ${project.workspaceCount} workspaces. Move or delete them first, then delete the project.`,
+  );
+}

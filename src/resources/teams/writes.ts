@@ -1,0 +1,68 @@
+/** What neighbours have done to teams. */
+import { sql } from "kysely";
+import type { Granted } from "../../access/granted.ts";
+import type { Tx } from "../../database/database.ts";
+import type { OrganizationMembershipTable, OrganizationTable, TeamTable } from "../../database/schema/identity.ts";
+import type { TeamView } from "./definition.ts";
+import { newOwnersTeam } from "./rules.ts";
+import { insertTeam } from "./store.ts";
+
+/** Every organization begins with its owners team. */
+export async function insertOwnersTeam(
+  tx: Tx,
+  organization: OrganizationTable,
+  usersCount: number,
+): Promise<TeamTable> {
+  const team = newOwnersTeam(organization, usersCount);
+  await insertTeam(tx, team);
+  return team;
+}
+
+/** Puts a new member into teams. Someone who is only invited is not counted yet. */
+export async function joinTeams(
+  tx: Tx,
+  membership: OrganizationMembershipTable,
+  teams: readonly Granted<TeamView, "can-update-membership">[],
+): Promise<void> {
+  if (teams.length === 0) return;
+  const { id: membershipId, organizationId, userId, createdAt } = membership;
+  await tx.db
+    .insertInto("teamMembers")
+    .values(teams.map((team) => ({ organizationId, teamId: team.id, membershipId, userId, createdAt })))
+    .execute();
+  if (userId === null) return;
+  await tx.db
+    .updateTable("teams")
+    .set({ usersCount: sql`users_count + 1`, version: sql`version + 1` })
+    .where(
+      tx.dialect.isOneOf(
+        sql.ref("id"),
+        teams.map((team) => team.id),
+      ),
+    )
+    .execute();
+}
+
+/** Before a membership goes: its teams have a person less. */
+export async function discountMembership(tx: Tx, membershipId: string): Promise<void> {
+  await tx.db
+    .updateTable("teams")
+    .set({ usersCount: sql`users_count - 1`, version: sql`version + 1` })
+    .where("id", "in", (query) =>
+      query
+        .selectFrom("teamMembers")
+        .select("teamId")
+        .where("membershipId", "=", membershipId)
+        .where("userId", "is not", null),
+    )
+    .execute();
+}
+
+/** Before a user goes: all its teams have a person less. */
+export async function discountUser(tx: Tx, userId: string): Promise<void> {
+  await tx.db
+    .updateTable("teams")
+    .set({ usersCount: sql`users_count - 1`, version: sql`version + 1` })
+    .where("id", "in", (query) => query.selectFrom("teamMembers").select("teamId").where("userId", "=", userId))
+    .execute();
+}

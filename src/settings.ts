@@ -1,0 +1,276 @@
+/**
+ * Every setting, parsed and documented once: `--help`, the environment, the settings file and the documents all come from
+ * this table. An unusable setting ends the start with a sentence.
+ */
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+
+/** A setting that can't be used; its message is a sentence for the person who set it. */
+export class SettingError extends Error {
+  override readonly name = "SettingError";
+}
+
+export interface Settings {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly database: string;
+  readonly publicUrl: string | undefined;
+  readonly adminToken: string | undefined;
+  readonly encryptionKey: Uint8Array | undefined;
+  readonly edition: "self-hosted" | "hosted";
+  readonly organizationCreation: "site-admins" | "anyone";
+  readonly rateLimit: number;
+  readonly trustedProxies: readonly string[];
+  readonly metricsToken: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly logLevel: (typeof logLevels)[number];
+  readonly graceSeconds: number;
+}
+
+interface Setting<Value> {
+  readonly variable: `CADASTRE_${string}`;
+  /** How the value is shown in `--help`: `HOST:PORT`. */
+  readonly shape: string;
+  readonly doc: string;
+  readonly initially: string | undefined;
+  /** Raises SettingError with the end of a sentence that begins with the setting's name. */
+  readonly parse: (text: string) => Value;
+}
+
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+
+export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNullable<Settings[Name]>> } = {
+  listen: {
+    variable: "CADASTRE_LISTEN",
+    shape: "HOST:PORT",
+    doc: "Where to serve. Use 0.0.0.0:PORT for all addresses; port 0 takes a free one.",
+    initially: "127.0.0.1:8080",
+    parse: parseListen,
+  },
+  database: {
+    variable: "CADASTRE_DATABASE",
+    shape: "ADDRESS",
+    doc: "sqlite:PATH for the embedded database, or postgres://USER:PASSWORD@HOST/NAME.",
+    initially: "sqlite:data/cadastre.db",
+    parse: parseDatabase,
+  },
+  publicUrl: {
+    variable: "CADASTRE_PUBLIC_URL",
+    shape: "URL",
+    doc: "Where clients reach the service; every absolute URL that it hands out begins with it. The listening address when unset.",
+    initially: undefined,
+    parse: parseUrl,
+  },
+  adminToken: {
+    variable: "CADASTRE_ADMIN_TOKEN",
+    shape: "TOKEN",
+    doc: "The first admin's token, 20 or more printable characters, instead of a made one. Looked at on the first start only.",
+    initially: undefined,
+    parse: parseToken,
+  },
+  encryptionKey: {
+    variable: "CADASTRE_ENCRYPTION_KEY",
+    shape: "KEY",
+    doc: "32 bytes as base64 or hex, under which secrets are encrypted. Required with PostgreSQL; kept in a file beside the embedded database when unset.",
+    initially: undefined,
+    parse: parseKey,
+  },
+  edition: {
+    variable: "CADASTRE_EDITION",
+    shape: "EDITION",
+    doc: "self-hosted or hosted: which of the features that differ between the two are served.",
+    initially: "self-hosted",
+    parse: oneOf(["self-hosted", "hosted"]),
+  },
+  organizationCreation: {
+    variable: "CADASTRE_ORGANIZATION_CREATION",
+    shape: "WHO",
+    doc: "site-admins or anyone: who may create organizations.",
+    initially: "site-admins",
+    parse: oneOf(["site-admins", "anyone"]),
+  },
+  rateLimit: {
+    variable: "CADASTRE_RATE_LIMIT",
+    shape: "NUMBER",
+    doc: "Requests a second that each token may make; 0 for no limit.",
+    initially: "0",
+    parse: wholeNumber(0, 1_000_000),
+  },
+  trustedProxies: {
+    variable: "CADASTRE_TRUSTED_PROXIES",
+    shape: "ADDRESSES",
+    doc: "Comma-separated addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For is believed.",
+    initially: undefined,
+    parse: parseProxies,
+  },
+  metricsToken: {
+    variable: "CADASTRE_METRICS_TOKEN",
+    shape: "TOKEN",
+    doc: "Opens GET /metrics; a site admin's token does so too.",
+    initially: undefined,
+    parse: parseToken,
+  },
+  tlsCert: {
+    variable: "CADASTRE_TLS_CERT",
+    shape: "FILE",
+    doc: "The certificate (PEM) to serve HTTPS with; needs the key too.",
+    initially: undefined,
+    parse: (text) => text,
+  },
+  tlsKey: {
+    variable: "CADASTRE_TLS_KEY",
+    shape: "FILE",
+    doc: "The certificate's private key (PEM).",
+    initially: undefined,
+    parse: (text) => text,
+  },
+  logLevel: {
+    variable: "CADASTRE_LOG_LEVEL",
+    shape: "LEVEL",
+    doc: `How much to log: ${logLevels.join(", ")}.`,
+    initially: "info",
+    parse: oneOf(logLevels),
+  },
+  graceSeconds: {
+    variable: "CADASTRE_GRACE_SECONDS",
+    shape: "SECONDS",
+    doc: "How long running requests may take to finish when the service is told to stop.",
+    initially: "10",
+    parse: wholeNumber(1, 600),
+  },
+};
+
+type Name = keyof Settings;
+const names = Object.keys(settingTable) as Name[];
+
+/** `tlsCert` → `--tls-cert` */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+export interface SettingSources {
+  /** Values of flags, by the setting's name. */
+  readonly flags?: Readonly<Record<string, string | undefined>>;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** The path of a settings file. */
+  readonly file?: string | undefined;
+}
+
+/** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError. */
+export function readSettings({ flags = {}, environment = {}, file }: SettingSources): Settings {
+  const fromFile = file === undefined ? {} : readFile(file);
+  const settings: Record<string, unknown> = {};
+  for (const name of names) {
+    const { variable, initially, parse } = settingTable[name];
+    const text = flags[name] ?? nonEmpty(environment[variable]) ?? nonEmpty(fromFile[variable]) ?? initially;
+    try {
+      settings[name] = text === undefined ? undefined : parse(text);
+    } catch (error) {
+      if (error instanceof SettingError) throw new SettingError(`${variable} ${error.message}`);
+      throw error;
+    }
+  }
+  settings["trustedProxies"] ??= [];
+  return checked(settings as unknown as Settings);
+}
+
+const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
+
+function checked(settings: Settings): Settings {
+  if ((settings.tlsCert === undefined) !== (settings.tlsKey === undefined)) {
+    throw new SettingError("CADASTRE_TLS_CERT and CADASTRE_TLS_KEY go together: set both or neither.");
+  }
+  return settings;
+}
+
+/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. */
+function readFile(path: string): Record<string, string> {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    throw new SettingError(`The settings file ${path} can't be read. Check the path and its permissions.`);
+  }
+  const known = new Set<string>(names.map((name) => settingTable[name].variable));
+  const values: Record<string, string> = {};
+  text.split(/\r?\n/).forEach((line, index) => {
+    if (/^\s*(#|$)/.test(line)) return;
+    const [, name, value] = /^\s*([A-Z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined || value === undefined || !known.has(name)) {
+      throw new SettingError(
+        `Line ${index + 1} of ${path} is not a setting. Write NAME=VALUE with a name that 'cadastre serve --help' lists.`,
+      );
+    }
+    values[name] = value.replace(/^(["'])(.*)\1$/, "$2");
+  });
+  return values;
+}
+
+// --- parsing
+
+function parseListen(text: string): Settings["listen"] {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || host === "" || port === undefined || Number(port) > 65_535)
+    throw new SettingError("must be HOST:PORT, such as 127.0.0.1:8080.");
+  return { host, port: Number(port) };
+}
+
+function parseDatabase(text: string): string {
+  if (/^sqlite:.+/.test(text) || /^postgres(ql)?:\/\/.+/.test(text)) return text;
+  throw new SettingError("must be sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME.");
+}
+
+function parseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "")
+    throw new SettingError("must be an http or https URL without a query, such as https://cadastre.example.");
+  return text.replace(/\/+$/, "");
+}
+
+function parseToken(text: string): string {
+  if (!/^[\x21-\x7e]{20,512}$/.test(text))
+    throw new SettingError("must be 20 to 512 printable characters without spaces.");
+  return text;
+}
+
+function parseKey(text: string): Uint8Array {
+  const bytes = /^[0-9a-fA-F]{64}$/.test(text)
+    ? Buffer.from(text, "hex")
+    : /^[A-Za-z0-9+/_-]{43}=?$/.test(text)
+      ? Buffer.from(text, "base64")
+      : undefined;
+  if (bytes?.length !== 32)
+    throw new SettingError(
+      "must be 32 bytes as 64 hex digits or as base64, such as the output of 'openssl rand -hex 32'.",
+    );
+  return bytes;
+}
+
+function parseProxies(text: string): string[] {
+  const addresses = text.split(",").map((part) => part.trim());
+  for (const address of addresses) {
+    const [host = "", bits, ...rest] = address.split("/");
+    const version = isIP(host);
+    const bitsMax = version === 4 ? 32 : 128;
+    if (version === 0 || rest.length > 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= bitsMax))) {
+      throw new SettingError(`must be addresses or networks separated by commas; '${address}' is neither.`);
+    }
+  }
+  return addresses;
+}
+
+function oneOf<const Values extends readonly string[]>(values: Values): (text: string) => Values[number] {
+  return (text) => {
+    if (!values.includes(text)) throw new SettingError(`must be one of ${values.join(", ")}.`);
+    return text;
+  };
+}
+
+function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    if (!/^\d+$/.test(text) || Number(text) < min || Number(text) > max)
+      throw new SettingError(`must be a whole number from ${min} to ${max}.`);
+    return Number(text);
+  };
+}

@@ -1,0 +1,150 @@
+/** The service, running for real on a loopback port, and a client that speaks to it over HTTP. */
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import pino from "pino";
+import { afterAll, beforeAll } from "vitest";
+import type { Database } from "../../src/database/database.ts";
+import { createServer, type ServerOptions } from "../../src/http/server.ts";
+import { addToken } from "../../src/resources/authentication-tokens/writes.ts";
+import { addUser } from "../../src/resources/users/writes.ts";
+import { operatorContext } from "../../src/service.ts";
+import { type Engine, newDatabase, type TestDatabase } from "./database.ts";
+
+export const mediaType = "application/vnd.api+json";
+
+// biome-ignore lint: tests look into documents freely
+export type Json = any;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The parsed body; undefined where there is none. */
+  readonly body: Json;
+}
+
+export interface Caller {
+  readonly token: string | undefined;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  patch(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  delete(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+export interface Api {
+  readonly url: string;
+  readonly database: Database;
+  readonly address: string;
+  readonly server: FastifyInstance;
+  /** The first site admin. */
+  readonly admin: Caller;
+  readonly nobody: Caller;
+  as(token: string | undefined): Caller;
+  stop(): Promise<void>;
+}
+
+const adminToken = "test-admin-token-0123456789";
+
+export interface ApiOptions extends Partial<Omit<ServerOptions, "database">> {
+  readonly engine?: Engine;
+}
+
+export async function startApi({ engine, ...options }: ApiOptions = {}): Promise<Api> {
+  const testDatabase = await newDatabase(engine);
+  await addFirstAdmin(testDatabase.database);
+  return startApiOn(testDatabase, options);
+}
+
+/** One more server on a database that is there already. */
+export async function startApiOn(
+  testDatabase: TestDatabase,
+  options: Partial<Omit<ServerOptions, "database">> = {},
+): Promise<Api> {
+  const { database, address } = testDatabase;
+  const server = createServer({
+    options: { organizationCreation: "site-admins" },
+    version: "0.0.0-test",
+    logger: pino({ level: "silent" }),
+    rateLimit: 0,
+    failures: { burst: 1_000_000, perSecond: 1_000 },
+    ...options,
+    database,
+  });
+  await server.listen({ host: "127.0.0.1", port: 0 });
+  const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  const as = (token: string | undefined) => callerOn(url, token);
+  return {
+    url,
+    database,
+    address,
+    server,
+    admin: as(adminToken),
+    nobody: as(undefined),
+    as,
+    stop: async () => {
+      await server.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+/** A server for the tests of one file: `const api = useApi()`, then `api.admin` inside the tests. */
+export function useApi(options: ApiOptions = {}): Api {
+  let running: Api | undefined;
+  beforeAll(async () => {
+    running = await startApi(options);
+  });
+  afterAll(async () => {
+    await running?.stop();
+  });
+  return new Proxy({} as Api, {
+    get: (_, name) => {
+      if (running === undefined) throw new Error("the API is only there inside tests");
+      return running[name as keyof Api];
+    },
+  });
+}
+
+async function addFirstAdmin(database: Database): Promise<void> {
+  const context = operatorContext(database, { organizationCreation: "site-admins" }, "test");
+  await database.write(async (tx) => {
+    const user = await addUser(tx, context, { username: "admin", email: "admin@localhost", isSiteAdmin: true });
+    await addToken(tx, context, { holder: { kind: "user", userId: user.id }, isLegacy: false, secret: adminToken });
+  });
+}
+
+function callerOn(url: string, token: string | undefined): Caller {
+  const send: Caller["send"] = async (method, path, body, headers = {}) => {
+    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+    const response = await fetch(
+      url + (path.startsWith("/api/") || path.startsWith("/.") || !path.startsWith("/") ? path : `/api/v2${path}`),
+      {
+        method,
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(text !== undefined && { "content-type": mediaType }),
+          ...headers,
+        },
+        ...(text !== undefined && { body: text }),
+      },
+    );
+    const received = await response.text();
+    return { status: response.status, headers: response.headers, body: received === "" ? undefined : parse(received) };
+  };
+  return {
+    token,
+    send,
+    get: (path, headers) => send("GET", path, undefined, headers),
+    post: (path, body, headers) => send("POST", path, body, headers),
+    patch: (path, body, headers) => send("PATCH", path, body, headers),
+    delete: (path, body, headers) => send("DELETE", path, body, headers),
+  };
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,167 @@
+/** Things that tests need, made over HTTP with sensible values; each takes only what the test is about. */
+import { randomBytes } from "node:crypto";
+import { type ProjectLevel, projectLevelMask } from "../../src/access/levels.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { now } from "../../src/kernel/time.ts";
+import { type Answer, type Api, type Caller, type Json } from "./api.ts";
+
+export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
+
+/** The document of an answer that must be a success; tells what was answered when it is not. */
+export function data(answer: Answer): Json {
+  if (answer.status >= 300) throw new Error(`expected success, got ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body?.data;
+}
+
+export const resource = (type: string, attributes: object, relationships?: object) => ({
+  data: { type, attributes, ...(relationships && { relationships }) },
+});
+
+export interface Person extends Caller {
+  readonly id: string;
+  readonly username: string;
+  readonly email: string;
+}
+
+/** A user with a token. */
+export async function makeUser(api: Api, attributes: object = {}): Promise<Person> {
+  const username = unique("user");
+  const user = data(
+    await api.admin.post(
+      "/admin/users",
+      resource("users", { username, email: `${username}@example.com`, ...attributes }),
+    ),
+  );
+  const token = data(await api.admin.post(`/users/${user.id}/authentication-tokens`));
+  return {
+    ...api.as(token.attributes.token),
+    id: user.id,
+    username: user.attributes.username,
+    email: user.attributes.email,
+  };
+}
+
+export interface Org {
+  readonly name: string;
+  readonly id: string;
+  readonly defaultProjectId: string;
+  /** A person of the owners team. */
+  readonly owner: Person;
+  readonly ownersTeamId: string;
+}
+
+/** An organization with one owner who is not a site admin. */
+export async function makeOrganization(api: Api, attributes: object = {}): Promise<Org> {
+  const name = unique("org");
+  const organization = data(
+    await api.admin.post(
+      "/organizations",
+      resource("organizations", { name, email: "org@example.com", ...attributes }),
+    ),
+  );
+  const teams = data(await api.admin.get(`/organizations/${organization.id}/teams?filter[names]=owners`));
+  const ownersTeamId: string = teams[0].id;
+  const owner = await makeMember(api, organization.id, [ownersTeamId]);
+  return {
+    name: organization.id,
+    id: organization.attributes["external-id"],
+    defaultProjectId: organization.relationships["default-project"].data.id,
+    owner,
+    ownersTeamId,
+  };
+}
+
+export interface Member extends Person {
+  readonly membershipId: string;
+}
+
+/** A person who is a member, in these teams. */
+export async function makeMember(api: Api, organizationName: string, teamIds: readonly string[] = []): Promise<Member> {
+  const person = await makeUser(api);
+  const membership = data(
+    await api.admin.post(
+      `/organizations/${organizationName}/organization-memberships`,
+      resource(
+        "organization-memberships",
+        { email: person.email },
+        { teams: { data: teamIds.map((id) => ({ type: "teams", id })) } },
+      ),
+    ),
+  );
+  return { ...person, membershipId: membership.id };
+}
+
+export async function makeTeam(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
+  return data(
+    await api.admin.post(
+      `/organizations/${organizationName}/teams`,
+      resource("teams", { name: unique("team"), visibility: "organization", ...attributes }),
+    ),
+  );
+}
+
+/** A member of a new team that holds these organization-level permissions. */
+export async function makeHolder(
+  api: Api,
+  organizationName: string,
+  ...permissions: string[]
+): Promise<Member & { teamId: string }> {
+  const team = await makeTeam(api, organizationName, {
+    "organization-access": Object.fromEntries(permissions.map((name) => [name, true])),
+  });
+  return { ...(await makeMember(api, organizationName, [team.id])), teamId: team.id };
+}
+
+export async function makeTeamToken(api: Api, teamId: string): Promise<Caller> {
+  return api.as(data(await api.admin.post(`/teams/${teamId}/authentication-token`)).attributes.token);
+}
+
+export async function makeOrganizationToken(api: Api, organizationName: string): Promise<Caller> {
+  return api.as(data(await api.admin.post(`/organizations/${organizationName}/authentication-token`)).attributes.token);
+}
+
+export async function makeProject(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
+  return data(
+    await api.admin.post(
+      `/organizations/${organizationName}/projects`,
+      resource("projects", { name: unique("project"), ...attributes }),
+    ),
+  );
+}
+
+/** Gives a team a level on a project. */
+export async function grantProject(
+  api: Api,
+  organizationId: string,
+  projectId: string,
+  teamId: string,
+  level: Exclude<ProjectLevel, "custom">,
+): Promise<string> {
+  const id = newId("team-projects");
+  await api.database.write(async (tx) => {
+    await tx.db
+      .insertInto("teamProjects")
+      .values({
+        id,
+        organizationId,
+        projectId,
+        teamId,
+        access: level,
+        permissions: projectLevelMask(level),
+        createdAt: now(),
+        version: 1,
+      })
+      .execute();
+    await tx.db
+      .updateTable("projects")
+      .set((set) => ({ teamCount: set("teamCount", "+", 1), version: set("version", "+", 1) }))
+      .where("id", "=", projectId)
+      .execute();
+  });
+  return id;
+}
+
+/** The details of an answer's errors, for assertions. */
+export const details = (answer: Answer): string[] => (answer.body?.errors ?? []).map((error: Json) => error.detail);
+export const pointers = (answer: Answer): string[] =>
+  (answer.body?.errors ?? []).map((error: Json) => error.source?.pointer ?? error.source?.parameter);

