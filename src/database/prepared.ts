@@ -2,7 +2,7 @@
  * Hot statements: built and compiled once per engine, then only bound and run. Building one with the query builder costs
  * more than SQLite needs to answer it.
  */
-import { type Compilable, CompiledQuery, type Kysely } from "kysely";
+import type { Compilable, CompiledQuery, Kysely } from "kysely";
 import type { Tx } from "./database.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema/schema.ts";

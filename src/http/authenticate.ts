@@ -6,7 +6,7 @@ import { AppError } from "../kernel/errors.ts";
 import { tokenHash, tokenLengthMax } from "../kernel/ids.ts";
 import { now } from "../kernel/time.ts";
 import { actorOfToken } from "../resources/authentication-tokens/reads.ts";
-import { noteUses } from "../resources/authentication-tokens/store.ts";
+import { noteUses } from "../resources/authentication-tokens/writes.ts";
 import { RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {

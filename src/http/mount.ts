@@ -4,10 +4,11 @@ import type { Actor } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import type { IfMatch, Operation, Resource } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
-import { parseQuery, type Page, type RawQuery } from "../jsonapi/query.ts";
+import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { camel } from "../kernel/names.ts";
 import { notFound } from "../kernel/errors.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
+import { parseQueryString } from "./query.ts";
 import { basePath, sendAnswer } from "./respond.ts";
 
 declare module "fastify" {
@@ -47,7 +48,7 @@ function mountOperation(
     url: basePath + operation.path,
     config: { operation: id },
     handler: async (request, reply) => {
-      const query = parseQuery(operation.query, request.query as RawQuery);
+      const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
       const answer = await handler({
         context: contextOf(request, mount),

@@ -10,9 +10,9 @@ import type { ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax } from "./body.ts";
 import { apiVersion, mountDiscovery } from "./discovery.ts";
-import { mountHealth, mountMetrics } from "./health.ts";
+import { mountHealth } from "./health.ts";
+import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
-import { parseQueryString } from "./query.ts";
 import { basePath, httpFacts, sendError, sendJson } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
@@ -80,7 +80,8 @@ function newServer(settings: ServerOptions): FastifyInstance {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: {
-      querystringParser: parseQueryString as never,
+      // The router must not throw; `mount` parses the query where a refusal can be answered.
+      querystringParser: ((text: string) => text) as never,
       maxParamLength: 512,
       ignoreTrailingSlash: true,
     },

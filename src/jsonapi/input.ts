@@ -2,7 +2,7 @@
  * Request bodies: from JSON to typed input, or every fault at once. Absent stays absent and null stays null; what a
  * definition does not know is ignored, because clients send more than they need to.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
 import { camel, human } from "../kernel/names.ts";
 import { aliases } from "./aliases.ts";

@@ -184,15 +184,3 @@ export const findTokenHolder = prepared<{ hash: string }, TokenHolder>((db, { ha
     ])
     .where("k.hash", "=", hash),
 );
-
-/** Off the requests' path, for many tokens at once. A time never goes back. */
-export async function noteUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
-  for (const [id, usedAt] of uses) {
-    await tx.db
-      .updateTable("tokens")
-      .set({ lastUsedAt: usedAt })
-      .where("id", "=", id)
-      .where((where) => where.or([where("lastUsedAt", "is", null), where("lastUsedAt", "<", usedAt)]))
-      .execute();
-  }
-}

@@ -88,3 +88,15 @@ async function recordToken(
     ...(verb === "create" ? { after: told } : { before: told }),
   });
 }
+
+/** Off the requests' path, for many tokens at once, by their ids. A time never goes back. */
+export async function noteUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
+  for (const [id, usedAt] of uses) {
+    await tx.db
+      .updateTable("tokens")
+      .set({ lastUsedAt: usedAt })
+      .where("id", "=", id)
+      .where((where) => where.or([where("lastUsedAt", "is", null), where("lastUsedAt", "<", usedAt)]))
+      .execute();
+  }
+}

@@ -1,0 +1,97 @@
+/** For who watches the service: what it does, in Prometheus' format. */
+import { timingSafeEqual } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { isSiteAdmin } from "../access/actor.ts";
+import type { Database } from "../database/database.ts";
+import { notFound } from "../kernel/errors.ts";
+import { tokenHash } from "../kernel/ids.ts";
+import type { Authenticator } from "./authenticate.ts";
+
+export interface MetricsOptions {
+  readonly database: Database;
+  readonly authenticator: Authenticator;
+  /** Opens the metrics without a site admin's token. */
+  readonly metricsToken: string | undefined;
+}
+
+export function mountMetrics(server: FastifyInstance, { database, authenticator, metricsToken }: MetricsOptions): void {
+  const registry = new Registry();
+  countRequests(server, registry);
+  watchProcess(server, registry);
+  watchDatabase(registry, database);
+  server.get("/metrics", async (request, reply) => {
+    if (!carriesToken(request, metricsToken)) {
+      const actor = await authenticator.authenticate(request);
+      if (!isSiteAdmin(actor)) throw notFound("page");
+    }
+    return reply.header("content-type", registry.contentType).send(await registry.metrics());
+  });
+}
+
+const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
+
+/** By the route's pattern, never by the path: paths are without number. */
+function countRequests(server: FastifyInstance, registry: Registry): void {
+  const requests = new Counter({
+    name: "cadastre_http_requests_total",
+    help: "Requests by route and status.",
+    labelNames: ["method", "route", "status"],
+    registers: [registry],
+  });
+  const latency = new Histogram({
+    name: "cadastre_http_request_duration_seconds",
+    help: "Time to answer.",
+    labelNames: ["method", "route"],
+    buckets: latencyBuckets,
+    registers: [registry],
+  });
+  server.addHook("onResponse", async (request, reply) => {
+    const route = request.routeOptions.url ?? "unknown";
+    requests.inc({ method: request.method, route, status: reply.statusCode });
+    latency.observe({ method: request.method, route }, reply.elapsedTime / 1000);
+  });
+}
+
+type Measure = (gauge: Gauge) => void;
+
+function gauge(registry: Registry, name: string, help: string, measure: Measure, labelNames: string[] = []): void {
+  const made: Gauge = new Gauge({ name, help, labelNames, registers: [registry], collect: () => measure(made) });
+}
+
+function watchProcess(server: FastifyInstance, registry: Registry): void {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  server.addHook("onClose", async () => {
+    delay.disable();
+  });
+  const lagHelp = "The 99th percentile of the event loop's lag since the last look.";
+  gauge(registry, "cadastre_event_loop_lag_seconds", lagHelp, (lag) => {
+    lag.set(delay.percentile(99) / 1e9);
+    delay.reset();
+  });
+  gauge(registry, "cadastre_resident_memory_bytes", "Memory of the process.", (memory) => {
+    memory.set(process.memoryUsage.rss());
+  });
+}
+
+function watchDatabase(registry: Registry, database: Database): void {
+  const statementsHelp = "Statements run, transaction control not counted.";
+  gauge(registry, "cadastre_database_statements_total", statementsHelp, (statements) => {
+    statements.set(database.statementCount());
+  });
+  const measure: Measure = (connections) => {
+    const { busy, open } = database.connections();
+    connections.set({ state: "busy" }, busy);
+    connections.set({ state: "open" }, open);
+  };
+  gauge(registry, "cadastre_database_connections", "Connections to the database.", measure, ["state"]);
+}
+
+/** Compares hashes, so that the time tells nothing of the token. */
+function carriesToken(request: FastifyRequest, token: string | undefined): boolean {
+  const sent = request.headers.authorization;
+  if (token === undefined || sent === undefined) return false;
+  return timingSafeEqual(Buffer.from(tokenHash(sent)), Buffer.from(tokenHash(`Bearer ${token}`)));
+}

@@ -1,0 +1,83 @@
+/** The number of statements of a request does not depend on how much there is: rule 1 of the design. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, useApi } from "../support/api.ts";
+import { grantProject, makeMember, makeProject, makeTeam } from "../support/builders.ts";
+import { makeTenant, pathOf, type Route, routes, type Tenant, writes } from "../support/tenant.ts";
+
+const api = useApi();
+let small: Tenant;
+let large: Tenant;
+
+/** How many of each there are in the large tenant: more than a page holds. */
+const many = 30;
+
+beforeAll(async () => {
+  small = await makeTenant(api);
+  large = await makeTenant(api);
+  for (let count = 0; count < many; count += 1) {
+    const team = await makeTeam(api, large.name);
+    await makeMember(api, large.name, [team.id, large.teamId]);
+    const project = await makeProject(api, large.name);
+    await grantProject(api, large.id, project.id, large.teamId, "admin");
+    await api.admin.post(`/teams/${team.id}/relationships/organization-memberships`, {
+      data: [{ type: "organization-memberships", id: large.member.membershipId }],
+    });
+    await large.member.post(`/users/${large.member.id}/authentication-tokens`);
+  }
+});
+
+async function count(
+  caller: Caller,
+  route: Route,
+  tenant: Tenant,
+  query = "",
+): Promise<{ statements: number; status: number }> {
+  const before = api.database.statementCount();
+  const answer = await caller.send(
+    route.operation.method,
+    pathOf(route.operation, tenant.params) + query,
+    route.operation.example,
+  );
+  return { statements: api.database.statementCount() - before, status: answer.status };
+}
+
+describe("a request that reads", () => {
+  const reads = routes.filter(({ operation }) => !writes(operation));
+  const most = (route: Route) => (route.operation.answer === "document" ? 2 : 3);
+
+  it.each(reads)("needs no more for a large organization: $id", async (route) => {
+    for (const kind of ["owner", "member", "organization token"] as const) {
+      const [few, lots] = [
+        await count(small.callers[kind], route, small),
+        await count(large.callers[kind], route, large),
+      ];
+      expect(lots.statements, kind).toBe(few.statements);
+      expect(lots.statements, kind).toBeLessThanOrEqual(most(route));
+    }
+  });
+
+  it.each(reads.filter(({ operation }) => operation.query?.include !== undefined))(
+    "needs a constant number more with include: $id",
+    async (route) => {
+      for (const name of route.operation.query?.include ?? []) {
+        const plain = await count(large.callers.owner, route, large);
+        const few = await count(small.callers.owner, route, small, `?include=${name}`);
+        const lots = await count(large.callers.owner, route, large, `?include=${name}`);
+        expect(lots.status).toBe(200);
+        expect(lots.statements).toBe(few.statements);
+        expect(lots.statements).toBeLessThanOrEqual(plain.statements + 2);
+      }
+    },
+  );
+});
+
+describe("a request that writes", () => {
+  it.each(routes.filter(({ operation }) => writes(operation)))("needs at most 9: $id", async (route) => {
+    for (const tenant of [await makeTenant(api), large]) {
+      // What would take the large tenant away is only tried on the small one.
+      if (tenant === large && route.operation.method === "DELETE") continue;
+      const { statements } = await count(api.admin, route, tenant);
+      expect(statements).toBeLessThanOrEqual(9);
+    }
+  });
+});

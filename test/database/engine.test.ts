@@ -1,0 +1,273 @@
+/** What both engines promise the rest of the service: one suite, run on each. */
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { migrate, migrations } from "../../src/database/migrate.ts";
+import { prepared } from "../../src/database/prepared.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { newAddress, newDatabase, type TestDatabase } from "../support/database.ts";
+
+let test: TestDatabase;
+beforeAll(async () => {
+  test = await newDatabase();
+});
+afterAll(() => test.drop());
+
+const meta = (name: string, value: string) =>
+  test.database.write((tx) => tx.db.insertInto("meta").values({ name, value }).execute());
+const valueOf = async (name: string) =>
+  (await test.database.reader.db.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirst())?.value;
+
+describe("migrations", () => {
+  it("run once, however many servers start together", async () => {
+    const { address, drop } = await newAddress();
+    const servers = [1, 2, 3, 4].map(() => openDatabase(address));
+    const applied = await Promise.all(servers.map((server) => migrate(server)));
+    expect(applied.flat()).toEqual(migrations.map((migration) => migration.name));
+    expect(await migrate(servers[0] as never)).toEqual([]);
+    await Promise.all(servers.map((server) => server.close()));
+    await drop();
+  });
+
+  it("refuse a database that a newer version made", async () => {
+    const { address, drop } = await newAddress();
+    const database = openDatabase(address);
+    await migrate(database);
+    await database.write((tx) =>
+      tx.db.insertInto("migrations").values({ name: "9999-future", appliedAt: "x" }).execute(),
+    );
+    await expect(migrate(database)).rejects.toThrow(/newer version of Cadastre.*9999-future/);
+    await database.close();
+    await drop();
+  });
+});
+
+describe("transactions", () => {
+  it("keep all or nothing", async () => {
+    const failing = test.database.write(async (tx) => {
+      await tx.db.insertInto("meta").values({ name: "half", value: "1" }).execute();
+      throw new Error("changed my mind");
+    });
+    await expect(failing).rejects.toThrow("changed my mind");
+    expect(await valueOf("half")).toBeUndefined();
+  });
+
+  it("never lose an update when many write at once", async () => {
+    await meta("counter", "0");
+    const increment = () =>
+      test.database.write(async (tx) => {
+        const row = await tx.db
+          .selectFrom("meta as m")
+          .select("m.value")
+          .where("m.name", "=", "counter")
+          .modifyEnd(tx.dialect.lockRows("m"))
+          .executeTakeFirstOrThrow();
+        await tx.db
+          .updateTable("meta")
+          .set({ value: String(Number(row.value) + 1) })
+          .where("name", "=", "counter")
+          .execute();
+      });
+    await Promise.all(Array.from({ length: 40 }, increment));
+    expect(await valueOf("counter")).toBe("40");
+  });
+
+  it("are written by two servers at once without loss", async () => {
+    const second = openDatabase(test.address);
+    await meta("shared", "0");
+    const add = (database: typeof second) =>
+      database.write((tx) =>
+        tx.db
+          .updateTable("meta")
+          .set({ value: sql`cast(cast(value as bigint) + 1 as text)` })
+          .where("name", "=", "shared")
+          .execute(),
+      );
+    await Promise.all(Array.from({ length: 30 }, (_, index) => add(index % 2 === 0 ? second : test.database)));
+    expect(Number(await valueOf("shared"))).toBe(30);
+    await second.close();
+  });
+
+  it("see a deadlock through by trying again", async () => {
+    await meta("left", "0");
+    await meta("right", "0");
+    let attempts = 0;
+    const both = (first: string, other: string) =>
+      test.database.write(async (tx) => {
+        attempts += 1;
+        for (const name of [first, other]) {
+          await tx.db
+            .updateTable("meta")
+            .set({ value: sql`cast(cast(value as bigint) + 1 as text)` })
+            .where("name", "=", name)
+            .execute();
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      });
+    await Promise.all([both("left", "right"), both("right", "left"), both("left", "right"), both("right", "left")]);
+    expect(await valueOf("left")).toBe("4");
+    expect(await valueOf("right")).toBe("4");
+    expect(attempts).toBeGreaterThanOrEqual(4);
+  });
+
+  it("tell who took a name, as the caller would see it", async () => {
+    const user = {
+      email: "e@x",
+      isSiteAdmin: 0,
+      isServiceAccount: 0,
+      unconfirmedEmail: null,
+      createdAt: "2026-01-01T00:00:00.000Z",
+      version: 1,
+      username: "Taken",
+      usernameKey: "taken",
+    };
+    const insert = (id: string, emailKey: string) =>
+      test.database.write((tx) =>
+        tx.db
+          .insertInto("users")
+          .values({ ...user, id, emailKey })
+          .execute(),
+      );
+    await insert("user-1", "e1@x");
+    const error = await insert("user-2", "e2@x").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(AppError);
+    expect(error).toMatchObject({
+      code: "invalid",
+      faults: [{ pointer: "/data/attributes/username", detail: "Username has already been taken" }],
+    });
+  });
+
+  it("refuse an orphan", async () => {
+    const member = {
+      organizationId: "org-none",
+      teamId: "team-none",
+      membershipId: "ou-none",
+      userId: null,
+      createdAt: "x",
+    };
+    const error = await test.database
+      .write((tx) => tx.db.insertInto("teamMembers").values(member).execute())
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "conflict" });
+  });
+
+  it("show a snapshot the same moment throughout", async () => {
+    await meta("moment", "before");
+    const seen = await test.database.snapshot(async (tx) => {
+      const read = async () =>
+        (await tx.db.selectFrom("meta").select("value").where("name", "=", "moment").executeTakeFirst())?.value;
+      const first = await read();
+      await test.database.write((write) =>
+        write.db.updateTable("meta").set({ value: "after" }).where("name", "=", "moment").execute(),
+      );
+      return [first, await read()];
+    });
+    expect(seen).toEqual(["before", "before"]);
+    expect(await valueOf("moment")).toBe("after");
+  });
+
+  it("stream a table in chunks", async () => {
+    await test.database.write(async (tx) => {
+      for (let index = 0; index < 25; index += 1)
+        await tx.db
+          .insertInto("meta")
+          .values({ name: `stream-${index}`, value: "x" })
+          .execute();
+    });
+    const names = await test.database.snapshot(async (tx) => {
+      const found: string[] = [];
+      for await (const row of tx.db.selectFrom("meta").selectAll().where("name", "like", "stream-%").stream(10))
+        found.push(row.name);
+      return found;
+    });
+    expect(names).toHaveLength(25);
+  });
+});
+
+describe("values", () => {
+  it("sort byte by byte", async () => {
+    const names = ["order-b", "order-B", "order-a", "order-_", "order-ä", "order-A"];
+    for (const name of names) await meta(name, "x");
+    const rows = await test.database.reader.db
+      .selectFrom("meta")
+      .select("name")
+      .where("name", ">=", "order-")
+      .where("name", "<", "order.")
+      .orderBy("name")
+      .execute();
+    expect(rows.map((row) => row.name)).toEqual(["order-A", "order-B", "order-_", "order-a", "order-b", "order-ä"]);
+  });
+
+  it("are found by a part of them, wildcards and case being letters like others", async () => {
+    for (const name of ["find-100%", "find-1000", "find-a_b", "find-axb"]) await meta(name, "x");
+    const find = async (part: string) =>
+      (
+        await test.database.reader.db
+          .selectFrom("meta")
+          .select("name")
+          .where(test.database.dialect.contains(sql.ref("name"), part))
+          .orderBy("name")
+          .execute()
+      ).map((row) => row.name);
+    expect(await find("100%")).toEqual(["find-100%"]);
+    expect(await find("a_b")).toEqual(["find-a_b"]);
+    expect(await find("FIND-a")).toEqual([]);
+  });
+
+  it("come from lists of any length, also an empty one", async () => {
+    const { dialect, reader } = test.database;
+    const find = async (names: string[]) =>
+      (
+        await reader.db
+          .selectFrom("meta")
+          .select("name")
+          .where(dialect.isOneOf(sql.ref("name"), names))
+          .execute()
+      ).length;
+    await meta("listed", "x");
+    expect(await find([])).toBe(0);
+    expect(await find(["listed", ...Array.from({ length: 2000 }, (_, index) => `none-${index}`)])).toBe(1);
+  });
+
+  it("add up bits", async () => {
+    const result = await sql<{ sum: number; none: number | null }>`
+      select (select bit_or(v) from (select cast(1 as bigint) as v union all select 6 union all select null) as t) as sum,
+             (select bit_or(v) from (select cast(1 as bigint) as v) as t where v = 2) as none`.execute(
+      test.database.reader.db,
+    );
+    expect(result.rows).toEqual([{ sum: 7, none: null }]);
+  });
+
+  it("keep 53 bits, text of any script, and nothing at all", async () => {
+    await meta("texts", "🍄 ÄÖ 漢字 \n\t'\"\\");
+    expect(await valueOf("texts")).toBe("🍄 ÄÖ 漢字 \n\t'\"\\");
+    const result = await sql<{
+      big: number;
+      nothing: null;
+    }>`select cast(${Number.MAX_SAFE_INTEGER} as bigint) as big, null as absent`.execute(test.database.reader.db);
+    expect(result.rows).toEqual([{ big: Number.MAX_SAFE_INTEGER, absent: null }]);
+  });
+});
+
+describe("prepared statements", () => {
+  it("bind each call's own values", async () => {
+    await meta("one", "1");
+    await meta("two", "2");
+    const find = prepared<{ name: string }, { value: string }>((db, { name }) =>
+      db.selectFrom("meta").select("value").where("name", "=", name),
+    );
+    const found = await Promise.all(["one", "two", "three"].map((name) => find(test.database.reader, { name })));
+    expect(found).toEqual([[{ value: "1" }], [{ value: "2" }], []]);
+  });
+
+  it("count one statement each, whatever surrounds them", async () => {
+    const before = test.database.statementCount();
+    await test.database.write((tx) => tx.db.selectFrom("meta").selectAll().execute());
+    await test.database.reader.db.selectFrom("meta").selectAll().execute();
+    expect(test.database.statementCount() - before).toBe(2);
+  });
+});
+
+it("runs on the engine that it is meant to", () => {
+  expect(test.database.dialect.name).toBe(inject("engine"));
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { activityDurationMs, activityDurationPattern } from "../../src/kernel/durations.ts";
+import { newId, newToken, tokenHash } from "../../src/kernel/ids.ts";
+import { camel, human, kebab, snake } from "../../src/kernel/names.ts";
+import { fold, lengthOf, quoted } from "../../src/kernel/text.ts";
+import { now, parseTimestamp } from "../../src/kernel/time.ts";
+
+describe("names", () => {
+  it("convert between the three spellings and the one for people", () => {
+    expect(camel("auto-destroy-at")).toBe("autoDestroyAt");
+    expect(camel("auto_destroy_at")).toBe("autoDestroyAt");
+    expect(kebab("autoDestroyAt")).toBe("auto-destroy-at");
+    expect(snake("autoDestroyAt")).toBe("auto_destroy_at");
+    expect(human("auto-destroy-activity-duration")).toBe("Auto destroy activity duration");
+  });
+});
+
+describe("ids and tokens", () => {
+  it("carry their prefix and never repeat", () => {
+    const ids = new Set(Array.from({ length: 2000 }, () => newId("projects")));
+    expect(ids.size).toBe(2000);
+    for (const id of ids) expect(id).toMatch(/^prj-[1-9A-HJ-NP-Za-km-z]{16}$/);
+  });
+
+  it("hold 256 random bits, of which the hash shows nothing", () => {
+    const token = newToken();
+    expect(token).toMatch(/^cadastre-[A-Za-z0-9_-]{43}$/);
+    expect(tokenHash(token)).toMatch(/^[0-9a-f]{64}$/);
+    expect(tokenHash(token)).toBe(tokenHash(token));
+    expect(newToken()).not.toBe(token);
+  });
+});
+
+describe("text", () => {
+  it("ignores case the same way everywhere", () => {
+    expect(fold("ÄpFel")).toBe(fold("äPfEL"));
+    expect(fold("e\u0301")).toBe(fold("\u00e9"));
+  });
+
+  it("counts code points", () => {
+    expect(lengthOf("a🍄b")).toBe(3);
+  });
+
+  it("is cut short inside sentences", () => {
+    expect(quoted("x".repeat(100))).toHaveLength(63);
+  });
+});
+
+describe("time", () => {
+  it("is UTC with milliseconds", () => {
+    expect(now()).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it.each([
+    ["2030-01-31T12:00:00Z", "2030-01-31T12:00:00.000Z"],
+    ["2030-01-31T12:00:00.123456Z", "2030-01-31T12:00:00.123Z"],
+    ["2030-01-31T12:00:00-05:00", "2030-01-31T17:00:00.000Z"],
+    ["2030-01-31 12:00:00Z", "2030-01-31T12:00:00.000Z"],
+  ])("reads %s", (text, expected) => {
+    expect(parseTimestamp(text)).toBe(expected);
+  });
+
+  it.each([
+    "",
+    "tomorrow",
+    "2030-01-31",
+    "2030-13-01T00:00:00Z",
+    "2030-01-31T12:00:00",
+    "0001-01-01T00:00:00Z",
+    "20300131T120000Z",
+  ])("refuses %j", (text) => {
+    expect(parseTimestamp(text)).toBeUndefined();
+  });
+});
+
+describe("durations of inactivity", () => {
+  it.each(["1d", "14d", "9999h", "01d", "0010h"])("may be %s", (text) => {
+    expect(activityDurationPattern.test(text)).toBe(true);
+  });
+
+  it.each(["", "d", "0d", "0000h", "10000d", "1w", "1 d", "-1d", "1.5d", "1D", "1d "])("may not be %j", (text) => {
+    expect(activityDurationPattern.test(text)).toBe(false);
+  });
+
+  it("have a length", () => {
+    expect(activityDurationMs("2d")).toBe(172_800_000);
+    expect(activityDurationMs("36h")).toBe(129_600_000);
+  });
+});

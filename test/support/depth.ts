@@ -1,0 +1,10 @@
+/** Random tests: few runs with a fixed seed in `npm test`, many with a new seed in `npm run test:deep`. */
+
+const isDeep = process.env["CADASTRE_TEST_DEPTH"] === "deep";
+
+export const deep = (quick: number, thorough: number): number => (isDeep ? thorough : quick);
+
+/** A failing deep run prints its seed; CADASTRE_TEST_SEED repeats it. */
+export const seed: number = Number(
+  process.env["CADASTRE_TEST_SEED"] ?? (isDeep ? Date.now() % 1_000_000_007 : 20_261_115),
+);
