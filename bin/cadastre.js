@@ -29,7 +29,12 @@ if (node === undefined) {
   process.exit(1);
 }
 
-const child = spawn(node, [quiet, cli, ...process.argv.slice(2)], { stdio: "inherit" });
+const words = [quiet, cli, ...process.argv.slice(2)];
+// Where this Node can, it becomes the other: then signals and exit codes need nobody between.
+if (typeof process.execve === "function") process.execve(node, [node, ...words], process.env);
+
+// By the channel, the child notices when this process is killed without a chance to pass that on.
+const child = spawn(node, words, { stdio: ["inherit", "inherit", "inherit", "ipc"] });
 // The child decides when to end: a signal is passed on, and its answer becomes ours.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {

@@ -1,8 +1,10 @@
 /** The composition root: settings → database → server. Nothing else wires things. */
 import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { createSecureContext } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
+import type { Database } from "./database/database.ts";
 import { createServer } from "./http/server.ts";
 import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
 import { SettingError, type Settings } from "./settings.ts";
@@ -11,15 +13,17 @@ import { version } from "./version.ts";
 export interface RunningService {
   /** Where it listens, as a URL. */
   readonly url: string;
+  /** Takes no more requests, and finishes the running ones within the grace period. */
   stop(): Promise<void>;
 }
 
 /** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
 export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
   const tls = readTls(settings);
-  const { database } = await openRegister(settings);
+  const { database, vault } = await openRegister(settings);
   const server = createServer({
     database,
+    vault,
     options: settings,
     version,
     logger: pino({ level: settings.logLevel, redact: ["req.headers.authorization"] }),
@@ -35,10 +39,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     announce(settings, url, adminToken, say);
     return {
       url,
-      stop: async () => {
-        await server.close();
-        await database.close();
-      },
+      stop: () => stop(server, database, settings.graceSeconds),
     };
   } catch (error) {
     await server.close();
@@ -47,20 +48,41 @@ export async function serve(settings: Settings, say: (line: string) => void = co
   }
 }
 
+const sweepMs = 50;
+
+async function stop(server: FastifyInstance, database: Database, graceSeconds: number): Promise<void> {
+  // A connection that is kept alive falls idle only when its running request is answered; nobody else closes it then.
+  const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
+  let grace: NodeJS.Timeout | undefined;
+  const cut = new Promise<void>((resolve) => {
+    grace = setTimeout(() => {
+      server.log.warn(`stopping with requests unfinished after ${graceSeconds} seconds`);
+      server.server.closeAllConnections();
+      resolve();
+    }, graceSeconds * 1000);
+  });
+  await Promise.race([server.close().then(() => database.close()), cut]);
+  clearInterval(sweep);
+  clearTimeout(grace);
+}
+
 function readTls({ tlsCert, tlsKey }: Settings): { cert: Buffer; key: Buffer } | undefined {
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   try {
-    return { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
+    const files = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
+    // Fails here, with a sentence, for files that are not PEM or don't belong together.
+    createSecureContext(files);
+    return files;
   } catch (error) {
     throw new SettingError(
-      `The TLS files can't be read (${(error as Error).message}). Check CADASTRE_TLS_CERT and CADASTRE_TLS_KEY.`,
+      `The TLS files can't be used (${(error as Error).message}). Check CADASTRE_TLS_CERT and CADASTRE_TLS_KEY.`,
     );
   }
 }
 
 async function listen(server: FastifyInstance, { listen: { host, port } }: Settings): Promise<void> {
   try {
-    await server.listen({ host, port, listenTextResolver: () => "" });
+    await server.listen({ host, port, listenTextResolver: (address) => `listening on ${address}` });
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")

@@ -18,6 +18,7 @@ export interface Settings {
   readonly encryptionKey: Uint8Array | undefined;
   readonly edition: "self-hosted" | "hosted";
   readonly organizationCreation: "site-admins" | "anyone";
+  readonly globalRemoteStateDefault: boolean;
   readonly rateLimit: number;
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
@@ -88,6 +89,13 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "site-admins or anyone: who may create organizations.",
     initially: "site-admins",
     parse: oneOf(["site-admins", "anyone"]),
+  },
+  globalRemoteStateDefault: {
+    variable: "CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT",
+    shape: "BOOLEAN",
+    doc: "true or false: whether a workspace created without global-remote-state shares its state with its whole organization. Self-hosted edition only.",
+    initially: "false",
+    parse: (text) => oneOf(["true", "false"])(text) === "true",
   },
   rateLimit: {
     variable: "CADASTRE_RATE_LIMIT",

@@ -5,8 +5,10 @@
  */
 import type { Mask } from "./permission-set.ts";
 
-export interface Grant {
+export interface Grant<Source = unknown> {
   readonly mask: Mask;
+  /** Where it comes from; only an explanation asks, a decision takes the bare mask. */
+  readonly source?: Source;
 }
 
 /** What is held on one thing. */

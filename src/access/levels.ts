@@ -22,8 +22,24 @@ const projectLevelTable = {
   "workspace-admin":                 [false,   false,   true,     true,     false],
 } as const;
 
+export const workspaceLevelNames = ["read", "plan", "write", "admin", "custom"] as const;
+export type WorkspaceLevel = (typeof workspaceLevelNames)[number];
+
+// prettier-ignore
+const workspaceLevelTable = {
+  //                    read     plan    write    admin    custom default
+  "runs":              ["read",  "plan", "apply", "apply", "read"],
+  "variables":         ["read",  "read", "write", "write", "none"],
+  "state-versions":    ["read",  "read", "write", "write", "none"],
+  "policy-mocks":      ["none",  "none", "read",  "read",  "none"],
+  "workspace-locking": [false,   false,  true,    true,    false],
+  "run-tasks":         [false,   false,  false,   true,    false],
+  // Not an attribute: what the admin level is. A custom set never has it.
+  "workspace-admin":   [false,   false,  false,   true,    false],
+} as const;
+
 /** Which permission of the model a row of a table is about. */
-const permissionOfRow = {
+export const permissionOfRow = {
   "project-access.settings": "settings",
   "project-access.teams": "teams",
   "workspace-access.runs": "runs",
@@ -35,19 +51,41 @@ const permissionOfRow = {
   "workspace-access.delete": "delete",
   "workspace-access.move": "move",
   "workspace-access.run-tasks": "runTasks",
+  runs: "runs",
+  variables: "variables",
+  "state-versions": "stateVersions",
+  "policy-mocks": "policyMocks",
+  "workspace-locking": "locking",
+  "run-tasks": "runTasks",
   "workspace-admin": "workspaceAdmin",
-} as const satisfies Record<keyof typeof projectLevelTable, keyof PermissionSet>;
+} as const satisfies Record<keyof typeof projectLevelTable | keyof typeof workspaceLevelTable, keyof PermissionSet>;
 
-type Row = keyof typeof projectLevelTable;
+type LevelTable = Readonly<Record<string, readonly unknown[]>>;
+
+/** One column of a table. */
+function columnOf(table: LevelTable, column: number): Partial<PermissionSet> {
+  return Object.fromEntries(
+    Object.entries(table).map(([row, values]) => [
+      permissionOfRow[row as keyof typeof permissionOfRow],
+      values[column],
+    ]),
+  );
+}
 
 /** What a level on a project gives; for `custom`, what it gives where nothing else is chosen. */
 export function projectLevel(level: ProjectLevel): Partial<PermissionSet> {
-  const column = projectLevelNames.indexOf(level);
-  return Object.fromEntries(
-    (Object.keys(projectLevelTable) as Row[]).map((row) => [permissionOfRow[row], projectLevelTable[row][column]]),
-  );
+  return columnOf(projectLevelTable, projectLevelNames.indexOf(level));
+}
+
+/** What a level on a workspace gives; for `custom`, what it gives where nothing else is chosen. */
+export function workspaceLevel(level: WorkspaceLevel): Partial<PermissionSet> {
+  return columnOf(workspaceLevelTable, workspaceLevelNames.indexOf(level));
 }
 
 export function projectLevelMask(level: ProjectLevel): Mask {
   return maskOf(projectLevel(level));
+}
+
+export function workspaceLevelMask(level: WorkspaceLevel): Mask {
+  return maskOf(workspaceLevel(level));
 }

@@ -91,7 +91,7 @@ export interface Standing {
   readonly member: boolean;
   /** Holds everything. */
   readonly owner: boolean;
-  /** A person of the owners team, or a site admin: the only ones who touch the owners team itself. */
+  /** The owners team, in person or by its own token, or a site admin: the only ones who touch the owners team itself. */
   readonly ownerInPerson: boolean;
   /** May know of teams whose visibility is secret without being in them. */
   readonly seesSecretTeams: boolean;

@@ -1,6 +1,7 @@
 /** Access → every `can-*` that a document shows and a check asks for. No other file decides a permission. */
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import type { Access } from "./effective.ts";
+import { projectLevelMask } from "./levels.ts";
 import { holdsOrganization, type Standing } from "./organization.ts";
 import { holds } from "./permission-set.ts";
 
@@ -21,6 +22,157 @@ export function projectPermissions({ mask }: Access): Record<ProjectPermission, 
     "can-update": holds(mask, "settings", "update"),
     "can-destroy": holds(mask, "settings", "delete"),
     "can-create-workspace": holds(mask, "create", true),
+  };
+}
+
+/** What may be done to a project beside what its document shows. */
+export const projectRights = ["can-move-workspaces", "can-manage-team-access", "can-read-team-access"] as const;
+export type ProjectRight = (typeof projectRights)[number];
+
+export const projectRightNeeds: Record<ProjectRight, string> = {
+  "can-move-workspaces": "'move' on the project's workspaces",
+  "can-manage-team-access": "'manage' on the project's teams",
+  "can-read-team-access": "'read' on the project's teams",
+};
+
+export function projectRightsOf({ mask }: Access): Record<ProjectRight, boolean> {
+  return {
+    "can-move-workspaces": holds(mask, "move", true),
+    "can-manage-team-access": holds(mask, "teams", "manage"),
+    "can-read-team-access": holds(mask, "teams", "read"),
+  };
+}
+
+/** All that the admin level gives: what moving a single workspace by an update needs on both projects. */
+export function isProjectAdmin({ mask }: Access): boolean {
+  const admin = projectLevelMask("admin");
+  return (mask & admin) === admin;
+}
+
+export const workspacePermissionNames = [
+  "can-update",
+  "can-destroy",
+  "can-queue-run",
+  "can-read-run",
+  "can-read-variable",
+  "can-update-variable",
+  "can-read-state-versions",
+  "can-read-state-outputs",
+  "can-create-state-versions",
+  "can-queue-apply",
+  "can-lock",
+  "can-unlock",
+  "can-force-unlock",
+  "can-read-settings",
+  "can-manage-tags",
+  "can-manage-run-tasks",
+  "can-force-delete",
+  "can-manage-assessments",
+  "can-manage-ephemeral-workspaces",
+  "can-read-assessment-results",
+  "can-queue-destroy",
+] as const;
+export type WorkspacePermission = (typeof workspacePermissionNames)[number];
+
+const workspaceAdmin = "admin access to the workspace";
+const seeing = "read access to the workspace's runs";
+
+/** What each needs, in the words that a refusal uses. */
+export const workspacePermissionNeeds: Record<WorkspacePermission, string> = {
+  "can-read-settings": seeing,
+  "can-read-run": seeing,
+  "can-read-assessment-results": seeing,
+  "can-queue-run": "'plan' on the workspace's runs",
+  "can-queue-apply": "'apply' on the workspace's runs",
+  "can-queue-destroy": "'apply' on the workspace's runs",
+  "can-read-variable": "'read' on the workspace's variables",
+  "can-update-variable": "'write' on the workspace's variables",
+  "can-read-state-outputs": "'read-outputs' on the workspace's state versions",
+  "can-read-state-versions": "'read' on the workspace's state versions",
+  "can-create-state-versions": "'write' on the workspace's state versions",
+  "can-lock": "the permission to lock and unlock the workspace",
+  "can-unlock": "the permission to lock and unlock the workspace",
+  "can-update": workspaceAdmin,
+  "can-force-unlock": workspaceAdmin,
+  "can-manage-tags": workspaceAdmin,
+  "can-manage-assessments": workspaceAdmin,
+  "can-manage-ephemeral-workspaces": workspaceAdmin,
+  "can-manage-run-tasks": "the permission to manage the workspace's run tasks",
+  "can-destroy": "admin access to the workspace, or 'delete' on the project's workspaces",
+  "can-force-delete":
+    "ownership of the organization, or admin access to the workspace where the organization allows it",
+};
+
+export interface WorkspaceFacts {
+  readonly access: Access;
+  readonly owner: boolean;
+  /** Whether the organization lets workspace admins force the deletion of theirs. */
+  readonly allowForceDeleteWorkspaces: number;
+}
+
+export function workspacePermissions({
+  access: { mask },
+  owner,
+  allowForceDeleteWorkspaces,
+}: WorkspaceFacts): Record<WorkspacePermission, boolean> {
+  const sees = holds(mask, "runs", "read");
+  const applies = holds(mask, "runs", "apply");
+  const admin = holds(mask, "workspaceAdmin", true);
+  const locks = holds(mask, "locking", true);
+  return {
+    "can-update": admin,
+    "can-destroy": admin || holds(mask, "delete", true),
+    "can-queue-run": holds(mask, "runs", "plan"),
+    "can-read-run": sees,
+    "can-read-variable": holds(mask, "variables", "read"),
+    "can-update-variable": holds(mask, "variables", "write"),
+    "can-read-state-versions": holds(mask, "stateVersions", "read"),
+    "can-read-state-outputs": holds(mask, "stateVersions", "read-outputs"),
+    "can-create-state-versions": holds(mask, "stateVersions", "write"),
+    "can-queue-apply": applies,
+    "can-lock": locks,
+    "can-unlock": locks,
+    "can-force-unlock": admin,
+    "can-read-settings": sees,
+    "can-manage-tags": admin,
+    "can-manage-run-tasks": holds(mask, "runTasks", true),
+    "can-force-delete": owner || (admin && allowForceDeleteWorkspaces === 1),
+    "can-manage-assessments": admin,
+    "can-manage-ephemeral-workspaces": admin,
+    "can-read-assessment-results": sees,
+    "can-queue-destroy": applies,
+  };
+}
+
+/** What may be done to the team access of a workspace. Its project's admins are workspace admins, so they may too. */
+export const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
+export type WorkspaceRight = (typeof workspaceRights)[number];
+
+export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, boolean> {
+  const admin = holds(mask, "workspaceAdmin", true);
+  return {
+    "can-manage-team-access": admin,
+    "can-read-team-access": admin || holds(mask, "teams", "read"),
+  };
+}
+
+/** A record of team access as the decision about it needs to see it. */
+export interface TeamRecordFacts {
+  /** Whether the caller may read the project or workspace that it is about. */
+  readonly readsThing: boolean;
+  readonly rights: Record<WorkspaceRight, boolean>;
+  readonly seesSecretTeams: boolean;
+  readonly teamVisibility: string;
+  /** 1 when the caller is in the team, or is the team. */
+  readonly includesActor: number;
+}
+
+/** Members see the records of the teams that they may know of; who manages access, or may see all of it, sees all. */
+export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
+  const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
+  return {
+    "can-read": record.readsThing && (seesTeam || record.rights["can-read-team-access"]),
+    "can-manage": record.readsThing && record.rights["can-manage-team-access"],
   };
 }
 

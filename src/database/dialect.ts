@@ -24,11 +24,16 @@ export const sqliteDialect: Dialect = {
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
   // The one writer holds the whole file already.
   lockRows: () => sql``,
-  appendOnly: (table) =>
-    ["UPDATE", "DELETE"].map(
-      (verb) =>
-        `CREATE TRIGGER ${table}_refuse_${verb.toLowerCase()} BEFORE ${verb} ON ${table} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`,
-    ),
+  appendOnly: (table) => {
+    const refuse = (name: string, when: string) =>
+      `CREATE TRIGGER ${table}_refuse_${name} BEFORE ${when} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`;
+    return [
+      refuse("update", `UPDATE ON ${table}`),
+      refuse("delete", `DELETE ON ${table}`),
+      // INSERT OR REPLACE would otherwise be a way around the other two.
+      refuse("replace", `INSERT ON ${table} WHEN EXISTS (SELECT 1 FROM ${table} WHERE id = NEW.id)`),
+    ];
+  },
   lockMigrations: undefined,
 };
 

@@ -4,10 +4,11 @@ import { AppError } from "../kernel/errors.ts";
 import { now } from "../kernel/time.ts";
 import type { Database, Tx } from "./database.ts";
 import { foundation } from "./migrations/0001-foundation.ts";
+import { workspaces } from "./migrations/0002-workspaces.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
-export const migrations: readonly Migration[] = [foundation];
+export const migrations: readonly Migration[] = [foundation, workspaces];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
 export async function migrate(database: Database): Promise<string[]> {
@@ -17,17 +18,18 @@ export async function migrate(database: Database): Promise<string[]> {
       tx,
       tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"),
     );
-    const applied = new Set((await tx.db.selectFrom("migrations").select("name").execute()).map((row) => row.name));
+    const applied = (await tx.db.selectFrom("migrations").select("name").execute()).map((row) => row.name);
     refuseNewer(applied);
-    const missing = migrations.filter((migration) => !applied.has(migration.name));
+    const missing = migrations.filter((migration) => !applied.includes(migration.name));
     for (const migration of missing) await apply(tx, migration);
     return missing.map((migration) => migration.name);
   });
 }
 
-function refuseNewer(applied: ReadonlySet<string>): void {
+/** Raises `conflict` when a migration was applied that this version does not know. */
+export function refuseNewer(applied: readonly string[]): void {
   const known = new Set(migrations.map((migration) => migration.name));
-  const unknown = [...applied].filter((name) => !known.has(name));
+  const unknown = applied.filter((name) => !known.has(name));
   if (unknown.length > 0) {
     throw new AppError(
       "conflict",

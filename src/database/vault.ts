@@ -6,11 +6,14 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { AppError } from "../kernel/errors.ts";
-import type { Database } from "./database.ts";
+import type { Database, Tx } from "./database.ts";
 
 const nonceBytes = 12;
 const tagBytes = 16;
+const keyIdBytes = 8;
+/** A sealed value: this byte, the key's id, the nonce, the encrypted bytes, the tag. */
 const format = 1;
+const headBytes = 1 + keyIdBytes;
 
 export interface Vault {
   /** Names the key without telling anything of it. */
@@ -22,24 +25,25 @@ export interface Vault {
 }
 
 export function createVault(key: Uint8Array): Vault {
-  const keyId = createHash("sha256").update("cadastre key id").update(key).digest("hex").slice(0, 16);
+  const id = createHash("sha256").update("cadastre key id").update(key).digest().subarray(0, keyIdBytes);
+  const keyId = id.toString("hex");
   return {
     keyId,
     seal(owner, plain) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(owner));
       const body = Buffer.concat([cipher.update(plain), cipher.final()]);
-      return Buffer.concat([Buffer.from([format]), nonce, body, cipher.getAuthTag()]);
+      return Buffer.concat([Buffer.from([format]), id, nonce, body, cipher.getAuthTag()]);
     },
     open(owner, sealed) {
       const bytes = Buffer.from(sealed);
-      if (bytes[0] !== format || bytes.length < 1 + nonceBytes + tagBytes)
+      if (bytes[0] !== format || bytes.length < headBytes + nonceBytes + tagBytes)
         throw new Error("a sealed value has an unknown format");
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(1, 1 + nonceBytes)).setAAD(
-        Buffer.from(owner),
-      );
+      if (!bytes.subarray(1, headBytes).equals(id)) throw new Error("a value was sealed under another key");
+      const nonce = bytes.subarray(headBytes, headBytes + nonceBytes);
+      const decipher = createDecipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(owner));
       decipher.setAuthTag(bytes.subarray(-tagBytes));
-      return Buffer.concat([decipher.update(bytes.subarray(1 + nonceBytes, -tagBytes)), decipher.final()]);
+      return Buffer.concat([decipher.update(bytes.subarray(headBytes + nonceBytes, -tagBytes)), decipher.final()]);
     },
   };
 }
@@ -50,23 +54,31 @@ const checkText = "cadastre";
 
 /** The first server leaves a check value; every later one must be able to open it. Raises `conflict`. */
 export async function checkVault(database: Database, vault: Vault): Promise<void> {
-  await database.write(async (tx) => {
-    const sealed = Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
-    await tx.db
-      .insertInto("meta")
-      .values({ name: checkName, value: sealed })
-      .onConflict((conflict) => conflict.column("name").doNothing())
-      .execute();
-    const row = await tx.db.selectFrom("meta").select("value").where("name", "=", checkName).executeTakeFirstOrThrow();
-    try {
-      vault.open(checkOwner, Buffer.from(row.value, "base64"));
-    } catch {
-      throw new AppError(
-        "conflict",
-        "The encryption key is not the one that this database was made with. Set CADASTRE_ENCRYPTION_KEY to that key.",
-      );
-    }
-  });
+  const known = (await readCheck(database.reader)) ?? (await database.write((tx) => leaveCheck(tx, vault)));
+  try {
+    vault.open(checkOwner, Buffer.from(known, "base64"));
+  } catch {
+    throw new AppError(
+      "conflict",
+      "The encryption key is not the one that this database was made with. Set CADASTRE_ENCRYPTION_KEY to that key.",
+    );
+  }
+}
+
+async function readCheck(tx: Tx): Promise<string | undefined> {
+  const row = await tx.db.selectFrom("meta").select("value").where("name", "=", checkName).executeTakeFirst();
+  return row?.value;
+}
+
+/** Of several servers that start together, one leaves its value; the others find that one. */
+async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
+  const sealed = Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
+  await tx.db
+    .insertInto("meta")
+    .values({ name: checkName, value: sealed })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+  return (await readCheck(tx)) ?? sealed;
 }
 
 /** The embedded database's own key: a file beside it, readable by its owner alone, made on the first start. */

@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Actor } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
-import type { IfMatch, Operation, Resource } from "../jsonapi/define.ts";
+import type { Vault } from "../database/vault.ts";
+import type { IfMatch, Operation, Resource, ResourceDefinition } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { camel } from "../kernel/names.ts";
@@ -20,6 +21,19 @@ declare module "fastify" {
 export interface MountOptions {
   readonly database: Database;
   readonly options: ServiceOptions;
+  readonly vault: Vault;
+}
+
+/** The definition of what an operation answers with, where that is another resource's. */
+function answeredBy(
+  { definition }: Resource<Context>,
+  operation: Operation,
+  resources: readonly Resource<Context>[],
+): ResourceDefinition {
+  if (operation.answers === undefined) return definition;
+  const other = resources.find((resource) => resource.definition.type === operation.answers);
+  if (other === undefined) throw new Error(`nobody defines ${operation.answers}`);
+  return other.definition;
 }
 
 export function mountResources(
@@ -29,17 +43,19 @@ export function mountResources(
 ): void {
   for (const resource of resources) {
     for (const [id, operation] of Object.entries(resource.definition.operations))
-      mountOperation(server, resource, id, operation, mount);
+      mountOperation(server, { resource, id, operation, answered: answeredBy(resource, operation, resources) }, mount);
   }
 }
 
-function mountOperation(
-  server: FastifyInstance,
-  resource: Resource<Context>,
-  id: string,
-  operation: Operation,
-  mount: MountOptions,
-): void {
+interface MountedOperation {
+  readonly resource: Resource<Context>;
+  readonly id: string;
+  readonly operation: Operation;
+  readonly answered: ResourceDefinition;
+}
+
+function mountOperation(server: FastifyInstance, mounted: MountedOperation, mount: MountOptions): void {
+  const { resource, id, operation, answered } = mounted;
   const { definition } = resource;
   const handler = resource.handlers[id];
   if (handler === undefined) throw new Error(`${id} has no handler`);
@@ -57,15 +73,19 @@ function mountOperation(
         query,
         ifMatch: ifMatchOf(request.headers["if-match"]),
       });
-      return sendAnswer(reply, { definition, operation, page: query["page"] as Page, url: request.url }, answer);
+      return sendAnswer(
+        reply,
+        { definition: answered, operation, page: query["page"] as Page, url: request.url },
+        answer,
+      );
     },
   });
 }
 
-function contextOf(request: FastifyRequest, { database, options }: MountOptions): Context {
+function contextOf(request: FastifyRequest, { database, options, vault }: MountOptions): Context {
   const { actor } = request;
   if (actor === undefined) throw new Error("a route was reached without authentication");
-  return { actor, database, options, requestId: request.id };
+  return { actor, database, options, vault, requestId: request.id };
 }
 
 /** A parameter that no name or id could be is not found; no store function sees it. */

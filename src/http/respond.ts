@@ -20,13 +20,12 @@ export const basePath = "/api/v2";
 const statusOf: Record<AnswerKind, number> = {
   document: 200,
   created: 201,
+  // As the specification says of team access.
+  granted: 200,
   list: 200,
   "cursor-list": 200,
   nothing: 204,
 };
-
-/** A type whose creation answers 200, because the specification says so. */
-const createdWithOk = new Set(["team-projects", "team-workspaces"]);
 
 const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   "bad-request": { status: 400, title: "bad request" },
@@ -72,9 +71,7 @@ export interface AnswerFacts {
 
 export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unknown): FastifyReply {
   const { definition, operation } = facts;
-  const status =
-    operation.answer === "created" && createdWithOk.has(definition.type) ? 200 : statusOf[operation.answer];
-  reply.code(status);
+  reply.code(statusOf[operation.answer]);
   switch (operation.answer) {
     case "nothing":
       return reply.send();

@@ -1,7 +1,8 @@
 /** The HTTP door: what every request passes on its way in and every response on its way out. */
 import { randomUUID } from "node:crypto";
-import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from "fastify";
+import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
+import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
@@ -18,6 +19,7 @@ import { basePath, httpFacts, sendError, sendJson } from "./respond.ts";
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
   readonly options: ServiceOptions;
+  readonly vault: Vault;
   readonly version: string;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
@@ -26,8 +28,14 @@ export interface ServerOptions extends AuthenticatorOptions {
   readonly metricsToken?: string | undefined;
 }
 
-/** Paths under the API that need no token. */
-const open = new Set([`${basePath}/ping`]);
+/** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
+const open = new Set([`${basePath}/ping`, "/.well-known/terraform.json", "/healthz", "/readyz", "/metrics"]);
+
+/** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
+function needsToken(request: FastifyRequest): boolean {
+  const route = request.routeOptions.url;
+  return route === undefined ? request.url.startsWith("/api") : !open.has(route);
+}
 
 export function createServer(settings: ServerOptions): FastifyInstance {
   verifyResources(resources, foreignTypes);
@@ -52,8 +60,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
       "cache-control": "private, no-store",
       "x-content-type-options": "nosniff",
     });
-    const [path = ""] = request.url.split("?", 1);
-    if (path.startsWith(`${basePath}/`) && !open.has(path)) request.actor = await authenticator.authenticate(request);
+    if (needsToken(request)) request.actor = await authenticator.authenticate(request);
   });
   server.addHook("preClose", async () => {
     stopping = true;

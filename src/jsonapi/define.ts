@@ -79,6 +79,8 @@ export interface ToOne<View = never> {
 
 export interface ToMany<View = never> {
   readonly many: true;
+  /** For things that are sent whole instead of by id: the shape of each item of `data`. */
+  readonly item?: z.ZodType;
   readonly types: readonly string[];
   readonly create: Presence;
   readonly update: Presence;
@@ -95,7 +97,7 @@ export function toOne<View, const Options extends RelationshipOptions<ToOne<View
   types: string | readonly string[],
   doc: string,
   options: Options & RelationshipOptions<ToOne<View>>,
-): ToOne<View> & Pick<Options, "create" & keyof Options> & Pick<Options, "update" & keyof Options> {
+): ToOne<View> & Pick<Options, ("create" | "update") & keyof Options> {
   return {
     many: false,
     create: "never",
@@ -111,7 +113,7 @@ export function toMany<View, const Options extends RelationshipOptions<ToMany<Vi
   types: string | readonly string[],
   doc: string,
   options: Options & RelationshipOptions<ToMany<View>>,
-): ToMany<View> & Pick<Options, "create" & keyof Options> & Pick<Options, "update" & keyof Options> {
+): ToMany<View> & Pick<Options, ("create" | "update" | "item") & keyof Options> {
   return { many: true, create: "never", update: "never", types: [types].flat(), doc, ...options } as never;
 }
 
@@ -119,8 +121,11 @@ export function toMany<View, const Options extends RelationshipOptions<ToMany<Vi
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
-/** `document` 200, `created` 201, `list` 200 with pagination, `nothing` 204. Only `http/respond.ts` knows these numbers. */
-export type AnswerKind = "document" | "created" | "list" | "cursor-list" | "nothing";
+/**
+ * `document` 200, `created` 201, `granted` 200 (a record of access that was made), `list` 200 with pagination, `nothing` 204.
+ * Only `http/respond.ts` knows these numbers.
+ */
+export type AnswerKind = "document" | "created" | "granted" | "list" | "cursor-list" | "nothing";
 
 /** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
 export interface LinkageBody {
@@ -192,7 +197,11 @@ export type UpdateAttributes<D extends ResourceDefinition> = {
   [Name in keyof Named<D["attributes"], "update", "optional"> as Camel<Name & string>]?: InputOf<D["attributes"][Name]>;
 };
 
-type LinkOf<R> = R extends ToMany ? readonly string[] : string | null;
+type LinkOf<R> = R extends { readonly item: infer Item extends z.ZodType }
+  ? readonly z.output<Item>[]
+  : R extends ToMany
+    ? readonly string[]
+    : string | null;
 type Relationships<D extends ResourceDefinition, When extends "create" | "update"> = {
   [Name in keyof Named<D["relationships"], When, "optional"> as Camel<Name & string>]?: LinkOf<
     D["relationships"][Name]
@@ -261,7 +270,7 @@ export interface CursorAnswer<View> {
 }
 
 export type AnswerOf<D extends ResourceDefinition, O extends Operation> = O extends { readonly answers: string }
-  ? AnswerFor<never, O["answer"]>
+  ? AnswerFor<any, O["answer"]>
   : AnswerFor<ViewOf<D>, O["answer"]>;
 type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
   ? ListAnswer<View>

@@ -1,7 +1,7 @@
 /** Views → JSON:API documents. A renderer is compiled once per definition; documents hold paths, never hosts. */
 import { camel } from "../kernel/names.ts";
 import { aliases, withAliases } from "./aliases.ts";
-import type { Included, Relationship, ResourceDefinition } from "./define.ts";
+import type { AnyAttribute, Included, Relationship, ResourceDefinition } from "./define.ts";
 import type { Page } from "./query.ts";
 
 export interface ResourceObject {
@@ -26,14 +26,19 @@ export function renderResource(definition: ResourceDefinition, view: unknown): R
   return render(view);
 }
 
-function compile(definition: ResourceDefinition): Render {
+/** A definition whose documents are of several types says of each view which it is; `type` then names the first. */
+interface OfSeveralTypes {
+  readonly typeOf?: (view: unknown) => string;
+}
+
+function compile(definition: ResourceDefinition & OfSeveralTypes): Render {
   const attributes = attributeReaders(definition, () => true);
   const relationships = Object.entries(definition.relationships);
   return (view) => {
     const links = definition.links?.(view);
     return {
       id: definition.id(view),
-      type: definition.type,
+      type: definition.typeOf?.(view) ?? definition.type,
       attributes: readAll(attributes, view as Record<string, unknown>),
       ...(relationships.length > 0 && { relationships: renderRelationships(relationships, view) }),
       ...(links !== undefined && { links }),
@@ -48,12 +53,7 @@ function attributeReaders(definition: ResourceDefinition, wanted: (name: string)
     const key = camel(name);
     const from = attribute.from as Reader | undefined;
     const plain: Reader = from ?? ((view) => view[key]);
-    const isObject = attribute.schema.type === "object" || attribute.schema.type === "nullable";
-    const read: Reader = isObject
-      ? (view) => withAliases(plain(view))
-      : isFlag(attribute.schema)
-        ? (view) => toFlag(plain(view))
-        : plain;
+    const read = shownBy(attribute.schema, plain);
     readers.push([name, read]);
     const alias = aliases[name];
     if (alias !== undefined) readers.push([alias, read]);
@@ -61,8 +61,14 @@ function attributeReaders(definition: ResourceDefinition, wanted: (name: string)
   return readers;
 }
 
-/** Both engines store a flag as 0 or 1. */
-const isFlag = (schema: { type: string }) => schema.type === "boolean";
+/** How a value is shown follows from its schema: flags are stored as 0 or 1, and what is in an object may have two names. */
+function shownBy(schema: AnyAttribute["schema"], read: Reader): Reader {
+  const inner = schema.type === "nullable" ? schema.def.innerType : schema;
+  if (inner.type === "boolean") return (view) => toFlag(read(view));
+  if (inner.type === "object") return (view) => withAliases(read(view));
+  return read;
+}
+
 const toFlag = (value: unknown) => (typeof value === "number" ? value !== 0 : value);
 
 /** A member whose reader gives undefined is left out of the document. */

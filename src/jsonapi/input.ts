@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
 import { camel, human } from "../kernel/names.ts";
 import { aliases } from "./aliases.ts";
-import type { AnyAttribute, BodyDefinition, Identifier, Relationship, ResourceDefinition } from "./define.ts";
+import type { AnyAttribute, BodyDefinition, Identifier, Relationship, ResourceDefinition, ToMany } from "./define.ts";
 
 export const linkageMax = 1000;
 const nestingMax = 16;
@@ -136,12 +136,27 @@ function parseOne(
   return undefined;
 }
 
-function parseMany(name: string, relationship: Relationship, data: unknown, faults: Fault[]): string[] {
+function parseMany(name: string, relationship: ToMany, data: unknown, faults: Fault[]): unknown[] {
+  const pointer = `/data/relationships/${name}/data`;
   if (!Array.isArray(data)) {
     faults.push(badLink(name, relationship));
     return [];
   }
-  return identifiers(data, relationship.types, `/data/relationships/${name}/data`, faults).map((item) => item.id);
+  if (relationship.item === undefined)
+    return identifiers(data, relationship.types, pointer, faults).map((item) => item.id);
+  if (data.length > linkageMax) {
+    faults.push(tooMany(pointer, data.length));
+    return [];
+  }
+  const result = relationship.item.array().safeParse(data);
+  if (result.success) return result.data;
+  const base = ["data", "relationships", name, "data"];
+  faults.push(...result.error.issues.map((issue) => toFault(issue, base, name)));
+  return [];
+}
+
+function tooMany(pointer: string, length: number): Fault {
+  return { pointer, detail: `At most ${linkageMax} can be named in one request; this names ${length}` };
 }
 
 function badLink(name: string, relationship: Relationship): Fault {
@@ -176,7 +191,7 @@ function identifiers(
   faults: Fault[],
 ): Identifier[] {
   if (data.length > linkageMax) {
-    faults.push({ pointer, detail: `At most ${linkageMax} can be named in one request; this names ${data.length}` });
+    faults.push(tooMany(pointer, data.length));
     return [];
   }
   const found: Identifier[] = [];

@@ -124,6 +124,9 @@ function queryParameters(query: QueryDefinition | undefined): Json[] {
   for (const [name, parameter] of Object.entries(query.parameters ?? {})) {
     add(name, parameter.doc, { type: "string" }, parameter.required);
   }
+  for (const [name, parameter] of Object.entries(query.indexed ?? {})) {
+    for (const member of parameter.members) add(`${name}[0][${member}]`, parameter.doc, { type: "string" });
+  }
   return parameters;
 }
 
@@ -194,7 +197,7 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
   if (operation.answer === "nothing") return { description: "Done; there is no body." };
   const item = { $ref: `#/components/schemas/${operation.answers ?? definition.type}` };
   const included = { type: "array", items: { type: "object" } };
-  const one = operation.answer === "document" || operation.answer === "created";
+  const one = ["document", "created", "granted"].includes(operation.answer);
   const schema = one
     ? object({ data: item, included }, ["data"])
     : object(

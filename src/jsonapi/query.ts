@@ -47,11 +47,20 @@ export function choice<const Values extends readonly string[]>(values: Values, d
   };
 }
 
+/** Numbered groups of parameters: `filter[tagged][0][key]`, `filter[tagged][0][value]`, `filter[tagged][1][key]` … */
+export interface IndexedParameter<Member extends string = string> {
+  readonly doc: string;
+  readonly members: readonly Member[];
+  /** How many groups there may be. */
+  readonly max: number;
+}
+
 export interface QueryDefinition {
   readonly paged?: true | "cursor" | "if-asked";
   readonly sort?: readonly string[];
   readonly include?: readonly string[];
   readonly parameters?: Readonly<Record<string, Parameter>>;
+  readonly indexed?: Readonly<Record<string, IndexedParameter>>;
 }
 
 export interface Sort<Key extends string = string> {
@@ -83,6 +92,12 @@ export type QueryOf<Q extends QueryDefinition | undefined> = Q extends QueryDefi
       >
         ? Value | undefined
         : never;
+    } & {
+      readonly [Name in keyof Q["indexed"] as ParameterKey<Name & string>]: Q["indexed"][Name] extends IndexedParameter<
+        infer Member
+      >
+        ? readonly Partial<Record<Member, string>>[]
+        : never;
     }
   : undefined;
 
@@ -108,6 +123,9 @@ export function parseQuery(definition: QueryDefinition | undefined, raw: RawQuer
   };
   for (const [name, parameter] of Object.entries(definition?.parameters ?? {})) {
     query[parameterKey(name)] = readParameter(name, parameter, read(name), faults);
+  }
+  for (const [name, parameter] of Object.entries(definition?.indexed ?? {})) {
+    query[parameterKey(name)] = readIndexed(name, parameter, raw, read, faults);
   }
   if (faults.length > 0) throw new AppError("bad-request", faults);
   return query;
@@ -195,4 +213,30 @@ function readParameter(name: string, parameter: Parameter, value: string | undef
     return undefined;
   }
   return parsed;
+}
+
+/** Groups come in the order of their numbers, which need not be without gaps. */
+function readIndexed(
+  name: string,
+  { members, max }: IndexedParameter,
+  raw: RawQuery,
+  read: Read,
+  faults: Fault[],
+): Record<string, string>[] {
+  const groups = new Map<number, Record<string, string>>();
+  for (const parameter of raw.keys()) {
+    if (!parameter.startsWith(`${name}[`)) continue;
+    const [, index, member] = /^\[(\d{1,4})\]\[([a-z-]+)\]$/.exec(parameter.slice(name.length)) ?? [];
+    if (index === undefined || member === undefined || !members.includes(member)) {
+      const shapes = members.map((known) => `${name}[0][${known}]`).join(" or ");
+      faults.push({ parameter, detail: `The query parameter ${quoted(parameter)} must be of the form ${shapes}.` });
+      continue;
+    }
+    const group = groups.get(Number(index)) ?? {};
+    group[member] = read(parameter) ?? "";
+    groups.set(Number(index), group);
+  }
+  if (groups.size > max)
+    faults.push({ parameter: name, detail: `At most ${max} ${name} filters can be given at once.` });
+  return [...groups].toSorted(([left], [right]) => left - right).map(([, group]) => group);
 }

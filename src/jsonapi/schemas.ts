@@ -38,16 +38,15 @@ export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: Tex
 
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
 
-export function wholeNumber({ min = 0, max = Number.MAX_SAFE_INTEGER } = {}): z.ZodType<number> {
+const wholeNumberMaxByDefault = 2_147_483_647;
+
+export function wholeNumber({ min = 0, max = wholeNumberMaxByDefault } = {}): z.ZodType<number> {
   return z
     .number()
     .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
-      error:
-        max === Number.MAX_SAFE_INTEGER
-          ? `must be a whole number of at least ${min}`
-          : `must be a whole number from ${min} to ${max}`,
+      error: `must be a whole number from ${min} to ${max}`,
     })
-    .meta({ type: "integer", minimum: min });
+    .meta({ type: "integer", minimum: min, maximum: max });
 }
 
 export function oneOf<const Values extends readonly [string, ...string[]]>(values: Values): z.ZodType<Values[number]> {

@@ -13,6 +13,17 @@ export const idPrefixes = {
   projects: "prj",
   "team-projects": "tprj",
   "audit-events": "ae",
+  workspaces: "ws",
+  "team-workspaces": "tws",
+  "ssh-keys": "sshkey",
+  "agent-pools": "apool",
+  "oauth-clients": "oc",
+  "oauth-tokens": "ot",
+  "terraform-versions": "tool",
+  tags: "tag",
+  "tag-bindings": "tb",
+  "reserved-tag-keys": "rtk",
+  "data-retention-policies": "drp",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */

@@ -44,6 +44,19 @@ describe("authentication", () => {
     expect((await api.nobody.post("/organizations", "x", { "content-type": "text/plain" })).status).toBe(401);
   });
 
+  it("can't be passed by spelling the path otherwise", async () => {
+    for (const path of [
+      "/%61pi/v2/openapi.json",
+      "/%61pi/v2/organizations",
+      "/api/v%32/organizations",
+      "/api/v2/organizations/",
+    ]) {
+      expect((await fetch(api.url + path)).status, path).toBe(401);
+      const headers = { authorization: `Bearer ${api.admin.token}` };
+      expect((await fetch(api.url + path, { headers })).status, path).toBe(200);
+    }
+  });
+
   it("does not tell whether a path exists", async () => {
     expect((await api.nobody.get("/no/such/path")).status).toBe(401);
     expect((await api.admin.get("/no/such/path")).status).toBe(404);
@@ -79,7 +92,9 @@ describe("bodies", () => {
     "of the media type %s are accepted",
     async (type) => {
       const name = `type-${Math.random().toString(36).slice(2, 10)}`;
-      expect((await api.admin.post("/organizations", newOrganization(name), { "content-type": type })).status).toBe(201);
+      expect((await api.admin.post("/organizations", newOrganization(name), { "content-type": type })).status).toBe(
+        201,
+      );
     },
   );
 
@@ -100,7 +115,10 @@ describe("bodies", () => {
     const zero = await api.admin.post("/organizations", resource("organizations", { name: "a\0b", email: "a@b" }));
     expect(zero.status).toBe(422);
     expect(pointers(zero)).toContain("/data/attributes/name");
-    const half = await api.admin.post("/organizations", '{"data":{"type":"organizations","attributes":{"name":"\\ud800x"}}}');
+    const half = await api.admin.post(
+      "/organizations",
+      '{"data":{"type":"organizations","attributes":{"name":"\\ud800x"}}}',
+    );
     expect(half.status).toBe(422);
     const inName = await api.admin.post("/organizations", '{"data":{"a\\u0000":1}}');
     expect(inName.status).toBe(422);
@@ -121,7 +139,8 @@ describe("bodies", () => {
   });
 
   it("carry nothing into prototypes", async () => {
-    const body = '{"data":{"type":"organizations","attributes":{"__proto__":{"name":"polluted"},"constructor":{},"email":"a@b.c"}}}';
+    const body =
+      '{"data":{"type":"organizations","attributes":{"__proto__":{"name":"polluted"},"constructor":{},"email":"a@b.c"}}}';
     const answer = await api.admin.post("/organizations", body);
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual(["/data/attributes/name"]);
@@ -171,16 +190,21 @@ describe("queries", () => {
 });
 
 describe("paths", () => {
-  it.each(["/organizations/%zz", "/organizations/%ff"])("that can't be decoded are refused: 400 for %s", async (path) => {
-    expect(await rawStatus(path)).toBe(400);
-  });
-
-  it.each(["/organizations/%00", `/projects/${"x".repeat(400)}`, `/projects/${"x".repeat(4000)}`, "/projects/%F0%9F%8D%84"])(
-    "that name nothing are 404: %s",
+  it.each(["/organizations/%zz", "/organizations/%ff"])(
+    "that can't be decoded are refused: 400 for %s",
     async (path) => {
-      expect((await api.admin.get(path)).status).toBe(404);
+      expect(await rawStatus(path)).toBe(400);
     },
   );
+
+  it.each([
+    "/organizations/%00",
+    `/projects/${"x".repeat(400)}`,
+    `/projects/${"x".repeat(4000)}`,
+    "/projects/%F0%9F%8D%84",
+  ])("that name nothing are 404: %s", async (path) => {
+    expect((await api.admin.get(path)).status).toBe(404);
+  });
 
   /** Without a URL parser that would mend the path. */
   async function rawStatus(path: string): Promise<number | undefined> {

@@ -54,7 +54,9 @@ describe("health", () => {
     expect((await read((await makeUser(api)).token)).status).toBe(404);
     expect((await read("metrics-token-0123456789")).status).toBe(200);
     const text = await (await read(api.admin.token)).text();
-    expect(text).toMatch(/cadastre_http_requests_total\{method="POST",route="\/api\/v2\/admin\/users",status="201"\} \d+/);
+    expect(text).toMatch(
+      /cadastre_http_requests_total\{method="POST",route="\/api\/v2\/admin\/users",status="201"\} \d+/,
+    );
     for (const name of [
       "cadastre_http_request_duration_seconds_bucket",
       "cadastre_database_statements_total",
@@ -90,7 +92,9 @@ describe("limits", () => {
   it("slows down an address that fails to sign in, but not those who have signed in from it", async () => {
     const guarded = await startExtra({ failures: { burst: 5, perSecond: 0.001 } });
     expect((await guarded.admin.get("/account/details")).status).toBe(200);
-    const guesses = await Promise.all(Array.from({ length: 20 }, (_, index) => guarded.as(`guess-${index}`).get("/account/details")));
+    const guesses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => guarded.as(`guess-${index}`).get("/account/details")),
+    );
     expect(guesses.filter((answer) => answer.status === 429).length).toBeGreaterThan(0);
     expect((await guarded.as("one-more-guess").get("/account/details")).status).toBe(429);
     expect((await guarded.admin.get("/account/details")).status).toBe(200);

@@ -4,8 +4,10 @@ import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { afterAll, beforeAll } from "vitest";
 import type { Database } from "../../src/database/database.ts";
+import { createVault } from "../../src/database/vault.ts";
 import { createServer, type ServerOptions } from "../../src/http/server.ts";
 import { addToken } from "../../src/resources/authentication-tokens/writes.ts";
+import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Engine, newDatabase, type TestDatabase } from "./database.ts";
@@ -45,9 +47,17 @@ export interface Api {
 
 const adminToken = "test-admin-token-0123456789";
 
-export interface ApiOptions extends Partial<Omit<ServerOptions, "database">> {
+export interface ApiOptions extends Partial<Omit<ServerOptions, "database" | "options">> {
   readonly engine?: Engine;
+  readonly options?: Partial<ServiceOptions>;
 }
+
+const optionsByDefault: ServiceOptions = {
+  organizationCreation: "site-admins",
+  edition: "self-hosted",
+  globalRemoteStateDefault: false,
+};
+const testVault = createVault(Buffer.alloc(32, 7));
 
 export async function startApi({ engine, ...options }: ApiOptions = {}): Promise<Api> {
   const testDatabase = await newDatabase(engine);
@@ -58,16 +68,17 @@ export async function startApi({ engine, ...options }: ApiOptions = {}): Promise
 /** One more server on a database that is there already. */
 export async function startApiOn(
   testDatabase: TestDatabase,
-  options: Partial<Omit<ServerOptions, "database">> = {},
+  { options, ...rest }: Omit<ApiOptions, "engine"> = {},
 ): Promise<Api> {
   const { database, address } = testDatabase;
   const server = createServer({
-    options: { organizationCreation: "site-admins" },
+    vault: testVault,
     version: "0.0.0-test",
     logger: pino({ level: "silent" }),
     rateLimit: 0,
     failures: { burst: 1_000_000, perSecond: 1_000 },
-    ...options,
+    ...rest,
+    options: { ...optionsByDefault, ...options },
     database,
   });
   await server.listen({ host: "127.0.0.1", port: 0 });

@@ -129,6 +129,19 @@ export async function makeProject(api: Api, organizationName: string, attributes
   );
 }
 
+export async function makeWorkspace(
+  api: Api,
+  organizationName: string,
+  attributes: object = {},
+  relationships?: object,
+): Promise<Json> {
+  const body = resource("workspaces", { name: unique("ws"), ...attributes }, relationships);
+  return data(await api.admin.post(`/organizations/${organizationName}/workspaces`, body));
+}
+
+/** The relationship that puts a thing into a project. */
+export const inProject = (id: string) => ({ project: { data: { type: "projects", id } } });
+
 /** Gives a team a level on a project. */
 export async function grantProject(
   api: Api,

@@ -4,14 +4,17 @@ import { resources } from "../../src/resources/index.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import {
   grantProject,
+  inProject,
   makeMember,
   makeOrganization,
   makeOrganizationToken,
   makeProject,
   makeTeam,
   makeTeamToken,
+  makeWorkspace,
   type Member,
   type Org,
+  unique,
 } from "./builders.ts";
 
 export interface Tenant extends Org {
@@ -32,6 +35,13 @@ export async function makeTenant(api: Api): Promise<Tenant> {
   const member = await makeMember(api, org.name, [team.id]);
   const project = await makeProject(api, org.name);
   await grantProject(api, org.id, project.id, team.id, "admin");
+  const workspace = await makeWorkspace(
+    api,
+    org.name,
+    {},
+    { ...inProject(project.id), tags: { data: [{ type: "tags", attributes: { name: unique("tag") } }] } },
+  );
+  const tag: Json = (await org.owner.get(`/workspaces/${workspace.id}/relationships/tags`)).body.data[0];
   const callers = {
     owner: org.owner,
     member,
@@ -53,6 +63,9 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       user_id: member.id,
       membership_id: member.membershipId,
       token_id: token.id,
+      workspace_id: workspace.id,
+      workspace_name: workspace.attributes.name,
+      tag_id: tag.id,
     },
   };
 }

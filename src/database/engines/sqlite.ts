@@ -48,6 +48,8 @@ class Connection implements DatabaseConnection {
     this.control("PRAGMA synchronous = FULL");
     this.control("PRAGMA cache_size = -65536");
     this.control("PRAGMA temp_store = MEMORY");
+    // So that what a REPLACE removes fires the triggers that refuse removal.
+    this.control("PRAGMA recursive_triggers = ON");
     this.#file.aggregate("bit_or", {
       start: null as number | null,
       step: (sum: number | null, value: SQLInputValue) => (value === null ? sum : (sum ?? 0) | Number(value)),

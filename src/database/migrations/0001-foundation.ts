@@ -39,7 +39,6 @@ export const foundation: Migration = {
       send_passing_statuses_for_untriggered_speculative_plans INTEGER NOT NULL,
       aggregated_commit_status_enabled INTEGER NOT NULL,
       speculative_plan_management_enabled INTEGER NOT NULL,
-      user_tokens_enabled INTEGER NOT NULL,
       default_project_id TEXT NOT NULL,
       project_count INTEGER NOT NULL,
       created_at TEXT NOT NULL,

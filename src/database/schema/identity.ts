@@ -31,7 +31,6 @@ export interface OrganizationTable {
   sendPassingStatusesForUntriggeredSpeculativePlans: number;
   aggregatedCommitStatusEnabled: number;
   speculativePlanManagementEnabled: number;
-  userTokensEnabled: number;
   defaultProjectId: string;
   /** Kept with every creation and deletion, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
   projectCount: number;

@@ -8,8 +8,26 @@ import type {
   TokenTable,
   UserTable,
 } from "./identity.ts";
+import type {
+  AgentPoolScopeTable,
+  AgentPoolTable,
+  EngineVersionTable,
+  OauthClientTable,
+  OauthTokenTable,
+  SshKeyTable,
+} from "./connections.ts";
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
+import type {
+  DataRetentionPolicyTable,
+  RemoteStateConsumerTable,
+  ReservedTagKeyTable,
+  TagBindingTable,
+  TagTable,
+  TeamWorkspaceTable,
+  WorkspaceTable,
+  WorkspaceTagTable,
+} from "./workspaces.ts";
 
 export interface Schema {
   meta: MetaTable;
@@ -23,4 +41,18 @@ export interface Schema {
   projects: ProjectTable;
   teamProjects: TeamProjectTable;
   auditEvents: AuditEventTable;
+  sshKeys: SshKeyTable;
+  agentPools: AgentPoolTable;
+  agentPoolScopes: AgentPoolScopeTable;
+  oauthClients: OauthClientTable;
+  oauthTokens: OauthTokenTable;
+  engineVersions: EngineVersionTable;
+  workspaces: WorkspaceTable;
+  teamWorkspaces: TeamWorkspaceTable;
+  remoteStateConsumers: RemoteStateConsumerTable;
+  tags: TagTable;
+  workspaceTags: WorkspaceTagTable;
+  tagBindings: TagBindingTable;
+  reservedTagKeys: ReservedTagKeyTable;
+  dataRetentionPolicies: DataRetentionPolicyTable;
 }

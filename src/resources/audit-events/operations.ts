@@ -1,5 +1,6 @@
 /** The one operation on the audit trail. */
 import { AppError } from "../../kernel/errors.ts";
+import { parseTimestamp } from "../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { implement } from "../shared/context.ts";
 import { auditEvents } from "./definition.ts";
@@ -39,8 +40,9 @@ function formatCursor({ createdAt, id }: Cursor): string {
 
 /** Raises `bad-request` for anything that `formatCursor` did not make. */
 function parseCursor(text: string): Cursor {
-  const [createdAt, id, ...rest] = Buffer.from(text, "base64url").toString().split(" ");
-  if (createdAt === undefined || id === undefined || rest.length > 0 || !/^[\x21-\x7e]+$/.test(createdAt + id)) {
+  const [createdAt = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
+  const cursor = { createdAt, id };
+  if (parseTimestamp(createdAt) !== createdAt || !/^ae-[0-9A-Za-z]+$/.test(id) || formatCursor(cursor) !== text) {
     throw new AppError("bad-request", [
       {
         parameter: "page[cursor]",
@@ -48,5 +50,5 @@ function parseCursor(text: string): Cursor {
       },
     ]);
   }
-  return { createdAt, id };
+  return cursor;
 }

@@ -22,25 +22,33 @@ export async function recordEvent(
   context: Pick<Context, "actor" | "requestId">,
   event: AuditEvent,
 ): Promise<void> {
-  const { actor, requestId } = context;
-  await tx.db
-    .insertInto("auditEvents")
-    .values({
-      id: newId("audit-events"),
-      organizationId: event.organizationId,
-      actorKind: actor.kind,
-      actorId: actorId(actor),
-      actorName: actorName(actor),
-      tokenId: tokenIdOf(actor),
-      action: `${event.subject.type}.${event.verb}`,
-      subjectType: event.subject.type,
-      subjectId: event.subject.id,
-      before: event.before === undefined ? null : JSON.stringify(event.before),
-      after: event.after === undefined ? null : JSON.stringify(event.after),
-      requestId,
-      createdAt: now(),
-    })
-    .execute();
+  await recordEvents(tx, context, [event]);
+}
+
+/** Many at once, in one statement. */
+export async function recordEvents(
+  tx: Tx,
+  { actor, requestId }: Pick<Context, "actor" | "requestId">,
+  events: readonly AuditEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const createdAt = now();
+  const rows = events.map(({ organizationId, verb, subject, before, after }) => ({
+    id: newId("audit-events"),
+    organizationId,
+    actorKind: actor.kind,
+    actorId: actorId(actor),
+    actorName: actorName(actor),
+    tokenId: tokenIdOf(actor),
+    action: `${subject.type}.${verb}`,
+    subjectType: subject.type,
+    subjectId: subject.id,
+    before: before === undefined ? null : JSON.stringify(before),
+    after: after === undefined ? null : JSON.stringify(after),
+    requestId,
+    createdAt,
+  }));
+  await tx.db.insertInto("auditEvents").values(rows).execute();
 }
 
 /** The same for a thing with a definition: what its documents show, without secrets, before and after. */

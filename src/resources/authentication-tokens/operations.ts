@@ -85,7 +85,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
       await loadOrganization(tx, context, params.organizationName),
       "can-create-team",
     );
-    return listTeamTokens(tx, organization, { page: query.page, part: query.q, sort: query.sort });
+    return listTeamTokens(tx, context.actor, organization, { page: query.page, part: query.q, sort: query.sort });
   },
 
   async replaceOrganizationToken({ context, params, body }) {

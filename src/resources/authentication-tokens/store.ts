@@ -12,6 +12,7 @@ import { fold } from "../../kernel/text.ts";
 import { standingColumns } from "../grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage, type Order } from "../shared/paging.ts";
+import { teamIsVisible } from "../teams/visibility.ts";
 import type { TokenView } from "./definition.ts";
 
 /** Whose tokens: exactly one of the three. An organization is named, because that is how callers know it. */
@@ -103,27 +104,35 @@ export async function listTokens(
 }
 
 export type TeamTokenSort = Sort<"team-name" | "created-by" | "expired-at" | "last-used-at">;
+/** None of these is null, because the engines differ in where they put nulls. */
 const sortColumns = {
   "team-name": "teamName",
-  "created-by": "createdById",
-  "expired-at": "expiredAt",
-  "last-used-at": "lastUsedAt",
+  "created-by": "createdByKey",
+  "expired-at": "expiryKey",
+  "last-used-at": "useKey",
 } as const;
 
 /** Tokens of an organization's teams; the owners team's only for owners in person, secret teams' only for who may know of them. */
 export async function listTeamTokens(
   tx: Tx,
+  actor: Actor,
   organization: OrganizationView,
   search: { page: Page; part: string | undefined; sort: TeamTokenSort | undefined },
 ): Promise<{ views: TokenView[]; totalCount: number }> {
   const { standing } = organization;
   let rows = tokens(tx.db)
     .innerJoin("teams as t", "t.id", "k.teamId")
-    .select("t.nameKey as teamName")
+    .select([
+      "t.nameKey as teamName",
+      sql<string>`coalesce(k.created_by_id, '')`.as("createdByKey"),
+      // What never expires comes after every date, what was never used before.
+      sql<string>`coalesce(k.expired_at, '~')`.as("expiryKey"),
+      sql<string>`coalesce(k.last_used_at, '')`.as("useKey"),
+    ])
     .where("k.organizationId", "=", organization.id)
-    .where("k.kind", "=", "team");
+    .where("k.kind", "=", "team")
+    .where(teamIsVisible(actor, standing));
   if (!standing.ownerInPerson) rows = rows.where("t.isOwners", "=", 0);
-  if (!standing.seesSecretTeams) rows = rows.where("t.visibility", "=", "organization");
   if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("t.nameKey"), fold(search.part)));
   const order: Order[] =
     search.sort === undefined

@@ -43,6 +43,31 @@ export function projectGrants(
       and team_id in ${actorTeams(organizationId, principal)})`.as("projectAccess");
 }
 
+/** What the caller's teams hold on a workspace by its team-workspace records, added up. */
+export function workspaceGrants(
+  organizationId: Expression<string>,
+  workspaceId: Expression<string>,
+  principal: string,
+): AliasedExpression<number | null, "workspaceAccess"> {
+  return sql<number | null>`(
+    select bit_or(permissions) from team_workspaces
+    where organization_id = ${organizationId} and workspace_id = ${workspaceId}
+      and team_id in ${actorTeams(organizationId, principal)})`.as("workspaceAccess");
+}
+
+/** Whether any of the caller's team-workspace records on a workspace holds a bit. */
+export function hasWorkspaceGrant(
+  organizationId: Expression<string>,
+  workspaceId: Expression<string>,
+  principal: string,
+  bit: Mask,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${workspaceId} in (
+    select workspace_id from team_workspaces
+    where organization_id = ${organizationId} and team_id in ${actorTeams(organizationId, principal)}
+      and (permissions & ${bit}) <> 0)`;
+}
+
 /** Whether any of the caller's team-project records on a project holds a bit. */
 export function hasProjectGrant(
   organizationId: Expression<string>,
@@ -58,7 +83,7 @@ export function hasProjectGrant(
 
 /**
  * Whether joining (or acting as) one of these teams would give more than the caller holds: by an organization-level
- * permission, or by a record on any project. One statement, whatever the number of records.
+ * permission, or by a record on any project or workspace. One statement, whatever the number of records.
  */
 export async function teamsExceed(
   tx: Tx,
@@ -81,6 +106,19 @@ export async function teamsExceed(
           select bit_or(held.permissions) from team_projects as held
           where held.organization_id = ${organizationId} and held.project_id = given.project_id
             and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0))) <> 0
+      union all
+      select given.id from team_workspaces as given
+      inner join workspaces as w on w.id = given.workspace_id
+      where given.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)}
+        and (given.permissions & ~(cast(${standing.grantable} as bigint)
+          | coalesce((
+            select bit_or(held.permissions) from team_projects as held
+            where held.organization_id = ${organizationId} and held.project_id = w.project_id
+              and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0)
+          | coalesce((
+            select bit_or(held.permissions) from team_workspaces as held
+            where held.organization_id = ${organizationId} and held.workspace_id = given.workspace_id
+              and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0))) <> 0
     ) as beyond`.execute(tx.db);
   return Number(result.rows[0]?.exceeding ?? 0) > 0;
 }

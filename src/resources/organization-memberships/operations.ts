@@ -7,7 +7,6 @@ import { attributeFault, forbidden, notFound, refuseIfAny, relationshipFault } f
 import { newId } from "../../kernel/ids.ts";
 import { fold } from "../../kernel/text.ts";
 import { now } from "../../kernel/time.ts";
-import { recordChange } from "../audit-events/writes.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
@@ -25,6 +24,7 @@ import {
   listOwnMembershipRows,
   lookUpAddress,
 } from "./store.ts";
+import { recordMembership } from "./writes.ts";
 
 export const organizationMembershipResource = implement(organizationMemberships, {
   async createOrganizationMembership({ context, params, body }) {
@@ -61,7 +61,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
         username: person.username,
         teamIds: teamIds.toSorted(),
       };
-      await recordChange(tx, context, organizationMemberships, { after: view });
+      await recordMembership(tx, context, { after: view });
       return { view };
     });
   },
@@ -110,7 +110,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
       if (found.isOwner) await refuseLastOwner(tx, membership.organizationId, [membership.id]);
       await discountMembership(tx, membership.id);
       await deleteMembershipRow(tx, membership);
-      await recordChange(tx, context, organizationMemberships, { before: membership });
+      await recordMembership(tx, context, { before: { ...membership, teamIds: found.allTeamIds } });
     });
   },
 });

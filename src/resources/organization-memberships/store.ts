@@ -43,7 +43,9 @@ export async function findMembership(
   actor: Actor,
   id: string,
   lock = false,
-): Promise<{ membership: MembershipView; standing: Standing; isOwner: boolean } | undefined> {
+): Promise<
+  { membership: MembershipView; standing: Standing; isOwner: boolean; allTeamIds: readonly string[] } | undefined
+> {
   const row = await tx.db
     .selectFrom("organizationMemberships as m")
     .innerJoin("organizations as o", "o.id", "m.organizationId")
@@ -82,6 +84,7 @@ export async function findMembership(
     },
     standing,
     isOwner: teams.some(([, isOwners]) => isOwners === "1"),
+    allTeamIds: teams.map(([team]) => team),
   };
 }
 
@@ -119,14 +122,15 @@ export async function listMembershipRows(
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-/** Memberships that fulfil a condition, with the teams that are visible to their whole organization or the caller's own. */
-export async function membershipsWithOwnTeams(
+/** Memberships (called `m`) that fulfil a condition, with those of their teams that the caller may see. */
+export async function membershipsWhere(
   tx: Tx,
   actor: Actor,
+  standing: Pick<Standing, "seesSecretTeams">,
   condition: RawBuilder<SqlBool>,
 ): Promise<MembershipView[]> {
   const rows = await memberships(tx.db)
-    .select(visibleTeams(actor, { seesSecretTeams: false }))
+    .select(visibleTeams(actor, standing))
     .where(condition)
     .orderBy("m.id")
     .execute();

@@ -72,7 +72,6 @@ export const organizations = defineResource<OrganizationView>()({
     "speculative-plan-management-enabled": optional(flag(), "Whether outdated speculative plans are cancelled.", {
       default: true,
     }),
-    "user-tokens-enabled": optional(flag(), "Whether members' own tokens may be used here.", { default: true }),
     "saml-enabled": readOnly(flag(), "Always false: there is no single sign-on.", { from: () => false }),
     "two-factor-conformant": readOnly(flag(), "Always true: no member is required to have a second factor.", {
       from: () => true,

@@ -22,7 +22,6 @@ const initially = {
   sendPassingStatusesForUntriggeredSpeculativePlans: 0,
   aggregatedCommitStatusEnabled: 1,
   speculativePlanManagementEnabled: 1,
-  userTokensEnabled: 1,
 } as const;
 
 export function newOrganization(
@@ -53,7 +52,6 @@ export function toColumns(attributes: Changed): Partial<OrganizationTable> {
     ),
     aggregatedCommitStatusEnabled: stored(attributes.aggregatedCommitStatusEnabled),
     speculativePlanManagementEnabled: stored(attributes.speculativePlanManagementEnabled),
-    userTokensEnabled: stored(attributes.userTokensEnabled),
   } as Partial<OrganizationTable>;
 }
 

@@ -30,7 +30,7 @@ export const projects = defineResource<ProjectView>()({
     name: required(name, "Unique in the organization, ignoring case."),
     description: optional(text({ max: 256 }).nullable(), "What the project is for.", { default: null }),
     "auto-destroy-activity-duration": optional(
-      text({ max: 5, pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
+      text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
       "How long its workspaces may be inactive before they are destroyed, unless they say otherwise: up to four digits and 'd' or 'h'.",
       { default: null },
     ),

@@ -1,11 +1,19 @@
 /** What neighbours ask of projects, and how a project is granted. */
+import type { Actor } from "../../access/actor.ts";
 import { grant, type Granted } from "../../access/granted.ts";
-import { type ProjectPermission, projectPermissionNeeds, projectPermissions } from "../../access/permissions.ts";
+import {
+  isProjectAdmin,
+  type ProjectPermission,
+  projectPermissionNeeds,
+  projectPermissions,
+} from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
-import { notFound } from "../../kernel/errors.ts";
+import { forbidden, invalid, notFound, relationshipFault } from "../../kernel/errors.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
+import { loadOrganization } from "../organizations/reads.ts";
 import type { Context } from "../shared/context.ts";
 import type { ProjectView } from "./definition.ts";
-import { findProject } from "./store.ts";
+import { findProject, findProjects } from "./store.ts";
 
 /** Raises `not-found` where the caller may not read the project. */
 export async function loadProject(
@@ -32,4 +40,68 @@ export function grantProject<Permission extends ProjectPermission>(
     allowed: held[permission],
     needs: projectPermissionNeeds[permission],
   });
+}
+
+/** Which of these projects of one organization the caller may read, to show them beside something else. */
+export async function readableProjects(
+  tx: Tx,
+  actor: Actor,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<ProjectView[]> {
+  const found = await findProjects(tx, actor, organizationId, ids);
+  return found.filter((project) => projectPermissions(project.access)["can-read"]);
+}
+
+/**
+ * Where a new workspace goes: the project that is named, or the organization's default one. Raises `not-found` for an
+ * organization that the caller may not know of, `invalid` for a project that is not there, `forbidden` where the caller may
+ * not create workspaces.
+ */
+export async function loadProjectForNewWorkspace(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  organizationName: string,
+  projectId: string | undefined,
+): Promise<{ organization: OrganizationView; project: ProjectView }> {
+  const organization = await loadOrganization(tx, context, organizationName);
+  const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, true);
+  const named = projectId !== undefined;
+  const visible =
+    project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
+  if (project === undefined || !visible) {
+    throw invalid([relationshipFault("project", "Project does not exist in this organization")]);
+  }
+  const allowed = projectPermissions(project.access)["can-create-workspace"];
+  if (!allowed) {
+    const where = named ? "this project" : "the default project; name one in which you may";
+    throw forbidden(
+      `You may not create workspaces in ${where}: it needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
+    );
+  }
+  return { organization, project };
+}
+
+/**
+ * The project that a workspace is to be moved into by an update: that needs admin access to both projects. Undefined when
+ * there is no such project for the caller in the workspace's organization. Raises `forbidden`.
+ */
+export async function loadProjectToMoveInto(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  workspace: { readonly organizationId: string; readonly projectId: string },
+  projectId: string,
+): Promise<ProjectView | undefined> {
+  const found = await findProjects(tx, context.actor, workspace.organizationId, [workspace.projectId, projectId], true);
+  const source = found.find((project) => project.id === workspace.projectId);
+  const destination = found.find((project) => project.id === projectId);
+  if (destination === undefined || !projectPermissions(destination.access)["can-read"]) return undefined;
+  for (const project of [source, destination]) {
+    if (project === undefined || !isProjectAdmin(project.access)) {
+      throw forbidden(
+        "Moving a workspace by an update needs admin access to both its project and the one that it goes to.",
+      );
+    }
+  }
+  return destination;
 }

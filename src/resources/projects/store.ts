@@ -23,29 +23,48 @@ interface ProjectRow extends ProjectTable {
   readonly projectAccess: number | null;
 }
 
-function projectForActor(db: Kysely<Schema>, { id, principal }: { id: string; principal: string }) {
+function projectsForActor(db: Kysely<Schema>, principal: string) {
   return db
     .selectFrom("projects as p")
     .innerJoin("organizations as o", "o.id", "p.organizationId")
     .selectAll("p")
     .select("o.name as organizationName")
     .select(standingColumns(sql.ref("p.organizationId"), principal))
-    .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
-    .where("p.id", "=", id);
+    .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal));
 }
 
-const byId = prepared<{ id: string; principal: string }, ProjectRow>((db, parameters) =>
-  projectForActor(db, parameters),
+const byId = prepared<{ id: string; principal: string }, ProjectRow>((db, { id, principal }) =>
+  projectsForActor(db, principal).where("p.id", "=", id),
 );
-const byIdLocked = prepared<{ id: string; principal: string }, ProjectRow>((db, parameters, dialect) =>
-  projectForActor(db, parameters).modifyEnd(dialect.lockRows("p")),
+const byIdLocked = prepared<{ id: string; principal: string }, ProjectRow>((db, { id, principal }, dialect) =>
+  projectsForActor(db, principal).where("p.id", "=", id).modifyEnd(dialect.lockRows("p")),
 );
 
 /** One statement: the project and all that the caller holds on it. `lock` keeps others from changing it meanwhile. */
 export async function findProject(tx: Tx, actor: Actor, id: string, lock = false): Promise<ProjectView | undefined> {
   const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(actor) });
-  if (row === undefined) return undefined;
+  return row && toProjectView(actor, row);
+}
+
+function toProjectView(actor: Actor, row: ProjectRow): ProjectView {
   return { ...row, access: effective(standingOf(actor, row).everywhere, row.projectAccess) };
+}
+
+/** Projects of one organization with all that the caller holds on them, in the order of their ids. */
+export async function findProjects(
+  tx: Tx,
+  actor: Actor,
+  organizationId: string,
+  ids: readonly string[],
+  lock = false,
+): Promise<ProjectView[]> {
+  const rows = await projectsForActor(tx.db, principalOf(actor))
+    .where("p.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("p.id"), ids))
+    .orderBy("p.id")
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("p")))
+    .execute();
+  return rows.map((row) => toProjectView(actor, row));
 }
 
 export interface ProjectSearch {

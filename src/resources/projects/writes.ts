@@ -27,3 +27,45 @@ export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
     .where("id", "in", (query) => query.selectFrom("teamProjects").select("projectId").where("teamId", "=", teamId))
     .execute();
 }
+
+/** A team with access of its own more, or less. */
+export async function countTeams(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
+  await tx.db
+    .updateTable("projects")
+    .set({ teamCount: sql`team_count + ${change}`, version: sql`version + 1` })
+    .where("id", "=", projectId)
+    .execute();
+}
+
+/** A workspace more, or less. */
+export async function countWorkspaces(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
+  await tx.db
+    .updateTable("projects")
+    .set({ workspaceCount: sql`workspace_count + ${change}`, version: sql`version + 1` })
+    .where("id", "=", projectId)
+    .execute();
+}
+
+export interface Moved {
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+}
+
+/** Workspaces went from some projects to another: one statement, whatever their number. */
+export async function moveCounted(tx: Tx, moves: readonly Moved[]): Promise<void> {
+  const changes = new Map<string, number>();
+  for (const { from, to, count } of moves) {
+    changes.set(from, (changes.get(from) ?? 0) - count);
+    changes.set(to, (changes.get(to) ?? 0) + count);
+  }
+  const cases = [...changes].map(([id, change]) => sql`when ${id} then cast(${change} as bigint)`);
+  await tx.db
+    .updateTable("projects")
+    .set({
+      workspaceCount: sql`workspace_count + case id ${sql.join(cases, sql` `)} else 0 end`,
+      version: sql`version + 1`,
+    })
+    .where(tx.dialect.isOneOf(sql.ref("id"), [...changes.keys()]))
+    .execute();
+}

@@ -1,17 +1,23 @@
 /** What every operation is given: who calls, where the register is, and the settings that change behaviour. */
 import type { Actor } from "../../access/actor.ts";
 import type { Database } from "../../database/database.ts";
+import type { Vault } from "../../database/vault.ts";
 import type { Handlers, Resource, ResourceDefinition } from "../../jsonapi/define.ts";
 
 /** The settings that operations look at; a part of `settings.ts`. */
 export interface ServiceOptions {
   readonly organizationCreation: "site-admins" | "anyone";
+  readonly edition: "self-hosted" | "hosted";
+  /** What `global-remote-state` is for a workspace that is created without one; self-hosted edition only. */
+  readonly globalRemoteStateDefault: boolean;
 }
 
 export interface Context {
   readonly actor: Actor;
   readonly database: Database;
   readonly options: ServiceOptions;
+  /** Seals and opens the secrets that are stored. */
+  readonly vault: Vault;
   readonly requestId: string;
 }
 

@@ -2,7 +2,7 @@
  * A page of a list and its total in one statement, always: also when the page lies past the end and has no row to carry the
  * total. Nothing is counted, filtered or sorted in memory.
  */
-import { type Expression, type SelectQueryBuilder, sql } from "kysely";
+import { type Expression, type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
 import type { Page } from "../../jsonapi/query.ts";
 
@@ -10,6 +10,8 @@ export interface Order {
   /** A column of the selected rows, in camelCase; with its table's name (`k.id`) where more than one table has it. */
   readonly column: string;
   readonly descending?: boolean;
+  /** Where the engines would put absent values first, or differ. */
+  readonly nullsLast?: boolean;
 }
 
 // biome-ignore lint: any query whose rows have an id
@@ -36,12 +38,7 @@ export async function fetchPage<Row extends { id: string }, Total extends string
     return { rows: (await limited.execute()) as Row[], totals: totals as Record<Total, number> };
   }
   const counted = sql.join(names.map((name) => sql`${value(totals[name])} as ${sql.ref(name)}`));
-  const sorted = sql.join(
-    order.map(
-      ({ column, descending }) =>
-        sql`${sql.ref(`page.${column.replace(/^.*\./, "")}`)} ${sql.raw(descending ? "desc" : "asc")}`,
-    ),
-  );
+  const sorted = sql.join(order.map(({ column, ...how }) => term(`page.${column.replace(/^.*\./, "")}`, how)));
   const result = await sql<Row & Record<Total, number>>`
     select * from (select ${counted}) as totals left join ${limited} as page on true order by ${sorted}`.execute(tx.db);
   const found = result.rows;
@@ -57,7 +54,11 @@ export function countOf(query: Rows<unknown>): Expression<number> {
 }
 
 function ordered<Row>(rows: Rows<Row>, order: readonly Order[]): Rows<Row> {
-  return order.reduce((query, { column, descending }) => query.orderBy(column, descending ? "desc" : "asc"), rows);
+  return order.reduce((query, { column, ...how }) => query.orderBy(term(column, how)), rows);
+}
+
+function term(column: string, { descending, nullsLast }: Omit<Order, "column">): RawBuilder<unknown> {
+  return sql`${sql.ref(column)} ${sql.raw(descending ? "desc" : "asc")}${sql.raw(nullsLast ? " nulls last" : "")}`;
 }
 
 function value(total: number | Expression<number>): Expression<number> {

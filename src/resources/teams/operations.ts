@@ -12,7 +12,7 @@ import { discountTeam } from "../projects/writes.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
-import { users } from "../users/definition.ts";
+import { looksLikeUserId, users } from "../users/definition.ts";
 import { usersByIds } from "../users/reads.ts";
 import { teams, type TeamView } from "./definition.ts";
 import { grantTeam, loadTeam, refuseExceeding, refuseLastOwner } from "./reads.ts";
@@ -173,8 +173,9 @@ function unknownFaults(by: MemberKind, body: readonly Identifier[], found: reado
   const known = new Set(
     found.flatMap((member) => (by === "users" ? [member.userId, fold(member.username ?? "")] : [member.membershipId])),
   );
+  const keyOf = (id: string) => (by === "users" && !looksLikeUserId(id) ? fold(id) : id);
   return body.flatMap((item, position) =>
-    known.has(item.id) || (by === "users" && known.has(fold(item.id)))
+    known.has(keyOf(item.id))
       ? []
       : [
           {
@@ -228,6 +229,7 @@ async function withMembers(
     const memberships = await membershipsByIds(
       tx,
       context.actor,
+      { seesSecretTeams: views[0]?.standing.seesSecretTeams ?? false },
       members.map((member) => member.membershipId),
     );
     included.push(...memberships.map((view) => ({ definition: organizationMemberships, view })));

@@ -11,6 +11,7 @@ import { fold } from "../../kernel/text.ts";
 import { standingColumns } from "../grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage } from "../shared/paging.ts";
+import { looksLikeUserId } from "../users/definition.ts";
 import type { TeamView } from "./definition.ts";
 import { teamIsVisible } from "./visibility.ts";
 
@@ -116,9 +117,11 @@ export async function findMembers(
   keys: readonly string[],
 ): Promise<Member[]> {
   const { isOneOf } = tx.dialect;
+  const ids = keys.filter(looksLikeUserId);
+  const names = keys.filter((key) => !looksLikeUserId(key)).map(fold);
   const named =
     by === "users"
-      ? sql<boolean>`(${isOneOf(sql.ref("u.usernameKey"), keys.map(fold))} or ${isOneOf(sql.ref("u.id"), keys)})`
+      ? sql<boolean>`(${isOneOf(sql.ref("u.usernameKey"), names)} or ${isOneOf(sql.ref("u.id"), ids)})`
       : isOneOf(sql.ref("m.id"), keys);
   return tx.db
     .selectFrom("organizationMemberships as m")

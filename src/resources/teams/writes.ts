@@ -31,15 +31,19 @@ export async function joinTeams(
     .values(teams.map((team) => ({ organizationId, teamId: team.id, membershipId, userId, createdAt })))
     .execute();
   if (userId === null) return;
+  await countPerson(
+    tx,
+    teams.map((team) => team.id),
+  );
+}
+
+/** These teams have a person more. */
+export async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<void> {
+  if (teamIds.length === 0) return;
   await tx.db
     .updateTable("teams")
     .set({ usersCount: sql`users_count + 1`, version: sql`version + 1` })
-    .where(
-      tx.dialect.isOneOf(
-        sql.ref("id"),
-        teams.map((team) => team.id),
-      ),
-    )
+    .where(tx.dialect.isOneOf(sql.ref("id"), teamIds))
     .execute();
 }
 

@@ -18,12 +18,15 @@ export const userPermissionNames = [
   "can-manage-user-tokens",
 ] as const;
 
+/** People are put into teams by name or by id. What has the form of an id is one, so that no name can stand for another's. */
+export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);
+
 const username = text({
   min: 1,
   max: 60,
   pattern: /^[A-Za-z0-9_.-]+$/,
   sentence: "may only contain letters, numbers, dashes, underscores and dots",
-});
+}).refine((value) => !looksLikeUserId(value), { error: "can't have the form of a user's id" });
 
 const listQuery = {
   paged: true,

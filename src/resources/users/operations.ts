@@ -5,7 +5,7 @@ import type { UserTable } from "../../database/schema/identity.ts";
 import type { IfMatch, UpdateAttributes } from "../../jsonapi/define.ts";
 import { conflict, forbidden, notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { recordChange } from "../audit-events/writes.ts";
-import { activateInvitations } from "../organization-memberships/writes.ts";
+import { moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
@@ -75,6 +75,7 @@ export const userResource = implement(users, {
       const user = grantUser(context.actor, found, "can-destroy");
       checkIfMatch(ifMatch, user);
       if (user.isSiteAdmin) await refuseLastSiteAdmin(tx, user);
+      await recordDepartures(tx, context, user.id);
       await discountUser(tx, user.id);
       await deleteUserRow(tx, user);
       await recordChange(tx, context, users, { before: audited(context, user) });
@@ -106,7 +107,7 @@ async function changeUser(
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
   if (changes.isSiteAdmin === 0) await refuseLastSiteAdmin(tx, user);
   await updateUserRow(tx, user, changes);
-  if (changes.emailKey !== undefined) await activateInvitations(tx, changed);
+  if (changes.email !== undefined) await moveMemberships(tx, context, changed);
   await recordChange(tx, context, users, { before: audited(context, user), after: audited(context, changed) });
   return toUserView(context.actor, changed, context.options);
 }

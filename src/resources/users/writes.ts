@@ -19,7 +19,7 @@ export async function addUser(
   const user = newUser(attributes);
   refuseIfAny(takenFaults(await takenBy(tx, user)));
   await insertUser(tx, user);
-  await activateInvitations(tx, user);
+  await activateInvitations(tx, context, user);
   await recordChange(tx, context, users, {
     after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },
   });

@@ -1,0 +1,18 @@
+/** Tells how far a long piece of work is: at most one line a second, so that a log stays readable. */
+
+const intervalMs = 1000;
+
+export interface Progress {
+  /** `rows` of `table` are done so far. */
+  (table: string, rows: number): void;
+}
+
+/** `doing` is what begins each line: `writing`. */
+export function progressTo(note: (line: string) => void, doing: string): Progress {
+  let toldAt = performance.now();
+  return (table, rows) => {
+    if (performance.now() - toldAt < intervalMs) return;
+    toldAt = performance.now();
+    note(`${doing} ${table}: ${rows} rows`);
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * Reads a backup file line by line, and vouches for it at the end: whoever reads to the end without an error has read
+ * exactly what was written. It knows no database.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { createGunzip } from "node:zlib";
+import { type AppError, conflict } from "../kernel/errors.ts";
+import { decodeRow, formatName, formatVersion, type Footer, type Header, type Section, type Value } from "./format.ts";
+
+export type Part =
+  | { readonly kind: "header"; readonly header: Header }
+  | { readonly kind: "section"; readonly section: Section }
+  | { readonly kind: "row"; readonly values: Value[] }
+  /** Comes last, when the checksum and the counts are right. */
+  | { readonly kind: "footer"; readonly footer: Footer };
+
+/** Raises `conflict` for a file that is no backup, of a newer format, truncated or changed. */
+export async function* readBackup(file: string): AsyncGenerator<Part> {
+  const checker = new Checker(file);
+  try {
+    for await (const bytes of linesOf(file)) yield checker.part(bytes);
+  } catch (error) {
+    throw told(error, file);
+  }
+  checker.finish();
+}
+
+/** Follows the lines of one file, and knows what may come next. */
+class Checker {
+  readonly #file: string;
+  readonly #hash = createHash("sha256");
+  readonly #rows: Record<string, number> = {};
+  #section: Section | undefined;
+  #isBegun = false;
+  #isEnded = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  part(bytes: Buffer): Part {
+    if (this.#isEnded) throw changed(this.#file);
+    const line = this.#parse(bytes);
+    if (!this.#isBegun) return this.#header(line, bytes);
+    if (isRecord(line) && "sha256" in line) return this.#footer(line as unknown as Footer);
+    this.#hash.update(bytes);
+    return Array.isArray(line) ? this.#row(line) : this.#begin(line as Section);
+  }
+
+  /** Raises `conflict` where the lines ended before the last one. */
+  finish(): void {
+    if (!this.#isBegun) throw notABackup(this.#file);
+    if (!this.#isEnded) throw truncated(this.#file);
+  }
+
+  #parse(bytes: Buffer): unknown {
+    try {
+      return JSON.parse(bytes.toString("utf8"));
+    } catch {
+      throw this.#isBegun ? changed(this.#file) : notABackup(this.#file);
+    }
+  }
+
+  #header(line: unknown, bytes: Buffer): Part {
+    const header = line as Header;
+    if (!isRecord(line) || header.format !== formatName || !Array.isArray(header.migrations))
+      throw notABackup(this.#file);
+    if (header.version > formatVersion)
+      throw conflict(
+        `The backup ${this.#file} was made by a newer version of Cadastre (${header.cadastre}). Restore it with that version.`,
+      );
+    this.#isBegun = true;
+    this.#hash.update(bytes);
+    return { kind: "header", header };
+  }
+
+  #begin(section: Section): Part {
+    if (!isRecord(section) || typeof section.table !== "string" || !Array.isArray(section.columns))
+      throw changed(this.#file);
+    this.#section = section;
+    this.#rows[section.table] = 0;
+    return { kind: "section", section };
+  }
+
+  #row(values: unknown[]): Part {
+    const { table, columns } = this.#section ?? { table: "", columns: [] };
+    if (values.length !== columns.length) throw changed(this.#file);
+    this.#rows[table] = (this.#rows[table] ?? 0) + 1;
+    return { kind: "row", values: decodeRow(values as Parameters<typeof decodeRow>[0]) };
+  }
+
+  #footer(footer: Footer): Part {
+    const isSame =
+      footer.sha256 === this.#hash.digest("hex") && JSON.stringify(footer.rows) === JSON.stringify(this.#rows);
+    if (!isSame) throw changed(this.#file);
+    this.#isEnded = true;
+    return { kind: "footer", footer };
+  }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const lineEnd = 0x0a;
+
+/** Each with its line end. Splits bytes, not text: other characters that end a line elsewhere are a row's own here. */
+async function* linesOf(file: string): AsyncGenerator<Buffer> {
+  const source = createReadStream(file);
+  const bytes = createGunzip();
+  source.on("error", (error) => bytes.destroy(error)).pipe(bytes);
+  let begun: Buffer[] = [];
+  try {
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      let start = 0;
+      for (let end = chunk.indexOf(lineEnd); end !== -1; end = chunk.indexOf(lineEnd, start)) {
+        yield begun.length === 0
+          ? chunk.subarray(start, end + 1)
+          : Buffer.concat([...begun, chunk.subarray(start, end + 1)]);
+        begun = [];
+        start = end + 1;
+      }
+      if (start < chunk.length) begun.push(chunk.subarray(start));
+    }
+    if (begun.length > 0) yield Buffer.concat(begun);
+  } finally {
+    source.destroy();
+    bytes.destroy();
+  }
+}
+
+function told(error: unknown, file: string): unknown {
+  const { code, message, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== undefined)
+    return conflict(`The backup ${file} can't be read (${message}). Check the path and its permissions.`);
+  if (code === "Z_BUF_ERROR") return truncated(file);
+  if (code === "Z_DATA_ERROR") return message === "incorrect header check" ? notABackup(file) : changed(file);
+  return error;
+}
+
+function notABackup(file: string): AppError {
+  return conflict(`The file ${file} is not a backup of Cadastre. Nothing was written.`);
+}
+
+function truncated(file: string): AppError {
+  return conflict(`The backup ${file} is truncated: its end is missing. Nothing was written; use another backup.`);
+}
+
+function changed(file: string): AppError {
+  return conflict(
+    `The backup ${file} was changed or damaged since it was made: it does not fit its checksum. Nothing was written; use another backup.`,
+  );
+}

@@ -1,0 +1,158 @@
+/** Loads a backup into an empty register: everything in one transaction, or nothing. */
+import { type CompiledQuery, sql } from "kysely";
+import type { Database, Tx } from "../database/database.ts";
+import { migrations } from "../database/migrate.ts";
+import { conflict } from "../kernel/errors.ts";
+import { camel } from "../kernel/names.ts";
+import type { Footer, Header, Section, Value } from "./format.ts";
+import type { Progress } from "./progress.ts";
+import { readBackup } from "./read.ts";
+import { tablesAfter, tablesFilledFromStart } from "./tables.ts";
+
+export interface Verified {
+  readonly header: Header;
+  readonly rows: Footer["rows"];
+}
+
+/** Reads the whole file and writes nothing. Raises `conflict` for one that can't be restored by this version. */
+export async function verifyBackup(file: string, progress: Progress): Promise<Verified> {
+  let header: Header | undefined;
+  let footer: Footer | undefined;
+  let table = "";
+  let rows = 0;
+  for await (const part of readBackup(file)) {
+    if (part.kind === "header") {
+      refuseOtherSchema(part.header, file);
+      header = part.header;
+    } else if (part.kind === "section") {
+      table = part.section.table;
+      rows = 0;
+    } else if (part.kind === "row") {
+      rows += 1;
+      progress(table, rows);
+    } else footer = part.footer;
+  }
+  if (header === undefined || footer === undefined) throw new Error("a backup ended without its last line");
+  return { header, rows: footer.rows };
+}
+
+/**
+ * The file's tables must be this version's. To take older ones later: migrate the target only as far as the header's
+ * migrations, load, and apply the rest.
+ */
+function refuseOtherSchema({ migrations: applied, cadastre }: Header, file: string): void {
+  const known = migrations.map((migration) => migration.name);
+  if (applied.some((name) => !known.includes(name)))
+    throw conflict(
+      `The backup ${file} was made by a newer version of Cadastre (${cadastre}). Restore it with that version.`,
+    );
+  if (known.some((name) => !applied.includes(name)))
+    throw conflict(
+      `The backup ${file} was made by an older version of Cadastre (${cadastre}). Restore it with that version, then upgrade.`,
+    );
+}
+
+/** Into a database that is migrated and empty. Raises `conflict` when it is not empty; nothing is written then. */
+export async function loadBackup(database: Database, file: string, progress: Progress): Promise<void> {
+  // A transaction that must run again reads the file again, from its start.
+  await database.write(async (tx) => {
+    const tables = tablesAfter(migrations.map((migration) => migration.name));
+    await refuseFilled(tx, tables);
+    for (const table of tablesFilledFromStart) await tx.db.deleteFrom(table as never).execute();
+    const loader = new Loader(tx, progress);
+    for await (const part of readBackup(file)) {
+      if (part.kind === "section") await loader.begin(part.section);
+      else if (part.kind === "row") await loader.add(part.values);
+      else if (part.kind === "footer") {
+        await loader.flush();
+        await verifyCounts(tx, part.footer.rows);
+      }
+    }
+  });
+}
+
+async function refuseFilled(tx: Tx, tables: readonly string[]): Promise<void> {
+  for (const table of tables.filter((name) => !tablesFilledFromStart.includes(name))) {
+    const { rows } = await sql`select 1 from ${sql.table(table)} limit 1`.execute(tx.db);
+    if (rows.length > 0)
+      throw conflict(
+        `The database already holds a register (there are ${table.replaceAll("_", " ")}). A backup is restored into an empty database: name another one by CADASTRE_DATABASE.`,
+      );
+  }
+}
+
+async function verifyCounts(tx: Tx, expected: Footer["rows"]): Promise<void> {
+  for (const [table, count] of Object.entries(expected)) {
+    const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(tx.db);
+    if (rows[0]?.count !== count)
+      throw conflict(
+        `The table ${table} has ${rows[0]?.count} rows after the restore instead of ${count}. Nothing was written; is something else using the database?`,
+      );
+  }
+}
+
+const rowsPerStatement = 100;
+/** Both engines bound the parameters of a statement; SQLite at 32,766. */
+const parametersMax = 30_000;
+/** Rows with large contents go in smaller batches. */
+const bytesPerStatement = 4 * 1024 * 1024;
+
+/** Gathers a table's rows into statements of many rows each. */
+class Loader {
+  readonly #tx: Tx;
+  readonly #progress: Progress;
+  #section: Section = { table: "", columns: [] };
+  #full: CompiledQuery | undefined;
+  #batch: Value[][] = [];
+  #batchBytes = 0;
+  #done = 0;
+
+  constructor(tx: Tx, progress: Progress) {
+    this.#tx = tx;
+    this.#progress = progress;
+  }
+
+  async begin(section: Section): Promise<void> {
+    await this.flush();
+    this.#section = section;
+    this.#full = undefined;
+    this.#done = 0;
+  }
+
+  async add(values: Value[]): Promise<void> {
+    this.#batch.push(values);
+    for (const value of values)
+      this.#batchBytes += typeof value === "object" ? (value?.length ?? 0) : String(value).length;
+    if (this.#batch.length >= this.#rowsMax() || this.#batchBytes >= bytesPerStatement) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const batch = this.#batch;
+    if (batch.length === 0) return;
+    await this.#tx.db.executeQuery({ ...this.#statement(batch.length), parameters: batch.flat() });
+    this.#done += batch.length;
+    this.#batch = [];
+    this.#batchBytes = 0;
+    this.#progress(this.#section.table, this.#done);
+  }
+
+  #rowsMax(): number {
+    return Math.min(rowsPerStatement, Math.floor(parametersMax / this.#section.columns.length));
+  }
+
+  /** Compiled once for full batches: building one costs more than running it. */
+  #statement(rows: number): CompiledQuery {
+    if (rows < this.#rowsMax()) return this.#compile(rows);
+    this.#full ??= this.#compile(rows);
+    return this.#full;
+  }
+
+  #compile(rows: number): CompiledQuery {
+    const { table, columns } = this.#section;
+    const row = Object.fromEntries(columns.map((column) => [camel(column), 0]));
+    return this.#tx.db
+      .insertInto(table as never)
+      .values(Array.from({ length: rows }, () => row) as never)
+      .compile();
+  }
+}

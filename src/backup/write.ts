@@ -1,0 +1,146 @@
+/**
+ * Writes a backup: one moment of the register, streamed with bounded memory to a temporary file that takes its name only
+ * when it is complete and on the disk.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { createWriteStream } from "node:fs";
+import { open, rename, rm, stat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { sql } from "kysely";
+import type { Database, Tx } from "../database/database.ts";
+import { conflict } from "../kernel/errors.ts";
+import { snake } from "../kernel/names.ts";
+import { now } from "../kernel/time.ts";
+import { encodeRow, formatName, formatVersion, type Footer, type Header, type Section, type Value } from "./format.ts";
+import type { Progress } from "./progress.ts";
+import { tablesAfter } from "./tables.ts";
+
+/** Few enough that rows with large contents fit in memory together. */
+const rowsPerChunk = 64;
+
+export interface BackupRequest {
+  readonly database: Database;
+  readonly file: string;
+  readonly keyId: string;
+  /** The version of Cadastre that writes. */
+  readonly version: string;
+  readonly progress: Progress;
+  /** Stops the work; nothing stays behind. */
+  readonly signal?: AbortSignal;
+}
+
+export interface BackupResult {
+  readonly rows: Footer["rows"];
+  readonly bytes: number;
+}
+
+/** Replaces what was at `file`. Raises `conflict` when it can't be written, or was stopped. */
+export async function writeBackup(request: BackupRequest): Promise<BackupResult> {
+  const { file, signal } = request;
+  const temporary = `${file}.${randomBytes(4).toString("hex")}.partial`;
+  try {
+    const rows: Record<string, number> = {};
+    await request.database.snapshot((tx) =>
+      pipeline(
+        Readable.from(hashed(lines(tx, request, rows), rows)),
+        createGzip(),
+        createWriteStream(temporary, { flags: "wx", mode: 0o600, flush: true }),
+        { signal },
+      ),
+    );
+    const { size } = await stat(temporary);
+    await rename(temporary, file);
+    await syncFolder(dirname(resolve(file)));
+    return { rows, bytes: size };
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw told(error, file);
+  }
+}
+
+/** The lines of one chunk of rows at a time. */
+async function* lines(tx: Tx, request: BackupRequest, rows: Record<string, number>): AsyncGenerator<string> {
+  // The first statement: from here on, every other sees the same moment.
+  const applied = (await tx.db.selectFrom("migrations").select("name").orderBy("name").execute()).map(
+    ({ name }) => name,
+  );
+  const header: Header = {
+    format: formatName,
+    version: formatVersion,
+    createdAt: now(),
+    cadastre: request.version,
+    migrations: applied,
+    keyId: request.keyId,
+  };
+  yield line(header);
+  for (const table of tablesAfter(applied)) {
+    const columns = await columnsOf(tx, table);
+    const section: Section = { table, columns: columns.map(snake) };
+    yield line(section);
+    rows[table] = 0;
+    for await (const chunk of chunksOf(tx, table)) {
+      yield chunk.map((row) => `${encodeRow(columns.map((column) => row[column] as Value))}\n`).join("");
+      rows[table] += chunk.length;
+      request.progress(table, rows[table]);
+    }
+  }
+}
+
+/** The text, and at its end the line that vouches for it. */
+async function* hashed(text: AsyncIterable<string>, rows: Footer["rows"]): AsyncGenerator<Buffer> {
+  const hash = createHash("sha256");
+  for await (const part of text) {
+    const bytes = Buffer.from(part);
+    hash.update(bytes);
+    yield bytes;
+  }
+  const footer: Footer = { rows, sha256: hash.digest("hex") };
+  yield Buffer.from(line(footer));
+}
+
+const line = (value: object) => `${JSON.stringify(value)}\n`;
+
+/** Known also for a table without rows: a row that joins nothing has every column. */
+async function columnsOf(tx: Tx, table: string): Promise<string[]> {
+  const { rows } = await sql<object>`
+    select t.* from (select 1 as one) as single left join ${sql.table(table)} as t on 1 = 0`.execute(tx.db);
+  return Object.keys(rows[0] ?? {});
+}
+
+async function* chunksOf(tx: Tx, table: string): AsyncGenerator<Record<string, unknown>[]> {
+  let chunk: Record<string, unknown>[] = [];
+  for await (const row of tx.db
+    .selectFrom(table as never)
+    .selectAll()
+    .stream(rowsPerChunk)) {
+    chunk.push(row as Record<string, unknown>);
+    if (chunk.length === rowsPerChunk) {
+      yield chunk;
+      chunk = [];
+    }
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Without it, a crash of the machine could forget the file's new name. */
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function told(error: unknown, file: string): unknown {
+  const { code, name, message, syscall } = error as NodeJS.ErrnoException;
+  if (name === "AbortError") return conflict("The backup was stopped. Nothing was written.");
+  // Only the file system's errors carry a system call; the database's come as they are.
+  if (code === undefined || syscall === undefined) return error;
+  return conflict(
+    `The backup can't be written to ${file} (${message}). Check the folder, its permissions and its space.`,
+  );
+}

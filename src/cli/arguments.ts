@@ -1,0 +1,83 @@
+/** The words after a command's name → its options, its argument and its settings. Raises UsageError for what does not fit. */
+import { parseArgs } from "node:util";
+import { quoted } from "../kernel/text.ts";
+import { flagOf, readSettings } from "../settings.ts";
+import { type Command, type Invocation, type Terminal, UsageError } from "./command.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Parsed {
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly words: readonly string[];
+  readonly wantsHelp: boolean;
+}
+
+/** `encryptionKey` → `encryption-key` */
+const nameOfFlag = (setting: string) => flagOf(setting).slice(2);
+
+export function parse(command: Command, words: readonly string[]): Parsed {
+  const { values, positionals } = parseWords(command, words);
+  const wantsHelp = values["help"] === true;
+  if (!wantsHelp) refuseMissing(command, values, positionals);
+  return { values, words: positionals, wantsHelp };
+}
+
+function parseWords(command: Command, words: readonly string[]) {
+  const options: Record<string, { type: "string" | "boolean"; short?: string }> = {
+    help: { type: "boolean", short: "h" },
+  };
+  for (const [name, { shape }] of Object.entries(command.options ?? {}))
+    options[name] = { type: shape === undefined ? "boolean" : "string" };
+  for (const setting of command.settings ?? []) options[nameOfFlag(setting)] = { type: "string" };
+  if (command.settings !== undefined) options["config"] = { type: "string" };
+  try {
+    return parseArgs({ args: [...words], options, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError(`${faultOf(error as NodeJS.ErrnoException)} ${seeHelp(command)}`);
+  }
+}
+
+/** Node's own messages explain at length; the option's name and what is wrong with it are enough. */
+function faultOf({ code, message }: NodeJS.ErrnoException): string {
+  const option = /'(?:-\w, )?(-[^ ']*)/.exec(message)?.[1] ?? "";
+  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return `There is no option ${quoted(option)} here.`;
+  if (message.includes("does not take an argument")) return `${option} takes no value.`;
+  return `${option} needs a value.`;
+}
+
+function refuseMissing(command: Command, values: Parsed["values"], words: readonly string[]): void {
+  const [extra] = command.argument === undefined ? words : words.slice(1);
+  if (extra !== undefined) throw new UsageError(`${quoted(extra)} is one word too many. ${seeHelp(command)}`);
+  if (command.argument !== undefined && !words[0])
+    throw new UsageError(`'cadastre ${command.name}' needs ${command.argument.shape}. ${seeHelp(command)}`);
+  for (const [name, { shape, required }] of Object.entries(command.options ?? {})) {
+    if (required && values[name] === undefined)
+      throw new UsageError(`'cadastre ${command.name}' needs --${name} ${shape}. ${seeHelp(command)}`);
+  }
+}
+
+const seeHelp = (command: Command) => `See 'cadastre ${command.name} --help'.`;
+
+export function invocationOf(
+  command: Command,
+  { values, words }: Parsed,
+  environment: Environment,
+  terminal: Terminal,
+): Invocation {
+  const value = (option: string) => {
+    const given = values[option];
+    return typeof given === "string" ? given : undefined;
+  };
+  return {
+    terminal,
+    argument: words[0] ?? "",
+    value,
+    isOn: (option) => values[option] === true,
+    settings: () =>
+      readSettings({
+        flags: Object.fromEntries((command.settings ?? []).map((setting) => [setting, value(nameOfFlag(setting))])),
+        environment,
+        file: value("config") ?? (environment["CADASTRE_CONFIG"] || undefined),
+      }),
+  };
+}

@@ -1,0 +1,91 @@
+/** `cadastre backup` and `cadastre restore`: the register to and from one file, on either engine. */
+import { progressTo } from "../backup/progress.ts";
+import { loadBackup, verifyBackup } from "../backup/restore.ts";
+import { writeBackup } from "../backup/write.ts";
+import { checkVault, createVault, keyPathBeside } from "../database/vault.ts";
+import { conflict } from "../kernel/errors.ts";
+import { existingKey, openExisting, openTarget, sqlitePath } from "../service.ts";
+import type { Settings } from "../settings.ts";
+import { version } from "../version.ts";
+import type { Command } from "./command.ts";
+import { registerSettings } from "./register.ts";
+
+export const backup: Command = {
+  name: "backup",
+  summary: "Write the whole register to one file, while it is being served",
+  argument: { shape: "FILE", doc: "Where to write; a file that is there is replaced once the new one is complete." },
+  settings: registerSettings,
+  details: [
+    "The file holds everything but the encryption key: keep that too, in another place.",
+    "Example: cadastre backup /backups/cadastre.backup",
+  ],
+  async run({ terminal, argument: file, settings: read }) {
+    const settings = read();
+    const { database, vault } = await openExisting(settings);
+    try {
+      const request = { database, file, keyId: vault.keyId, version, progress: progressTo(terminal.note, "writing") };
+      const { rows, bytes } = await writeBackup({ ...request, signal: stopSignal() });
+      terminal.out(`Wrote ${total(rows)} to ${file} (${bytes} bytes).`);
+      terminal.out(keyReminder(settings));
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+export const restore: Command = {
+  name: "restore",
+  summary: "Load a backup into an empty database",
+  argument: { shape: "FILE", doc: "What 'cadastre backup' wrote, on either engine." },
+  settings: registerSettings,
+  details: [
+    "The file is verified before anything is written, and all of it is loaded or nothing. The database is made where there is none. The encryption key must be the one of the register that was backed up.",
+    "Example: CADASTRE_ENCRYPTION_KEY=$(cat data/cadastre.db.key) cadastre restore cadastre.backup --database postgres://cadastre@db.example/cadastre",
+  ],
+  async run({ terminal, argument: file, settings: read }) {
+    const settings = read();
+    const { header, rows } = await verifyBackup(file, progressTo(terminal.note, "verifying"));
+    const vault = vaultFor(settings, header.keyId, file);
+    const database = await openTarget(settings);
+    try {
+      await loadBackup(database, file, progressTo(terminal.note, "loading"));
+      await checkVault(database, vault);
+    } finally {
+      await database.close();
+    }
+    terminal.out(`Restored ${total(rows)} from ${file}, as they were at ${header.createdAt}.`);
+  },
+};
+
+/** Before anything is written: what is encrypted in the backup must be readable afterwards. Raises `conflict`. */
+function vaultFor(settings: Settings, keyId: string, file: string) {
+  const key = existingKey(settings);
+  const vault = key === undefined ? undefined : createVault(key);
+  if (vault?.keyId === keyId) return vault;
+  const path = sqlitePath(settings);
+  const orFile = path === undefined ? "" : `, or put its key file at ${keyPathBeside(path)}`;
+  throw conflict(
+    `The backup ${file} needs the encryption key ${keyId} of the register that it was made from, and this is another or none. Set CADASTRE_ENCRYPTION_KEY to that key${orFile}. Nothing was written.`,
+  );
+}
+
+function keyReminder(settings: Settings): string {
+  const path = sqlitePath(settings);
+  const where =
+    settings.encryptionKey === undefined && path !== undefined
+      ? `in the file ${keyPathBeside(path)}`
+      : "in CADASTRE_ENCRYPTION_KEY";
+  return `It can only be restored with the encryption key ${where}: keep a copy of that, apart from the backup.`;
+}
+
+function total(rows: Readonly<Record<string, number>>): string {
+  const counts = Object.values(rows);
+  return `${counts.reduce((sum, count) => sum + count, 0)} rows of ${counts.length} tables`;
+}
+
+/** Ctrl+C ends a backup without leaving half of one behind. */
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  return stop.signal;
+}

@@ -1,0 +1,48 @@
+/** What a command of the command line is, and what it is given when it runs. It knows no command by name. */
+import type { Settings } from "../settings.ts";
+
+/** The command was written wrongly; its message is a sentence for the person who wrote it. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+export interface Terminal {
+  /** Writes a line that is the command's result: standard output. */
+  readonly out: (line: string) => void;
+  /** Writes a line about the command's course: standard error. */
+  readonly note: (line: string) => void;
+}
+
+export interface Option {
+  /** How the value is shown in `--help`: `NAME`. Absent for a switch, which takes no value. */
+  readonly shape?: string;
+  readonly doc: string;
+  readonly required?: boolean;
+}
+
+export interface Invocation {
+  readonly terminal: Terminal;
+  /** The one thing that the command is about (`FILE`, `ID`); empty for a command without. */
+  readonly argument: string;
+  /** The value of an option, undefined where it was not given. */
+  readonly value: (option: string) => string | undefined;
+  readonly isOn: (option: string) => boolean;
+  /** Raises SettingError. */
+  readonly settings: () => Settings;
+}
+
+export interface Command {
+  /** One or two words: `user create`. */
+  readonly name: string;
+  readonly summary: string;
+  readonly argument?: { readonly shape: string; readonly doc: string };
+  readonly options?: Readonly<Record<string, Option>>;
+  /** The settings that it takes as flags. */
+  readonly settings?: readonly (keyof Settings)[];
+  /** What `--help` tells beyond the options: effects, and an example to copy. */
+  readonly details?: readonly string[];
+  /** Raises SettingError, AppError or UsageError, each with a sentence. */
+  readonly run: (invocation: Invocation) => Promise<void>;
+}
+
+export const jsonOption = { json: { doc: "Print JSON, for scripts." } } as const satisfies Record<string, Option>;

@@ -1,0 +1,21 @@
+/** The one table of commands, in the order in which help lists them. */
+import { backup, restore } from "./backups.ts";
+import type { Command } from "./command.ts";
+import { migrateCommand } from "./migrate.ts";
+import { serveCommand } from "./serve.ts";
+import { createTokenCommand, listTokensCommand, revokeTokenCommand } from "./tokens.ts";
+import { createUserCommand, listUsersCommand } from "./users.ts";
+import { versionCommand } from "./version.ts";
+
+export const commands: readonly Command[] = [
+  serveCommand,
+  migrateCommand,
+  createUserCommand,
+  listUsersCommand,
+  createTokenCommand,
+  listTokensCommand,
+  revokeTokenCommand,
+  backup,
+  restore,
+  versionCommand,
+];

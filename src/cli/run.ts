@@ -1,0 +1,66 @@
+/** From the words of a command line to the command's run, and from what it raises to a sentence and an exit code. */
+import { AppError } from "../kernel/errors.ts";
+import { quoted } from "../kernel/text.ts";
+import { SettingError } from "../settings.ts";
+import { type Environment, invocationOf, parse } from "./arguments.ts";
+import { type Command, type Terminal, UsageError } from "./command.ts";
+import { commands } from "./commands.ts";
+import { commandHelp, groupHelp, overview } from "./help.ts";
+
+const failed = 1;
+const misused = 2;
+
+/** The exit code: 0, 1 for what failed, 2 for a command that was written wrongly. */
+export async function run(words: readonly string[], environment: Environment, terminal: Terminal): Promise<number> {
+  try {
+    await dispatch(words, environment, terminal);
+    return 0;
+  } catch (error) {
+    terminal.note(sentenceOf(error));
+    return error instanceof UsageError ? misused : failed;
+  }
+}
+
+async function dispatch(words: readonly string[], environment: Environment, terminal: Terminal): Promise<void> {
+  const [first = "help", ...rest] = words;
+  if (first === "--version" || first === "-v") return dispatch(["version", ...rest], environment, terminal);
+  if (first === "help" || first === "--help" || first === "-h") return terminal.out(helpOn(rest));
+  const found = findCommand(words);
+  if (found === undefined) return terminal.out(helpOnGroup(words));
+  const parsed = parse(found.command, found.rest);
+  if (parsed.wantsHelp) return terminal.out(commandHelp(found.command));
+  await found.command.run(invocationOf(found.command, parsed, environment, terminal));
+}
+
+function findCommand(words: readonly string[]): { command: Command; rest: string[] } | undefined {
+  for (const command of commands) {
+    const name = command.name.split(" ");
+    if (name.every((word, position) => words[position] === word)) return { command, rest: words.slice(name.length) };
+  }
+  return undefined;
+}
+
+function helpOn(words: readonly string[]): string {
+  if (words.length === 0) return overview(commands);
+  const found = findCommand(words);
+  return found === undefined ? helpOnGroup([words[0] ?? "", "--help"]) : commandHelp(found.command);
+}
+
+/** `user --help` tells of the commands that begin with `user`. Raises UsageError for anything else that is no command. */
+function helpOnGroup([first = "", second]: readonly string[]): string {
+  const group = commands.filter((command) => command.name.startsWith(`${first} `));
+  if (group.length === 0)
+    throw new UsageError(`There is no command ${quoted(first)}. 'cadastre help' lists the commands.`);
+  if (second === "--help" || second === "-h") return groupHelp(first, group);
+  const rest = group.map((command) => command.name.slice(first.length + 1));
+  throw new UsageError(`'cadastre ${first}' is followed by one of ${rest.join(", ")}. See 'cadastre ${first} --help'.`);
+}
+
+/** Only what nobody foresaw is told with its stack: it is for whoever mends it. */
+function sentenceOf(error: unknown): string {
+  if (error instanceof AppError) return error.faults.map((fault) => withStop(fault.detail)).join(" ");
+  if (error instanceof SettingError || error instanceof UsageError) return withStop(error.message);
+  return `Something failed that should not: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
+
+const withStop = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : `${sentence}.`);

@@ -1,0 +1,74 @@
+/** What workspaces are connected to: keys, agents, version control, engine versions. Secrets are sealed by the vault. */
+
+export interface SshKeyTable {
+  id: string;
+  organizationId: string;
+  name: string;
+  nameKey: string;
+  /** Sealed for `ssh_keys/ID/value`. */
+  value: Uint8Array;
+  createdAt: string;
+  version: number;
+}
+
+export interface AgentPoolTable {
+  id: string;
+  organizationId: string;
+  name: string;
+  nameKey: string;
+  organizationScoped: number;
+  createdAt: string;
+  version: number;
+}
+
+/** Which workspaces and projects a pool that is not for the whole organization serves, or does not. */
+export interface AgentPoolScopeTable {
+  organizationId: string;
+  agentPoolId: string;
+  /** `allowed-workspaces`, `allowed-projects` or `excluded-workspaces`. */
+  kind: string;
+  targetId: string;
+}
+
+export interface OauthClientTable {
+  id: string;
+  organizationId: string;
+  name: string | null;
+  serviceProvider: string;
+  apiUrl: string;
+  httpUrl: string;
+  key: string | null;
+  /** Sealed for `oauth_clients/ID/secret`. */
+  secret: Uint8Array | null;
+  rsaPublicKey: string | null;
+  organizationScoped: number;
+  createdAt: string;
+  version: number;
+}
+
+export interface OauthTokenTable {
+  id: string;
+  organizationId: string;
+  oauthClientId: string;
+  uid: string;
+  serviceProviderUser: string;
+  /** Sealed for `oauth_tokens/ID/secret`. */
+  secret: Uint8Array | null;
+  /** Sealed for `oauth_tokens/ID/ssh_key`. */
+  sshKey: Uint8Array | null;
+  createdAt: string;
+  version: number;
+}
+
+/** Versions that a site admin added to those that ship with the service. */
+export interface EngineVersionTable {
+  id: string;
+  engineVersion: string;
+  url: string | null;
+  sha: string | null;
+  official: number;
+  enabled: number;
+  beta: number;
+  createdAt: string;
+  version: number;
+}

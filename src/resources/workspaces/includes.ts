@@ -1,0 +1,57 @@
+/** What is shown beside workspaces: each thing once, and never what the caller couldn't read by itself. */
+import type { Tx } from "../../database/database.ts";
+import type { Included } from "../../jsonapi/define.ts";
+import { teamPermissions } from "../../access/permissions.ts";
+import { organizations } from "../organizations/definition.ts";
+import { loadOrganization } from "../organizations/reads.ts";
+import { projects } from "../projects/definition.ts";
+import { readableProjects } from "../projects/reads.ts";
+import type { Context } from "../shared/context.ts";
+import { teams } from "../teams/definition.ts";
+import { teamsByIds } from "../teams/reads.ts";
+import { users } from "../users/definition.ts";
+import { usersByIds } from "../users/reads.ts";
+import type { WorkspaceView } from "./view.ts";
+
+/** A statement for each kind of thing that is asked for and there. Undefined when nothing was asked for. */
+export async function includedWith(
+  tx: Tx,
+  context: Context,
+  views: readonly WorkspaceView[],
+  wanted: ReadonlySet<string>,
+): Promise<Included[] | undefined> {
+  if (wanted.size === 0) return undefined;
+  const [first] = views;
+  if (first === undefined) return [];
+  const included: Included[] = [];
+  if (wanted.has("organization")) {
+    included.push({ definition: organizations, view: await loadOrganization(tx, context, first.organizationName) });
+  }
+  if (wanted.has("project")) {
+    const found = await readableProjects(
+      tx,
+      context.actor,
+      first.organizationId,
+      views.map((view) => view.projectId),
+    );
+    included.push(...found.map((view) => ({ definition: projects, view })));
+  }
+  if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
+  return included;
+}
+
+async function lockHolders(tx: Tx, context: Context, views: readonly WorkspaceView[]): Promise<Included[]> {
+  const idsOf = (type: string) =>
+    views.filter((view) => view.lockedByType === type).flatMap((view) => view.lockedById ?? []);
+  const [userIds, teamIds] = [idsOf("users"), idsOf("teams")];
+  const included: Included[] = [];
+  if (userIds.length > 0) {
+    included.push(...(await usersByIds(tx, context, userIds)).map((view) => ({ definition: users, view })));
+  }
+  if (teamIds.length > 0) {
+    const found = await teamsByIds(tx, context.actor, teamIds);
+    const visible = found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
+    included.push(...visible.map((view) => ({ definition: teams, view })));
+  }
+  return included;
+}

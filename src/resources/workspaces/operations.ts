@@ -1,0 +1,220 @@
+/** Operations on workspaces: load → authorize → decide → write. By id and by name they are the same. */
+import type { Granted } from "../../access/granted.ts";
+import type { Tx } from "../../database/database.ts";
+import type { IfMatch, UpdateAttributes } from "../../jsonapi/define.ts";
+import { refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
+import { newId } from "../../kernel/ids.ts";
+import { now } from "../../kernel/time.ts";
+import { recordChange } from "../audit-events/writes.ts";
+import { loadOrganization } from "../organizations/reads.ts";
+import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
+import { countWorkspaces, moveCounted } from "../projects/writes.ts";
+import { changesOf } from "../shared/changes.ts";
+import { type Context, implement } from "../shared/context.ts";
+import { checkIfMatch } from "../shared/preconditions.ts";
+import { bindTags } from "../tag-bindings/writes.ts";
+import { releaseTags, tagNewWorkspace } from "../tags/writes.ts";
+import { newestRelease } from "../terraform-versions/reads.ts";
+import { movedTo } from "./auto-destroy.ts";
+import { workspaces } from "./definition.ts";
+import { includedWith } from "./includes.ts";
+import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
+import { grantWorkspace, loadWorkspace } from "./reads.ts";
+import {
+  changedColumns,
+  newWorkspace,
+  referenceFaults,
+  referencesOf,
+  safeDeleteObstacle,
+  workspaceFaults,
+} from "./rules.ts";
+import {
+  deleteWorkspaceRow,
+  insertWorkspace,
+  listWorkspaceRows,
+  lookUpReferences,
+  updateWorkspaceRow,
+  type WorkspaceReference,
+} from "./store.ts";
+import { executionModeOf, type WorkspaceView } from "./view.ts";
+
+export const workspaceResource = implement(workspaces, {
+  async createWorkspace({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const { organization, project } = await loadProjectForNewWorkspace(
+        tx,
+        context,
+        params.organizationName,
+        body.relationships.project ?? undefined,
+      );
+      const identity = {
+        id: newId("workspaces"),
+        organizationId: organization.id,
+        projectId: project.id,
+        createdAt: now(),
+      };
+      const newestEngine = await newestRelease(tx);
+      const projectDuration = project.autoDestroyActivityDuration;
+      const row = newWorkspace(body.attributes, { identity, newestEngine, projectDuration, options: context.options });
+      const mode = executionModeOf({ ...row, defaultExecutionMode: organization.defaultExecutionMode });
+      const wanted = referencesOf(undefined, row);
+      refuseIfAny([
+        ...workspaceFaults(body.attributes, row, mode, context.options),
+        ...referenceFaults(wanted, await lookUpReferences(tx, organization.id, wanted)),
+      ]);
+      await insertWorkspace(tx, row);
+      const tagNames = await tagNewWorkspace(tx, row, body.relationships.tags ?? []);
+      await bindTags(tx, { organizationId: organization.id, workspaceId: row.id }, body.relationships.tagBindings);
+      await countWorkspaces(tx, project.id, 1);
+      const view = await loadWorkspace(tx, context, { workspaceId: row.id });
+      await recordChange(tx, context, workspaces, { after: { ...view, tagNames } });
+      return { view };
+    });
+  },
+
+  async listWorkspaces({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    const { views, totalCount } = await listWorkspaceRows(tx, context, organization, {
+      page: query.page,
+      sort: query.sort,
+      part: query.searchName,
+      wildcard: query.searchWildcardName,
+      tags: query.searchTags ?? [],
+      excludedTags: query.searchExcludeTags ?? [],
+      projectId: query.filterProjectId,
+      runStatuses: query.filterCurrentRunStatus ?? [],
+      tagged: query.filterTagged,
+    });
+    return { views, totalCount, included: await includedWith(tx, context, views, query.include) };
+  },
+
+  showWorkspace: ({ context, params, query }) => show(context, params, query.include),
+  showWorkspaceByName: ({ context, params, query }) => show(context, params, query.include),
+
+  updateWorkspace: ({ context, params, body, ifMatch }) => update(context, params, body, ifMatch),
+  updateWorkspaceByName: ({ context, params, body, ifMatch }) => update(context, params, body, ifMatch),
+
+  safeDeleteWorkspace: ({ context, params }) => safeDelete(context, params),
+  safeDeleteWorkspaceByName: ({ context, params }) => safeDelete(context, params),
+
+  deleteWorkspace: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
+  deleteWorkspaceByName: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
+
+  lockWorkspace: ({ context, params, body }) =>
+    lock(context, params, body?.reason ?? body?.data?.attributes?.reason ?? ""),
+  unlockWorkspace: ({ context, params }) => unlock(context, params),
+  forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
+  assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
+});
+
+async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
+  const tx = context.database.reader;
+  const view = await loadWorkspace(tx, context, reference);
+  return { view, included: await includedWith(tx, context, [view], include) };
+}
+
+interface UpdateBody {
+  readonly attributes: UpdateAttributes<typeof workspaces>;
+  readonly relationships: {
+    readonly project?: string | null;
+    readonly tagBindings?: readonly {
+      readonly attributes: { readonly key: string; readonly value?: string | undefined };
+    }[];
+  };
+}
+
+async function update(
+  context: Context,
+  reference: WorkspaceReference,
+  { attributes, relationships }: UpdateBody,
+  ifMatch: IfMatch,
+) {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
+    checkIfMatch(ifMatch, workspace);
+    const destination = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
+    const projectDuration =
+      destination === undefined
+        ? await durationInForce(tx, workspace, attributes)
+        : destination.autoDestroyActivityDuration;
+    const moved =
+      destination === undefined
+        ? workspace
+        : { ...workspace, projectId: destination.id, ...movedTo(projectDuration, workspace) };
+    const after = changedColumns(moved, attributes, projectDuration, context.options);
+    const wanted = referencesOf(workspace, after);
+    const mode = executionModeOf({ ...after, defaultExecutionMode: workspace.defaultExecutionMode });
+    refuseIfAny([
+      ...workspaceFaults(attributes, after, mode, context.options),
+      ...referenceFaults(wanted, await lookUpReferences(tx, workspace.organizationId, wanted)),
+    ]);
+    const rebound = await bindTags(
+      tx,
+      { organizationId: workspace.organizationId, workspaceId: workspace.id },
+      relationships.tagBindings,
+    );
+    const changes = changesOf<WorkspaceView>(workspace, after);
+    if (changes === undefined && !rebound) return { view: workspace };
+    await updateWorkspaceRow(tx, workspace, { ...changes, updatedAt: now() });
+    if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
+    const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
+    await recordChange<WorkspaceView>(tx, context, workspaces, { before: workspace, after: view });
+    return { view };
+  });
+}
+
+/** The project that a workspace is to be moved into; undefined when it stays. Raises `invalid` or `forbidden`. */
+async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView, projectId: string | undefined) {
+  if (projectId === undefined || projectId === workspace.projectId) return undefined;
+  const destination = await loadProjectToMoveInto(tx, context, workspace, projectId);
+  refuseIfAny(
+    destination === undefined ? [relationshipFault("project", "Project does not exist in this organization")] : [],
+  );
+  return destination;
+}
+
+/** The duration that an update which returns to inheriting takes over; only then is the project looked at. */
+async function durationInForce(
+  tx: Tx,
+  workspace: WorkspaceView,
+  attributes: UpdateAttributes<typeof workspaces>,
+): Promise<string | null> {
+  if (workspace.inheritsProjectAutoDestroy === 1) return workspace.autoDestroyActivityDuration;
+  if (attributes.inheritsProjectAutoDestroy !== true) return null;
+  const project = await tx.db
+    .selectFrom("projects")
+    .select("autoDestroyActivityDuration")
+    .where("id", "=", workspace.projectId)
+    .executeTakeFirst();
+  return project?.autoDestroyActivityDuration ?? null;
+}
+
+/** Deletion is refused where resources are managed, the workspace is locked, or the caller may not. */
+async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
+  await context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-destroy", "hide");
+    const obstacle = safeDeleteObstacle(workspace);
+    if (obstacle !== undefined) throw obstacle;
+    await remove(tx, context, workspace);
+  });
+}
+
+async function forceDelete(context: Context, reference: WorkspaceReference, ifMatch: IfMatch): Promise<void> {
+  await context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-delete");
+    checkIfMatch(ifMatch, workspace);
+    await remove(tx, context, workspace);
+  });
+}
+
+async function remove(
+  tx: Tx,
+  context: Context,
+  workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
+): Promise<void> {
+  await releaseTags(tx, workspace);
+  await deleteWorkspaceRow(tx, workspace);
+  await countWorkspaces(tx, workspace.projectId, -1);
+  await recordChange(tx, context, workspaces, { before: workspace });
+}

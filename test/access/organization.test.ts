@@ -1,0 +1,237 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Actor } from "../../src/access/actor.ts";
+import {
+  everywhereOf,
+  holdsOrganization,
+  missingOrganizationPermissions,
+  organizationAccessOf,
+  organizationBit,
+  organizationMaskOf,
+  type OrganizationPermission,
+  organizationPermissionNames,
+  ownersAccess,
+  standingOf,
+} from "../../src/access/organization.ts";
+import { everything, holds, setOf } from "../../src/access/permission-set.ts";
+
+const runs = { seed: 20260102, numRuns: 200 };
+
+const user = (siteAdmin = false): Actor => ({
+  kind: "user",
+  userId: "user-1",
+  name: "ada",
+  siteAdmin,
+  tokenId: "at-1",
+});
+const team: Actor = { kind: "team", teamId: "team-1", name: "network", organizationId: "org-1", tokenId: "at-1" };
+const organization: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "at-1" };
+const row = (teamAccess: number | null, isMember = 1) => ({ organizationId: "org-1", teamAccess, isMember });
+
+const anyAccess = fc.subarray([...organizationPermissionNames]).map((names) => maskOfAll(names));
+const maskOfAll = (names: readonly OrganizationPermission[]) =>
+  names.reduce((mask, name) => mask | organizationBit(name), 0);
+
+describe("organization-level permissions", () => {
+  it("are the fifteen of the specification, with the bits that databases hold already", () => {
+    expect(Object.fromEntries(organizationPermissionNames.map((name) => [name, organizationBit(name)]))).toEqual({
+      "manage-workspaces": 2,
+      "read-workspaces": 4,
+      "manage-projects": 8,
+      "read-projects": 16,
+      "manage-teams": 32,
+      "manage-membership": 64,
+      "manage-organization-access": 128,
+      "access-secret-teams": 256,
+      "manage-vcs-settings": 512,
+      "manage-agent-pools": 1024,
+      "manage-policies": 2048,
+      "manage-policy-overrides": 4096,
+      "manage-run-tasks": 8192,
+      "manage-modules": 16384,
+      "manage-providers": 32768,
+    });
+    expect(ownersAccess).toBe(65535);
+  });
+
+  it("are the same as an object and as a number", () => {
+    fc.assert(
+      fc.property(anyAccess, (mask) => {
+        expect(organizationMaskOf(organizationAccessOf(mask))).toBe(mask);
+      }),
+      runs,
+    );
+  });
+
+  it("keep what is left out, set what is true and clear what is false", () => {
+    fc.assert(
+      fc.property(anyAccess, fc.constantFrom(...organizationPermissionNames), fc.boolean(), (base, name, value) => {
+        const mask = organizationMaskOf({ [name]: value }, base);
+        expect(organizationAccessOf(mask)).toEqual({ ...organizationAccessOf(base), [name]: value });
+      }),
+      runs,
+    );
+  });
+
+  it("can't name the owners' own bit", () => {
+    const all = Object.fromEntries(organizationPermissionNames.map((name) => [name, true]));
+    expect(organizationMaskOf(all) & 1).toBe(0);
+    expect(ownersAccess & 1).toBe(1);
+  });
+});
+
+describe("what they give on every project and workspace", () => {
+  const nothing = setOf(0);
+  const gives: Partial<Record<OrganizationPermission, object>> = {
+    "manage-projects": setOf(everything),
+    "manage-workspaces": {
+      ...nothing,
+      settings: "read",
+      runs: "apply",
+      policyMocks: "read",
+      stateVersions: "write",
+      variables: "write",
+      create: true,
+      locking: true,
+      delete: true,
+      runTasks: true,
+      workspaceAdmin: true,
+    },
+    "read-projects": { ...nothing, settings: "read", runs: "read", stateVersions: "read", variables: "read" },
+    "read-workspaces": { ...nothing, runs: "read", stateVersions: "read", variables: "read" },
+  };
+
+  it.each(organizationPermissionNames)("%s", (name) => {
+    expect(setOf(everywhereOf(organizationBit(name)))).toEqual(gives[name] ?? nothing);
+  });
+
+  it("is the sum, and everything for owners", () => {
+    const both = organizationBit("read-projects") | organizationBit("read-workspaces");
+    expect(everywhereOf(both)).toBe(everywhereOf(organizationBit("read-projects")));
+    expect(everywhereOf(ownersAccess)).toBe(everything);
+    expect(everywhereOf(1)).toBe(everything);
+  });
+
+  it("never gets less by one more permission", () => {
+    fc.assert(
+      fc.property(anyAccess, fc.constantFrom(...organizationPermissionNames), (access, name) => {
+        const before = everywhereOf(access);
+        expect(before & ~everywhereOf(access | organizationBit(name))).toBe(0);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("what an actor is in an organization", () => {
+  const stranger = {
+    member: false,
+    owner: false,
+    ownerInPerson: false,
+    seesSecretTeams: false,
+    organization: 0,
+    everywhere: 0,
+    grantable: 0,
+  };
+  const owner = {
+    member: true,
+    owner: true,
+    ownerInPerson: true,
+    seesSecretTeams: true,
+    organization: ownersAccess,
+    everywhere: everything,
+    grantable: everything,
+  };
+
+  it("a user without membership is nobody", () => {
+    expect(standingOf(user(), row(null, 0))).toEqual(stranger);
+  });
+
+  it("a member without a team knows the organization and holds nothing", () => {
+    expect(standingOf(user(), row(null))).toEqual({ ...stranger, member: true });
+  });
+
+  it("a member holds what the teams hold, added up", () => {
+    const access = organizationBit("manage-teams") | organizationBit("read-projects");
+    const standing = standingOf(user(), row(access));
+    expect(standing).toEqual({
+      ...stranger,
+      member: true,
+      organization: access,
+      everywhere: everywhereOf(access),
+      grantable: everywhereOf(access),
+    });
+    expect(holdsOrganization(standing, "manage-teams")).toBe(true);
+    expect(holdsOrganization(standing, "manage-membership")).toBe(false);
+  });
+
+  it("a member of the owners team holds everything, in person", () => {
+    expect(standingOf(user(), row(ownersAccess))).toEqual(owner);
+  });
+
+  it("a site admin is an owner everywhere, in a team or not", () => {
+    expect(standingOf(user(true), row(null, 0))).toEqual(owner);
+    expect(standingOf(user(true), row(organizationBit("read-projects")))).toEqual(owner);
+    expect(standingOf({ kind: "operator" }, row(null, 0))).toEqual(owner);
+  });
+
+  it("a team token is what its team is, and a member without any membership", () => {
+    const access = organizationBit("access-secret-teams");
+    expect(standingOf(team, row(access, 0))).toMatchObject({ member: true, owner: false, seesSecretTeams: true });
+    expect(standingOf(team, row(0, 0))).toEqual({ ...stranger, member: true });
+    expect(standingOf(team, row(null, 0))).toEqual(stranger);
+    expect(standingOf(team, row(ownersAccess, 0))).toMatchObject({ member: true, owner: true, everywhere: everything });
+  });
+
+  it("an organization token owns its organization, but not in person", () => {
+    const standing = standingOf(organization, row(null, 0));
+    expect(standing).toMatchObject({ member: true, owner: true, ownerInPerson: false, seesSecretTeams: true });
+    expect(standing.organization).toBe(ownersAccess);
+  });
+
+  it("an organization token does not lock, run or write state, but may hand all of that to others", () => {
+    const { everywhere, grantable } = standingOf(organization, row(null, 0));
+    expect(setOf(everywhere)).toEqual({
+      ...setOf(everything),
+      runs: "read",
+      stateVersions: "read",
+      locking: false,
+    });
+    expect(grantable).toBe(everything);
+  });
+
+  it("an organization token is nobody elsewhere", () => {
+    expect(standingOf(organization, { ...row(null, 0), organizationId: "org-2" })).toEqual(stranger);
+  });
+
+  it("never holds more than an owner, nor grants more than it holds unless it is the organization", () => {
+    fc.assert(
+      fc.property(anyAccess, fc.constantFrom(user(), team), (access, actor) => {
+        const standing = standingOf(actor, row(access));
+        expect(standing.owner).toBe(false);
+        expect(standing.organization & ~ownersAccess).toBe(0);
+        expect(standing.grantable).toBe(standing.everywhere);
+        expect(holds(standing.everywhere, "settings", "delete")).toBe(
+          (access & organizationBit("manage-projects")) !== 0,
+        );
+      }),
+      runs,
+    );
+  });
+});
+
+describe("which organization-level permissions are missing", () => {
+  it("are exactly those wanted and not held", () => {
+    fc.assert(
+      fc.property(anyAccess, anyAccess, (held, wanted) => {
+        const missing = missingOrganizationPermissions(standingOf(user(), row(held)), wanted);
+        expect(maskOfAll(missing)).toBe(wanted & ~held);
+      }),
+      runs,
+    );
+  });
+
+  it("are none for an owner", () => {
+    expect(missingOrganizationPermissions(standingOf(organization, row(null, 0)), ownersAccess)).toEqual([]);
+  });
+});

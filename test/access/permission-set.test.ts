@@ -1,0 +1,173 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { effective } from "../../src/access/effective.ts";
+import {
+  bitOf,
+  everything,
+  holds,
+  ladders,
+  maskOf,
+  missingFrom,
+  type Permission,
+  permissionNames,
+  type PermissionSet,
+  setOf,
+  valueIn,
+} from "../../src/access/permission-set.ts";
+
+const runs = { seed: 20260101, numRuns: 200 };
+
+const anySet = fc.record(
+  Object.fromEntries(permissionNames.map((name) => [name, fc.constantFrom(...ladders[name])])),
+) as unknown as fc.Arbitrary<PermissionSet>;
+const anyStep = fc
+  .constantFrom(...permissionNames)
+  .chain((name) => fc.constantFrom(...ladders[name]).map((value) => [name, value] as [Permission, never]));
+
+/** How far up its ladder a value is. */
+const height = (set: PermissionSet, name: Permission) => (ladders[name] as readonly unknown[]).indexOf(set[name]);
+
+describe("the ladders", () => {
+  it("are those of the specification, lowest value first", () => {
+    expect(ladders).toEqual({
+      settings: ["none", "read", "update", "delete"],
+      teams: ["none", "read", "manage"],
+      runs: ["none", "read", "plan", "apply"],
+      policyMocks: ["none", "read"],
+      stateVersions: ["none", "read-outputs", "read", "write"],
+      variables: ["none", "read", "write"],
+      create: [false, true],
+      move: [false, true],
+      locking: [false, true],
+      delete: [false, true],
+      runTasks: [false, true],
+      workspaceAdmin: [false, true],
+    });
+  });
+
+  it("have the bits that databases hold already", () => {
+    const stored = permissionNames.flatMap((name) =>
+      ladders[name].slice(1).map((value) => [`${name}=${String(value)}`, bitOf(name, value as never)]),
+    );
+    expect(Object.fromEntries(stored)).toEqual({
+      "settings=read": 1,
+      "settings=update": 2,
+      "settings=delete": 4,
+      "teams=read": 8,
+      "teams=manage": 16,
+      "runs=read": 32,
+      "runs=plan": 64,
+      "runs=apply": 128,
+      "policyMocks=read": 256,
+      "stateVersions=read-outputs": 512,
+      "stateVersions=read": 1024,
+      "stateVersions=write": 2048,
+      "variables=read": 4096,
+      "variables=write": 8192,
+      "create=true": 16384,
+      "move=true": 32768,
+      "locking=true": 65536,
+      "delete=true": 131072,
+      "runTasks=true": 262144,
+      "workspaceAdmin=true": 524288,
+    });
+    expect(everything).toBe(1048575);
+  });
+});
+
+describe("a set and its number", () => {
+  it("are each other's inverse", () => {
+    fc.assert(
+      fc.property(anySet, (set) => {
+        expect(setOf(maskOf(set))).toEqual(set);
+      }),
+      runs,
+    );
+  });
+
+  it("give the number back for every number that a set has", () => {
+    fc.assert(
+      fc.property(anySet, (set) => {
+        const mask = maskOf(set);
+        expect(maskOf(setOf(mask))).toBe(mask);
+      }),
+      runs,
+    );
+  });
+
+  it("hold nothing at zero, everything at the top", () => {
+    const lowest = Object.fromEntries(permissionNames.map((name) => [name, ladders[name][0]]));
+    const highest = Object.fromEntries(permissionNames.map((name) => [name, ladders[name].at(-1)]));
+    expect(setOf(0)).toEqual(lowest);
+    expect(setOf(everything)).toEqual(highest);
+    expect(maskOf({})).toBe(0);
+  });
+});
+
+describe("holds", () => {
+  it("is true for a value and all below it, and false for all above", () => {
+    fc.assert(
+      fc.property(anySet, anyStep, (set, [name, value]) => {
+        const wanted = (ladders[name] as readonly unknown[]).indexOf(value);
+        expect(holds(maskOf(set), name, value)).toBe(height(set, name) >= wanted);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("the sum of grants", () => {
+  it("takes the highest value of each permission", () => {
+    fc.assert(
+      fc.property(fc.array(anySet, { minLength: 1, maxLength: 6 }), (sets) => {
+        const { mask } = effective(...sets.map(maskOf));
+        for (const name of permissionNames) {
+          const highest = Math.max(...sets.map((set) => height(set, name)));
+          expect(valueIn(mask, name)).toBe(ladders[name][highest]);
+        }
+      }),
+      runs,
+    );
+  });
+
+  it("never loses a permission by another grant", () => {
+    fc.assert(
+      fc.property(fc.array(anySet, { maxLength: 5 }), anySet, anyStep, (sets, added, [name, value]) => {
+        const before = effective(...sets.map(maskOf)).mask;
+        const after = effective(...sets.map(maskOf), maskOf(added)).mask;
+        if (holds(before, name, value)) expect(holds(after, name, value)).toBe(true);
+        expect(missingFrom(after, before)).toEqual([]);
+      }),
+      runs,
+    );
+  });
+
+  it("does not depend on the order of the grants, nor on one that is counted twice", () => {
+    fc.assert(
+      fc.property(fc.array(anySet.map(maskOf), { maxLength: 6 }), (masks) => {
+        const { mask } = effective(...masks);
+        expect(effective(...masks.toReversed(), ...masks).mask).toBe(mask);
+      }),
+      runs,
+    );
+  });
+
+  it("counts levels at which nothing is held as nothing, and records like numbers", () => {
+    expect(effective(null, undefined, { mask: maskOf({ runs: "plan" }) }, maskOf({ create: true })).mask).toBe(
+      maskOf({ runs: "plan", create: true }),
+    );
+    expect(effective().mask).toBe(0);
+  });
+});
+
+describe("what is missing", () => {
+  it("names the permissions of which a higher value is wanted than held", () => {
+    fc.assert(
+      fc.property(anySet, anySet, (held, wanted) => {
+        const higher = permissionNames.filter((name) => height(wanted, name) > height(held, name));
+        expect(missingFrom(maskOf(held), maskOf(wanted)).toSorted()).toEqual(higher.toSorted());
+      }),
+      runs,
+    );
+  });
+});

@@ -1,0 +1,305 @@
+/** Backups: what is in one, that it is one moment of the register, and that it moves between the engines unchanged. */
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { decodeRow, encodeRow } from "../../src/backup/format.ts";
+import { tablesAfter } from "../../src/backup/tables.ts";
+import type { Database } from "../../src/database/database.ts";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { migrations } from "../../src/database/migrate.ts";
+import { addToken } from "../../src/resources/authentication-tokens/writes.ts";
+import { addUser } from "../../src/resources/users/writes.ts";
+import { operatorContext } from "../../src/service.ts";
+import { type Api, startApi } from "../support/api.ts";
+import {
+  grantProject,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  unique,
+} from "../support/builders.ts";
+import { newDatabase, type TestDatabase } from "../support/database.ts";
+import { cadastre, dropRegistersAfterwards, encryptionKey, newRegister, start, useFolder } from "./support.ts";
+
+dropRegistersAfterwards();
+const folder = useFolder();
+const engines = ["sqlite", "postgres"] as const;
+const allTables = tablesAfter(migrations.map(({ name }) => name));
+
+type Register = Awaited<ReturnType<typeof newRegister>>;
+
+/** A register with something of everything, on the embedded database. */
+let api: Api;
+let source: Register;
+let file: string;
+
+beforeAll(async () => {
+  api = await startApi({ engine: "sqlite" });
+  source = { CADASTRE_DATABASE: api.address, CADASTRE_ENCRYPTION_KEY: encryptionKey };
+  const organization = await makeOrganization(api);
+  const team = await makeTeam(api, organization.name);
+  await makeMember(api, organization.name, [team.id]);
+  await makeOrganizationToken(api, organization.name);
+  const description = 'a line\nend, a \u2028 separator, a "quote" and an emoji 🏔';
+  const project = await makeProject(api, organization.name, { description });
+  await grantProject(api, organization.id, project.id, team.id, "write");
+  for (let count = 0; count < 150; count += 1) await makeProject(api, organization.name);
+  file = join(folder, "source.backup");
+  expect(await cadastre(["backup", file], source)).toMatchObject({ code: 0, err: "" });
+});
+afterAll(() => api.stop());
+
+describe("the tables", () => {
+  test("are all those of the embedded database, each after those that it refers to", async () => {
+    const { rows } = await sql<{ name: string }>`
+      select name from sqlite_master where type = 'table' and name not like 'sqlite~_%' escape '~'`.execute(
+      api.database.reader.db,
+    );
+    expect([...allTables].sort()).toEqual(rows.map(({ name }) => name).sort());
+    for (const [position, table] of allTables.entries()) {
+      const references = await sql<{ target: string }>`
+        select "table" as target from pragma_foreign_key_list(${table})`.execute(api.database.reader.db);
+      for (const { target } of references.rows) expect(allTables.slice(0, position)).toContain(target);
+    }
+  });
+
+  test("are all those of PostgreSQL", async () => {
+    const { database, drop } = await newDatabase("postgres");
+    const { rows } = await sql<{ name: string }>`
+      select table_name as name from information_schema.tables where table_schema = current_schema()`.execute(
+      database.reader.db,
+    );
+    expect([...allTables].sort()).toEqual(rows.map(({ name }) => name).sort());
+    await drop();
+  });
+
+  test("follow what migrations drop and rename", () => {
+    const statements = ["CREATE TABLE one (id TEXT)", "CREATE TABLE two (id TEXT)", "CREATE INDEX a ON one (id)"];
+    const later = ["DROP TABLE one", "ALTER TABLE two RENAME TO three", "ALTER TABLE three ADD COLUMN size INTEGER"];
+    const known = [
+      { name: "1", statements },
+      { name: "2", statements: later },
+    ];
+    expect(tablesAfter(["1"], known)).toEqual(["migrations", "one", "two"]);
+    expect(tablesAfter(["1", "2"], known)).toEqual(["migrations", "three"]);
+  });
+});
+
+describe("a backup", () => {
+  test("is the documented format, and for its owner alone", () => {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const text = gunzipSync(readFileSync(file)).toString();
+    const lines = text.trimEnd().split("\n");
+    const header = JSON.parse(lines[0] ?? "");
+    expect(header).toEqual({
+      format: "cadastre-backup",
+      version: 1,
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      cadastre: expect.any(String),
+      migrations: migrations.map(({ name }) => name),
+      keyId: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+    const footer = JSON.parse(lines.at(-1) ?? "");
+    const before = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
+    expect(footer.sha256).toBe(createHash("sha256").update(before).digest("hex"));
+    expect(Object.keys(footer.rows)).toEqual(allTables);
+    expect(footer.rows.projects).toBe(152);
+    expect(text).not.toContain(encryptionKey);
+  });
+
+  test("says how much it holds, and to keep the key", async () => {
+    const named = await cadastre(["backup", join(folder, "named.backup")], source);
+    expect(named.out).toMatch(
+      /^Wrote \d+ rows of \d+ tables to .*named\.backup \(\d+ bytes\)\.\n.*CADASTRE_ENCRYPTION_KEY: keep a copy/,
+    );
+    const path = join(folder, "own-key.db");
+    await cadastre(["migrate"], { CADASTRE_DATABASE: `sqlite:${path}` });
+    const beside = await cadastre(["backup", join(folder, "own-key.backup")], { CADASTRE_DATABASE: `sqlite:${path}` });
+    expect(beside.out).toContain(`in the file ${path}.key: keep a copy`);
+  });
+
+  test("replaces an older one, and leaves nothing else in the folder", async () => {
+    const path = join(folder, "again.backup");
+    writeFileSync(path, "old");
+    await cadastre(["backup", path], source);
+    expect(gunzipSync(readFileSync(path)).length).toBeGreaterThan(1000);
+    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  test("that can't be written is told in a line", async () => {
+    const path = join(folder, "no", "such", "folder.backup");
+    const { code, err } = await cadastre(["backup", path], source);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The backup can't be written to .*folder\.backup \(ENOENT.*\)\. Check the folder/);
+  });
+
+  test.each(engines)("of %s is one moment, while others write", async (engine) => {
+    const testDatabase = await newDatabase(engine);
+    const { database } = testDatabase;
+    for (let count = 0; count < 200; count += 1) await addUserWithToken(database);
+    const path = join(folder, `moment-${engine}.backup`);
+    const register = { CADASTRE_DATABASE: testDatabase.address, CADASTRE_ENCRYPTION_KEY: encryptionKey };
+    const running = start(["backup", path], register);
+    while (running.process.exitCode === null) {
+      await addUserWithToken(database);
+      await sleep(1);
+    }
+    expect(await running.ended).toMatchObject({ code: 0, err: "" });
+    const { users, tokens, audit_events: events } = JSON.parse(lastLine(path)).rows;
+    expect(users).toBeGreaterThanOrEqual(200);
+    expect({ tokens, events }).toEqual({ tokens: users, events: 2 * users });
+    await testDatabase.drop();
+  });
+});
+
+describe("a restore", () => {
+  test("moves the register to PostgreSQL and back with every row the same", async () => {
+    const postgres = await newRegister("postgres");
+    const restored = await cadastre(["restore", file], postgres);
+    expect(restored).toMatchObject({ code: 0, err: "" });
+    expect(restored.out).toMatch(/^Restored \d+ rows of \d+ tables from .*, as they were at \d{4}-/);
+    const moved = join(folder, "moved.backup");
+    expect((await cadastre(["backup", moved], postgres)).code).toBe(0);
+    const sqlite = await newRegister("sqlite");
+    expect((await cadastre(["restore", moved], sqlite)).code).toBe(0);
+    const rows = await allRows(source);
+    for (const table of ["users", "team_members", "tokens", "team_projects", "audit_events", "meta"])
+      expect(rows[table]?.length, table).toBeGreaterThan(0);
+    expect(await allRows(postgres)).toEqual(rows);
+    expect(await allRows(sqlite)).toEqual(rows);
+  });
+
+  test.each(engines)("goes into an empty database only, on %s", async (engine) => {
+    const register = await newRegister(engine);
+    await cadastre(["migrate"], register);
+    await cadastre(["user", "create", "--username", "ada", "--email", "ada@acme.example"], register);
+    const before = await allRows(register);
+    expect(await cadastre(["restore", file], register)).toEqual({
+      code: 1,
+      out: "",
+      err: "The database already holds a register (there are users). A backup is restored into an empty database: name another one by CADASTRE_DATABASE.",
+    });
+    expect(await allRows(register)).toEqual(before);
+  });
+
+  test("takes the place of the check value that a migrated database has", async () => {
+    const register = await newRegister("sqlite");
+    await cadastre(["migrate"], { ...register, CADASTRE_ENCRYPTION_KEY: "e".repeat(64) });
+    expect((await cadastre(["restore", file], register)).code).toBe(0);
+    expect((await cadastre(["user", "list"], register)).code).toBe(0);
+  });
+
+  test("with another key, or none, is refused before anything is made", async () => {
+    const { CADASTRE_DATABASE } = await newRegister("sqlite");
+    for (const CADASTRE_ENCRYPTION_KEY of ["", "e".repeat(64)]) {
+      const { code, err } = await cadastre(["restore", file], { CADASTRE_DATABASE, CADASTRE_ENCRYPTION_KEY });
+      expect(code).toBe(1);
+      expect(err).toMatch(
+        /needs the encryption key [0-9a-f]{16} of the register .* Set CADASTRE_ENCRYPTION_KEY to that key, or put its key file at .*\.key\. Nothing was written\.$/,
+      );
+    }
+    expect(existsSync(CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
+    expect(existsSync(`${CADASTRE_DATABASE.slice("sqlite:".length)}.key`)).toBe(false);
+  });
+});
+
+describe("a file that is refused", () => {
+  const edited = (edit: (text: string) => string) => gzipSync(edit(gunzipSync(readFileSync(file)).toString()));
+  const truncatedText = (text: string) => text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
+
+  test.each<[string, RegExp, () => Buffer]>([
+    ["that was cut", /is truncated: its end is missing/, () => readFileSync(file).subarray(0, -100)],
+    ["that lacks its last line", /is truncated: its end is missing/, () => edited(truncatedText)],
+    [
+      "with one value changed",
+      /was changed or damaged/,
+      () => edited((text) => text.replace("org@example.com", "org@example.org")),
+    ],
+    ["with one row less", /was changed or damaged/, () => edited((text) => text.replace(/\n\["prj-.*/, ""))],
+    ["with something after its end", /was changed or damaged/, () => edited((text) => `${text}[]\n`)],
+    ["with a broken line", /was changed or damaged/, () => edited((text) => text.replace('\n["prj-', '\n"prj-'))],
+    ["with a byte flipped", /was changed or damaged/, flipped],
+    [
+      "of a newer format",
+      /was made by a newer version of Cadastre/,
+      () => edited((text) => text.replace('"version":1', '"version":2')),
+    ],
+    [
+      "of a newer schema",
+      /was made by a newer version of Cadastre/,
+      () => edited((text) => text.replace('"0001-', '"9999-')),
+    ],
+    [
+      "of an older schema",
+      /was made by an older version .* Restore it with that version, then upgrade/,
+      () => edited((text) => text.replace(/"migrations":\[[^\]]*\]/, '"migrations":[]')),
+    ],
+    ["that is text", /is not a backup of Cadastre/, () => Buffer.from("Dear Ada")],
+    ["that is other compressed text", /is not a backup of Cadastre/, () => gzipSync("Dear Ada\n")],
+    ["that is empty", /is (not a backup|truncated)/, () => Buffer.alloc(0)],
+  ])("is one %s; nothing is written", async (_, sentence, contents) => {
+    const path = join(folder, "refused.backup");
+    writeFileSync(path, contents());
+    const register = await newRegister("sqlite");
+    const { code, out, err } = await cadastre(["restore", path], register);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(sentence);
+    expect(err).not.toContain("\n");
+    expect(existsSync(register.CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
+  });
+
+  test("is one that is not there", async () => {
+    const { code, err } = await cadastre(["restore", join(folder, "nowhere")], await newRegister("sqlite"));
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The backup .*nowhere can't be read \(ENOENT/);
+  });
+
+  function flipped(): Buffer {
+    const bytes = readFileSync(file);
+    const middle = bytes.length >> 1;
+    bytes[middle] = (bytes[middle] ?? 0) ^ 0x10;
+    return bytes;
+  }
+});
+
+test("values survive the way through a line", () => {
+  const values = ["", "a\n\u2028🏔", 0, -1, Number.MAX_SAFE_INTEGER, null, randomBytes(1000), Buffer.alloc(0)];
+  const line = encodeRow(values);
+  expect(line).not.toContain("\n");
+  expect(decodeRow(JSON.parse(line))).toEqual(values);
+});
+
+async function addUserWithToken(database: TestDatabase["database"]): Promise<void> {
+  const context = operatorContext(database, { organizationCreation: "site-admins" }, "test");
+  await database.write(async (tx) => {
+    const username = unique("user");
+    const user = await addUser(tx, context, { username, email: `${username}@acme.example` });
+    await addToken(tx, context, { holder: { kind: "user", userId: user.id }, isLegacy: false });
+  });
+}
+
+const lastLine = (path: string) => gunzipSync(readFileSync(path)).toString().trimEnd().split("\n").at(-1) ?? "";
+
+/** Every row of every table, in an order that does not depend on the engine. */
+async function allRows(register: Register): Promise<Record<string, string[]>> {
+  const database: Database = openDatabase(register.CADASTRE_DATABASE);
+  try {
+    const rows: Record<string, string[]> = {};
+    for (const table of allTables) {
+      const found = await database.reader.db
+        .selectFrom(table as never)
+        .selectAll()
+        .execute();
+      rows[table] = found.map((row) => encodeRow(Object.values(row))).sort();
+    }
+    return rows;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,229 @@
+/** Commands on users and tokens, on both engines, and what they say of a register that can't be used. */
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { tokenHash } from "../../src/kernel/ids.ts";
+import { cadastre, dropRegistersAfterwards, newRegister, useFolder } from "./support.ts";
+
+dropRegistersAfterwards();
+const folder = useFolder();
+
+async function migrated(engine: "sqlite" | "postgres") {
+  const register = await newRegister(engine);
+  expect((await cadastre(["migrate"], register)).code).toBe(0);
+  return register;
+}
+
+const ada = ["user", "create", "--username", "Ada", "--email", "ada@acme.example"];
+
+describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
+  test("migrate makes the schema, and says when there is nothing to do", async () => {
+    const register = await newRegister(engine);
+    expect((await cadastre(["migrate"], register)).out).toMatch(/up to date; applied 0001-foundation/);
+    expect((await cadastre(["migrate"], register)).out).toBe("The database is up to date.");
+  });
+
+  test("users are added, listed and audited", async () => {
+    const register = await migrated(engine);
+    expect((await cadastre(["user", "list"], register)).out).toBe("There are no users.");
+    expect((await cadastre([...ada, "--site-admin"], register)).out).toMatch(
+      /^Added the user Ada \(user-\w{16}\), a site admin\.$/,
+    );
+    const grace = await cadastre(
+      ["user", "create", "--username", "grace", "--email", "g@acme.example", "--json"],
+      register,
+    );
+    const row = { username: "grace", email: "g@acme.example", "is-site-admin": false };
+    expect(JSON.parse(grace.out)).toMatchObject(row);
+    expect((await cadastre(["user", "list"], register)).out).toMatch(
+      /^ID +USERNAME  EMAIL +IS SITE ADMIN  CREATED AT\nuser-\w+  Ada       ada@acme\.example  yes            \S+\nuser-\w+  grace     g@acme\.example    no             \S+$/,
+    );
+    expect(JSON.parse((await cadastre(["user", "list", "--json"], register)).out)).toMatchObject([
+      { username: "Ada" },
+      row,
+    ]);
+    const events = await auditEvents(register);
+    expect(events).toMatchObject([
+      { action: "users.create", actorKind: "operator" },
+      { action: "users.create", actorKind: "operator" },
+    ]);
+  });
+
+  test("a user that breaks the API's rules is refused with every fault", async () => {
+    const register = await migrated(engine);
+    await cadastre(ada, register);
+    expect(await cadastre(["user", "create", "--username", "aDA", "--email", "ADA@acme.example"], register)).toEqual({
+      code: 1,
+      out: "",
+      err: "Username has already been taken. Email has already been taken.",
+    });
+    const bad = await cadastre(["user", "create", "--username", "a b", "--email", "nowhere"], register);
+    expect(bad).toMatchObject({ code: 1, out: "" });
+    expect(bad.err).toMatch(/^Username may only contain .*\. Email must be an e-mail address\.$/);
+  });
+
+  test("a token is shown once, listed without its secret, and revoked", async () => {
+    const register = await migrated(engine);
+    await cadastre(ada, register);
+    const made = await cadastre(["token", "create", "--user", "ada", "--description", "lap\u001btop"], register);
+    const [, id = "", secret = ""] =
+      /^Made the token (at-\w+) for Ada; it does not expire[\s\S]*(cadastre-\S{43})/.exec(made.out) ?? [];
+    expect(await hashes(register)).toEqual([tokenHash(secret)]);
+    const listed = await cadastre(["token", "list", "--user", "ADA"], register);
+    expect(listed.out).toContain(`${id}  user  Ada     lap top`);
+    expect(listed.out).not.toContain(secret);
+    expect(await cadastre(["token", "revoke", id], register)).toEqual({
+      code: 0,
+      out: `Revoked the token ${id}.`,
+      err: "",
+    });
+    expect((await cadastre(["token", "list"], register)).out).toBe("There are no tokens.");
+    expect((await cadastre(["token", "revoke", id], register)).err).toBe(
+      `There is no token '${id}'. 'cadastre token list' shows their ids.`,
+    );
+    const actions = (await auditEvents(register)).map(({ action }) => action);
+    expect(actions.sort()).toEqual(["authentication-tokens.create", "authentication-tokens.delete", "users.create"]);
+  });
+
+  test("a token's expiry is given as a duration or an instant", async () => {
+    const register = await migrated(engine);
+    await cadastre(ada, register);
+    const create = async (...words: string[]) =>
+      cadastre(["token", "create", "--user", "ada", "--json", ...words], register);
+    const daily = JSON.parse((await create("--expires-in", "30d")).out);
+    expect(Date.parse(daily["expired-at"]) - Date.parse(daily["created-at"])).toBeGreaterThan(29 * 24 * 3_600_000);
+    const fixed = JSON.parse((await create("--expires-at", "2090-01-31T12:00:00+01:00")).out);
+    expect(fixed["expired-at"]).toBe("2090-01-31T11:00:00.000Z");
+    expect((await create("--expires-at", "2020-01-31T12:00:00Z")).err).toBe("Expired at must be in the future.");
+    expect((await create("--expires-at", "tomorrow")).err).toMatch(/^Expired at must be a timestamp/);
+    expect(JSON.parse((await cadastre(["token", "list", "--json"], register)).out)).toHaveLength(2);
+  });
+
+  test("an unknown user is named", async () => {
+    const register = await migrated(engine);
+    for (const command of [
+      ["token", "create"],
+      ["token", "list"],
+    ]) {
+      expect(await cadastre([...command, "--user", "bob"], register)).toMatchObject({
+        code: 1,
+        err: "There is no user 'bob'. 'cadastre user list' shows who there is.",
+      });
+    }
+  });
+
+  test("a database without a register is named, and none is made", async () => {
+    const register = await newRegister(engine);
+    const listed = await cadastre(["user", "list"], register);
+    expect(listed).toMatchObject({ code: 1, out: "" });
+    expect(listed.err).toMatch(/^There is no register in .* yet\. Check CADASTRE_DATABASE, or make one/);
+    if (engine === "sqlite") expect(existsSync(register.CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
+  });
+
+  test("another encryption key is refused", async () => {
+    const register = await migrated(engine);
+    const other = { ...register, CADASTRE_ENCRYPTION_KEY: "f".repeat(64) };
+    for (const words of [["migrate"], ["user", "list"], ["backup", join(folder, "never")]]) {
+      expect(await cadastre(words, other)).toEqual({
+        code: 1,
+        out: "",
+        err: "The encryption key is not the one that this database was made with. Set CADASTRE_ENCRYPTION_KEY to that key.",
+      });
+    }
+  });
+
+  test("a newer and an older database are refused", async () => {
+    const register = await migrated(engine);
+    await changeMigrations(register, "9999-tomorrow");
+    for (const words of [["migrate"], ["user", "list"], ["backup", join(folder, "never")]]) {
+      const { code, err } = await cadastre(words, register);
+      expect(code).toBe(1);
+      expect(err).toMatch(/^The database was made by a newer version of Cadastre \(it has 9999-tomorrow\)\./);
+    }
+    await changeMigrations(register, undefined);
+    expect((await cadastre(["user", "list"], register)).err).toMatch(
+      /^The database was made by an older version of Cadastre \(it lacks 0001-foundation.*Run 'cadastre migrate' first/,
+    );
+  });
+});
+
+describe("a database that can't be used is told in a line", () => {
+  const list = (database: string, key = "a".repeat(64)) =>
+    cadastre(["user", "list"], { CADASTRE_DATABASE: database, CADASTRE_ENCRYPTION_KEY: key });
+
+  test("PostgreSQL that is not there, without its password", async () => {
+    const { code, err } = await list("postgres://ada:s3cr@t@127.0.0.1:1/nothing");
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The database postgres:\/\/ada:…@127\.0\.0\.1:1\/nothing can't be reached \(.*\)\. Check/);
+    expect(err).not.toMatch(/s3cr|\n/);
+  });
+
+  test("PostgreSQL without a key", async () => {
+    expect((await list("postgres://127.0.0.1:1/nothing", "")).err).toMatch(
+      /^CADASTRE_ENCRYPTION_KEY is required with PostgreSQL/,
+    );
+  });
+
+  test("a file that is no database, and a folder", async () => {
+    const file = join(folder, "letter.txt");
+    writeFileSync(file, "Dear Ada, this is not a database, and will never be one.".repeat(20));
+    expect((await list(`sqlite:${file}`)).err).toMatch(/^The database sqlite:.*letter\.txt can't be opened/);
+    expect((await list(`sqlite:${folder}`)).err).toMatch(/^The database sqlite:.* can't be opened/);
+  });
+
+  test("an embedded database whose key file is lost; no other is made", async () => {
+    const path = join(folder, "keyless.db");
+    const settings = { CADASTRE_DATABASE: `sqlite:${path}` };
+    await cadastre(["migrate"], settings);
+    rmSync(`${path}.key`);
+    for (const words of [["user", "list"], ["serve"]]) {
+      expect((await cadastre(words, settings)).err).toBe(
+        `The encryption key of the database ${path} is missing. Set CADASTRE_ENCRYPTION_KEY, or put the key file back at ${path}.key.`,
+      );
+    }
+    expect(existsSync(`${path}.key`)).toBe(false);
+  });
+});
+
+test("settings come from flags, the environment and a file, in this order", async () => {
+  const addresses = ["flag", "environment", "file"].map((name) => `sqlite:${join(folder, name)}`);
+  const [flag = "", environment = "", file = ""] = addresses;
+  const config = join(folder, "settings");
+  writeFileSync(config, `CADASTRE_DATABASE=${file}\n`);
+  const named = async (words: string[], variables = {}) =>
+    / in (\S+) yet/.exec((await cadastre(["user", "list", ...words], variables)).err)?.[1];
+  expect(await named(["--config", config])).toBe(file);
+  expect(await named([], { CADASTRE_CONFIG: config })).toBe(file);
+  expect(await named(["--config", config], { CADASTRE_DATABASE: environment })).toBe(environment);
+  expect(await named(["--config", config, "--database", flag], { CADASTRE_DATABASE: environment })).toBe(flag);
+});
+
+async function onDatabase<T>(
+  register: { CADASTRE_DATABASE: string },
+  work: (database: ReturnType<typeof openDatabase>) => Promise<T>,
+): Promise<T> {
+  const database = openDatabase(register.CADASTRE_DATABASE);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const auditEvents = (register: { CADASTRE_DATABASE: string }) =>
+  onDatabase(register, ({ reader }) => reader.db.selectFrom("auditEvents").selectAll().orderBy("createdAt").execute());
+
+const hashes = (register: { CADASTRE_DATABASE: string }) =>
+  onDatabase(register, async ({ reader }) =>
+    (await reader.db.selectFrom("tokens").select("hash").execute()).map(({ hash }) => hash),
+  );
+
+/** Makes the database look like one of another version. */
+const changeMigrations = (register: { CADASTRE_DATABASE: string }, name: string | undefined) =>
+  onDatabase(register, (database) =>
+    database.write(async ({ db }) => {
+      if (name === undefined) await db.deleteFrom("migrations").execute();
+      else await db.insertInto("migrations").values({ name, appliedAt: "2090-01-01T00:00:00.000Z" }).execute();
+    }),
+  );

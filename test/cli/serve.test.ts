@@ -1,0 +1,224 @@
+/** The service as a process: what its first start prints, what keeps it from starting, and how it ends. */
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import { request as httpsRequest } from "node:https";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { mediaType } from "../support/api.ts";
+import {
+  cadastre,
+  dropRegistersAfterwards,
+  fixture,
+  newRegister,
+  start,
+  startService,
+  stopService,
+  tokenIn,
+  useFolder,
+} from "./support.ts";
+
+dropRegistersAfterwards();
+const folder = useFolder();
+const adminToken = "chosen-by-the-operator-1";
+
+let registers = 0;
+/** An embedded database of its own, with an admin whose token is known. */
+const embedded = () => ({
+  CADASTRE_DATABASE: `sqlite:${join(folder, `${(registers += 1)}.db`)}`,
+  CADASTRE_ADMIN_TOKEN: adminToken,
+  CADASTRE_LOG_LEVEL: "warn",
+});
+
+const account = (url: string, token: string) =>
+  fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${token}` } });
+
+describe("the first start", () => {
+  test("prints the admin's token, which works; the second start prints none", async () => {
+    const settings = { CADASTRE_DATABASE: `sqlite:${join(folder, "first", "cadastre.db")}` };
+    const first = await startService(settings);
+    const token = tokenIn(first.out()) ?? "";
+    expect((await account(first.url, token)).status).toBe(200);
+    expect(await stopService(first)).toMatchObject({ code: 0, err: "" });
+    const second = await startService(settings);
+    expect(tokenIn(second.out())).toBeUndefined();
+    expect((await account(second.url, token)).status).toBe(200);
+    expect((await stopService(second)).out).not.toContain(token);
+  });
+
+  test("takes CADASTRE_ADMIN_TOKEN and does not repeat it", async () => {
+    const service = await startService({ ...(await newRegister("postgres")), CADASTRE_ADMIN_TOKEN: adminToken });
+    expect((await account(service.url, adminToken)).status).toBe(200);
+    const { code, out, err } = await stopService(service);
+    expect(code).toBe(0);
+    expect(out).toContain("The admin's token is the one in CADASTRE_ADMIN_TOKEN.");
+    expect(out + err).not.toContain(adminToken);
+  });
+});
+
+test("serves over TLS", async () => {
+  const certificate = readFileSync(fixture("localhost-cert.pem"));
+  const service = await startService({
+    ...embedded(),
+    CADASTRE_TLS_CERT: fixture("localhost-cert.pem"),
+    CADASTRE_TLS_KEY: fixture("localhost-key.pem"),
+  });
+  expect(service.url).toMatch(/^https:/);
+  const asked = httpsRequest(`${service.url}/readyz`, { ca: certificate }).end();
+  const [response] = await once(asked, "response");
+  expect(response.statusCode).toBe(200);
+  response.resume();
+  expect((await stopService(service)).code).toBe(0);
+});
+
+describe("ends with one line, and no stack, for", () => {
+  const refused = async (settings: Record<string, string>, sentence: RegExp) => {
+    const { code, out, err } = await cadastre(["serve"], {
+      CADASTRE_LISTEN: "127.0.0.1:0",
+      ...embedded(),
+      ...settings,
+    });
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(sentence);
+    expect(err).not.toContain("\n");
+  };
+
+  test("a taken port, also as a real process", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const listen = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const ended = await start(["serve", "--listen", listen], embedded()).ended;
+    expect(ended).toEqual({
+      code: 1,
+      out: "",
+      err: `The address ${listen} is taken by another program. Stop that, or choose another address with CADASTRE_LISTEN.\n`,
+    });
+    other.close();
+  });
+
+  test("a wrong command, as a real process", async () => {
+    expect(await start(["fly"], {}).ended).toEqual({
+      code: 2,
+      out: "",
+      err: "There is no command 'fly'. 'cadastre help' lists the commands.\n",
+    });
+  });
+
+  test("an address of another machine", () =>
+    refused({ CADASTRE_LISTEN: "192.0.2.1:8080" }, /^The address 192\.0\.2\.1:8080 can't be used here/));
+
+  test("an unusable setting", () => refused({ CADASTRE_GRACE_SECONDS: "long" }, /^CADASTRE_GRACE_SECONDS must be/));
+
+  test("a settings file that is not there", () =>
+    refused({ CADASTRE_CONFIG: join(folder, "none") }, /^The settings file .*none can't be read\./));
+
+  test("TLS files that are not there, no PEM, or don't belong together", async () => {
+    const text = join(folder, "text.pem");
+    writeFileSync(text, "no certificate");
+    const [cert, key] = [fixture("localhost-cert.pem"), fixture("localhost-key.pem")];
+    for (const [CADASTRE_TLS_CERT, CADASTRE_TLS_KEY] of [
+      [join(folder, "none.pem"), key],
+      [text, key],
+      [cert, fixture("other-key.pem")],
+    ] as const) {
+      await refused(
+        { CADASTRE_TLS_CERT, CADASTRE_TLS_KEY },
+        /^The TLS files can't be used \(.*\)\. Check CADASTRE_TLS_CERT/,
+      );
+    }
+  });
+
+  test("PostgreSQL that is not there", () =>
+    refused(
+      { CADASTRE_DATABASE: "postgres://127.0.0.1:1/nothing", CADASTRE_ENCRYPTION_KEY: "a".repeat(64) },
+      /^The database postgres:.* can't be reached/,
+    ));
+
+  test("a folder that can't be made", () =>
+    refused(
+      { CADASTRE_DATABASE: `sqlite:${fixture("localhost-cert.pem")}/cadastre.db` },
+      /^The folder of the database .* can't be used/,
+    ));
+});
+
+describe.concurrent("stopping", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "by %s finishes the request that runs and closes idle connections",
+    async (signal) => {
+      const service = await startService(embedded(), ["--grace-seconds", "600"]);
+      const idle = await connection(service.url);
+      idle.write(request("GET", "/healthz"));
+      expect(await firstLine(idle)).toBe("HTTP/1.1 200 OK");
+      const running = await halfSent(service.url, "ada");
+      service.process.kill(signal);
+      await untilRefused(service.url);
+      running.finish();
+      expect(await firstLine(running.socket)).toBe("HTTP/1.1 201 Created");
+      expect(await service.ended).toMatchObject({ code: 0, err: "" });
+    },
+  );
+
+  test("does not wait past the grace period", async () => {
+    const service = await startService(embedded(), ["--grace-seconds", "1"]);
+    await halfSent(service.url, "ada");
+    const { code, out } = await stopService(service);
+    expect(code).toBe(0);
+    expect(out).toContain("stopping with requests unfinished after 1 seconds");
+  });
+
+  test("a second signal ends it at once", async () => {
+    const service = await startService(embedded(), ["--grace-seconds", "600"]);
+    await halfSent(service.url, "ada");
+    service.process.kill("SIGTERM");
+    await untilRefused(service.url);
+    // Two signals in the same moment are one key press, so they are sent until one counts.
+    while (service.process.exitCode === null) {
+      service.process.kill("SIGINT");
+      await sleep(20);
+    }
+    expect((await service.ended).code).toBe(1);
+  });
+});
+
+async function connection(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  // Whether the service ends a connection or cuts it off is not what these tests are about.
+  socket.on("error", () => {});
+  return socket;
+}
+
+function request(method: string, path: string, body = ""): string {
+  const headers = [`Host: cadastre`, `Authorization: Bearer ${adminToken}`, `Content-Type: ${mediaType}`];
+  return `${method} ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** A request that the service has begun to read and can't answer before it is finished. */
+async function halfSent(url: string, username: string): Promise<{ socket: Socket; finish: () => void }> {
+  const socket = await connection(url);
+  const attributes = { username, email: `${username}@acme.example` };
+  const text = request("POST", "/api/v2/admin/users", JSON.stringify({ data: { type: "users", attributes } }));
+  socket.write(text.slice(0, -10));
+  // Requests of other connections are read in the order in which they arrive, so by now the half is there.
+  await account(url, adminToken);
+  await account(url, adminToken);
+  return { socket, finish: () => socket.write(text.slice(-10)) };
+}
+
+async function firstLine(socket: Socket): Promise<string> {
+  const [chunk] = await once(socket, "data");
+  return String(chunk).split("\r\n", 1)[0] ?? "";
+}
+
+async function untilRefused(url: string): Promise<void> {
+  for (;;) {
+    try {
+      (await connection(url)).destroy();
+      await sleep(5);
+    } catch {
+      return;
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/** The command line for tests: in this process for what it says and does, as a real process for how it lives and ends. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll } from "vitest";
+import { run } from "../../src/cli/run.ts";
+import { type Engine, newAddress } from "../support/database.ts";
+
+export const encryptionKey = "0123456789abcdef".repeat(4);
+const launcher = fileURLToPath(new URL("../../bin/cadastre.js", import.meta.url));
+export const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Runs a command in this process. */
+export async function cadastre(words: readonly string[], environment: Environment = {}): Promise<Outcome> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const code = await run(words, environment, { out: (line) => out.push(line), note: (line) => err.push(line) });
+  return { code, out: out.join("\n"), err: err.join("\n") };
+}
+
+/** A folder for the tests of one file, removed after them. */
+export function useFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "cadastre-cli-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** The settings of a new, empty database, as environment; dropped after the tests of the file. */
+export async function newRegister(
+  engine: Engine,
+): Promise<Record<"CADASTRE_DATABASE" | "CADASTRE_ENCRYPTION_KEY", string>> {
+  const { address, drop } = await newAddress(engine);
+  dropping.push(drop);
+  return { CADASTRE_DATABASE: address, CADASTRE_ENCRYPTION_KEY: encryptionKey };
+}
+
+const dropping: (() => Promise<void>)[] = [];
+
+/** Call once in a file that uses `newRegister`. */
+export function dropRegistersAfterwards(): void {
+  afterAll(async () => {
+    for (const drop of dropping.splice(0)) await drop();
+  });
+}
+
+export interface Running {
+  readonly process: ChildProcess;
+  /** What it printed so far. */
+  readonly out: () => string;
+  readonly ended: Promise<Outcome>;
+}
+
+/** Runs a command as its own process, with nothing of our environment but what it takes to start. */
+export function start(words: readonly string[], environment: Environment): Running {
+  const child = spawn(process.execPath, [launcher, ...words], {
+    env: { PATH: process.env["PATH"] ?? "", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk) => (out += chunk));
+  child.stderr.on("data", (chunk) => (err += chunk));
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, out, err }));
+  return { process: child, out: () => out, ended };
+}
+
+export interface Service extends Running {
+  readonly url: string;
+}
+
+/** Starts the service on a free port and waits until it says where it is. */
+export async function startService(environment: Environment, words: readonly string[] = []): Promise<Service> {
+  const running = start(["serve", ...words], { CADASTRE_LISTEN: "127.0.0.1:0", ...environment });
+  const said = new Promise<string>((resolve) => {
+    running.process.stdout?.on("data", () => {
+      const url = /Address +(\S+)[\s\S]*Ctrl\+C/.exec(running.out())?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  });
+  const url = await Promise.race([
+    said,
+    running.ended.then(({ err }) => {
+      throw new Error(`the service ended instead of starting: ${err}`);
+    }),
+  ]);
+  return { ...running, url };
+}
+
+export async function stopService({ process: child, ended }: Running): Promise<Outcome> {
+  child.kill("SIGTERM");
+  return ended;
+}
+
+/** The token that a first start prints. */
+export const tokenIn = (text: string) => /^ +(cadastre-[\w-]{43})$/m.exec(text)?.[1];

@@ -1,0 +1,84 @@
+/** What the command line answers to people: help that is enough, and one line for what was written wrongly. */
+import { describe, expect, test } from "vitest";
+import { commands } from "../../src/cli/commands.ts";
+import { flagOf, settingTable } from "../../src/settings.ts";
+import { version } from "../../src/version.ts";
+import { cadastre } from "./support.ts";
+
+describe("help", () => {
+  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j lists every command", async (words) => {
+    const { code, out, err } = await cadastre(words);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    for (const command of commands) expect(out).toContain(`  ${command.name} `);
+  });
+
+  test.each(commands.map((command) => [command.name, command] as const))(
+    "of '%s' tells its options, in both ways to ask",
+    async (name, command) => {
+      const { code, out } = await cadastre([...name.split(" "), "--help"]);
+      expect(code).toBe(0);
+      expect(out).toContain(`Usage: cadastre ${name}`);
+      for (const option of Object.keys(command.options ?? {})) expect(out).toContain(`--${option}`);
+      for (const setting of command.settings ?? []) expect(out).toContain(settingTable[setting].variable);
+      expect(await cadastre(["help", ...name.split(" ")])).toEqual({ code: 0, out, err: "" });
+    },
+  );
+
+  test("of 'serve' lists every setting with flag, variable, shape, default and meaning", async () => {
+    const { out } = await cadastre(["serve", "--help"]);
+    const text = out.replace(/\s+/g, " ");
+    for (const [name, { variable, shape, doc, initially }] of Object.entries(settingTable)) {
+      expect(text).toContain(`${flagOf(name)} ${shape} ${doc} ${variable}`);
+      if (initially !== undefined) expect(text).toContain(`${variable}, ${initially} when unset`);
+    }
+  });
+
+  test("of a group lists its commands", async () => {
+    const { code, out } = await cadastre(["token", "--help"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/token create[\s\S]*token list[\s\S]*token revoke ID/);
+    expect((await cadastre(["help", "token"])).out).toBe(out);
+  });
+
+  test("wins over what else is wrong with the command", async () => {
+    expect((await cadastre(["token", "revoke", "--help"])).code).toBe(0);
+  });
+});
+
+test.each([["version"], ["--version"], ["-v"]])("%s prints the version", async (word) => {
+  expect(await cadastre([word])).toEqual({ code: 0, out: version, err: "" });
+});
+
+describe("a command that was written wrongly", () => {
+  test.each([
+    ["destroy", "There is no command 'destroy'. 'cadastre help' lists the commands."],
+    ["--database x", "There is no command '--database'. 'cadastre help' lists the commands."],
+    ["help destroy", "There is no command 'destroy'. 'cadastre help' lists the commands."],
+    ["user", "'cadastre user' is followed by one of create, list. See 'cadastre user --help'."],
+    ["user remove", "'cadastre user' is followed by one of create, list. See 'cadastre user --help'."],
+    ["user list --colour", "There is no option '--colour' here. See 'cadastre user list --help'."],
+    ["user list -x", "There is no option '-x' here. See 'cadastre user list --help'."],
+    ["user list --listen a:1", "There is no option '--listen' here. See 'cadastre user list --help'."],
+    ["user list extra", "'extra' is one word too many. See 'cadastre user list --help'."],
+    ["user list --json=yes", "--json takes no value. See 'cadastre user list --help'."],
+    ["user list --database", "--database needs a value. See 'cadastre user list --help'."],
+    ["user list --database --json", "--database needs a value. See 'cadastre user list --help'."],
+    [
+      "user create --email a@b.example",
+      "'cadastre user create' needs --username NAME. See 'cadastre user create --help'.",
+    ],
+    ["user create --username a", "'cadastre user create' needs --email ADDRESS. See 'cadastre user create --help'."],
+    ["token create", "'cadastre token create' needs --user NAME. See 'cadastre token create --help'."],
+    ["token create --user a --expires-in soon", "--expires-in must be a number of days or hours, such as 30d or 12h."],
+    [
+      "token create --user a --expires-in 1d --expires-at 2090-01-01T00:00:00Z",
+      "--expires-in and --expires-at exclude each other: give one of them.",
+    ],
+    ["token revoke", "'cadastre token revoke' needs ID. See 'cadastre token revoke --help'."],
+    ["backup", "'cadastre backup' needs FILE. See 'cadastre backup --help'."],
+    ["backup a b", "'b' is one word too many. See 'cadastre backup --help'."],
+    ["restore", "'cadastre restore' needs FILE. See 'cadastre restore --help'."],
+  ])("'%s' ends with 2 and one line", async (line, sentence) => {
+    expect(await cadastre(line.split(" "))).toEqual({ code: 2, out: "", err: sentence });
+  });
+});

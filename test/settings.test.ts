@@ -1,0 +1,228 @@
+/** Every setting's valid and invalid forms, where a value comes from, and the settings file's syntax. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { flagOf, readSettings, SettingError, type Settings, settingTable } from "../src/settings.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "cadastre-settings-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+function fileOf(text: string): string {
+  const path = join(folder, `settings-${(files += 1)}`);
+  writeFileSync(path, text);
+  return path;
+}
+
+type Name = keyof Settings;
+const key = Buffer.from("0123456789abcdef0123456789abcdef");
+const word = /^must be one of /;
+
+interface Forms {
+  readonly valid: readonly (readonly [text: string, value: unknown])[];
+  readonly invalid: readonly string[];
+  /** How the sentence goes on after the variable's name. */
+  readonly sentence: RegExp;
+}
+
+/** The type demands a line for each setting. TLS files come in pairs and have tests of their own. */
+const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
+  listen: {
+    valid: [
+      ["127.0.0.1:8080", { host: "127.0.0.1", port: 8080 }],
+      ["localhost:0", { host: "localhost", port: 0 }],
+      ["[::1]:65535", { host: "::1", port: 65535 }],
+    ],
+    invalid: ["8080", ":8080", "localhost", "localhost:", "localhost:65536", "localhost:x", "::1:80", "a:1:2", ""],
+    sentence: /^must be HOST:PORT/,
+  },
+  database: {
+    valid: ["sqlite:data/a.db", "postgres://ada:secret@db.example/cadastre", "postgresql://db/x"].map((text) => [
+      text,
+      text,
+    ]),
+    invalid: ["data/a.db", "sqlite:", "postgres://", "mysql://db/x", ""],
+    sentence: /^must be sqlite:PATH or postgres:/,
+  },
+  publicUrl: {
+    valid: [
+      ["https://cadastre.example", "https://cadastre.example"],
+      ["http://cadastre.example:8080/register/", "http://cadastre.example:8080/register"],
+    ],
+    invalid: ["cadastre.example", "ftp://cadastre.example", "https://a.example?x=1", "https://a.example#x", ""],
+    sentence: /^must be an http or https URL/,
+  },
+  adminToken: tokens(),
+  metricsToken: tokens(),
+  encryptionKey: {
+    valid: [
+      [key.toString("hex"), key],
+      [key.toString("hex").toUpperCase(), key],
+      [key.toString("base64"), key],
+      [key.toString("base64url"), key],
+    ],
+    invalid: ["short", key.toString("hex").slice(1), `${key.toString("hex")}0`, key.toString("base64").slice(2), ""],
+    sentence: /^must be 32 bytes as 64 hex digits or as base64/,
+  },
+  edition: { valid: same("self-hosted", "hosted"), invalid: ["cloud", "Hosted", ""], sentence: word },
+  organizationCreation: { valid: same("site-admins", "anyone"), invalid: ["nobody", ""], sentence: word },
+  globalRemoteStateDefault: {
+    valid: [
+      ["true", true],
+      ["false", false],
+    ],
+    invalid: ["yes", "1", "TRUE", ""],
+    sentence: word,
+  },
+  logLevel: {
+    valid: same("fatal", "error", "warn", "info", "debug", "trace", "silent"),
+    invalid: ["verbose", "INFO", ""],
+    sentence: word,
+  },
+  rateLimit: wholeNumbers(0, 1_000_000),
+  graceSeconds: wholeNumbers(1, 600),
+  trustedProxies: {
+    valid: [
+      ["10.0.0.1", ["10.0.0.1"]],
+      ["10.0.0.0/8, fd00::/8,::1", ["10.0.0.0/8", "fd00::/8", "::1"]],
+    ],
+    invalid: ["proxy.example", "10.0.0.0/33", "fd00::/129", "10.0.0.0/8/8", "10.0.0.1,", "10.0.0.0/x", ""],
+    sentence: /^must be addresses or networks separated by commas/,
+  },
+};
+
+function same(...texts: string[]): [string, string][] {
+  return texts.map((text) => [text, text]);
+}
+
+function tokens(): Forms {
+  return {
+    valid: same("x".repeat(20), "x".repeat(512), "!~aB3-_./+=0123456789"),
+    invalid: ["x".repeat(19), "x".repeat(513), `${"x".repeat(20)} y`, `${"x".repeat(20)}é`, ""],
+    sentence: /^must be 20 to 512 printable characters/,
+  };
+}
+
+function wholeNumbers(min: number, max: number): Forms {
+  return {
+    valid: [
+      [String(min), min],
+      [String(max), max],
+    ],
+    invalid: [String(min - 1), String(max + 1), "1.5", "1e2", "many", "-1", ""],
+    sentence: new RegExp(`^must be a whole number from ${min} to ${max}`),
+  };
+}
+
+describe.each(Object.entries(forms))("%s", (name, { valid, invalid, sentence }) => {
+  test.each(valid)("takes '%s'", (text, value) => {
+    expect(readSettings({ flags: { [name]: text } })[name as Name]).toEqual(value);
+  });
+
+  test.each(invalid)("refuses '%s' with a sentence that names the setting", (text) => {
+    const { variable } = settingTable[name as Name];
+    const error = refusal({ flags: { [name]: text } });
+    expect(error.startsWith(`${variable} `)).toBe(true);
+    expect(error.slice(variable.length + 1)).toMatch(sentence);
+  });
+});
+
+function refusal(sources: Parameters<typeof readSettings>[0]): string {
+  try {
+    readSettings(sources);
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingError);
+    return (error as SettingError).message;
+  }
+  throw new Error("the settings were taken");
+}
+
+test("without any source, the service is the embedded one on the loopback address", () => {
+  expect(readSettings({})).toEqual({
+    listen: { host: "127.0.0.1", port: 8080 },
+    database: "sqlite:data/cadastre.db",
+    publicUrl: undefined,
+    adminToken: undefined,
+    encryptionKey: undefined,
+    edition: "self-hosted",
+    organizationCreation: "site-admins",
+    globalRemoteStateDefault: false,
+    rateLimit: 0,
+    trustedProxies: [],
+    metricsToken: undefined,
+    tlsCert: undefined,
+    tlsKey: undefined,
+    logLevel: "info",
+    graceSeconds: 10,
+  });
+});
+
+test("TLS files go together", () => {
+  const both = { CADASTRE_TLS_CERT: "cert.pem", CADASTRE_TLS_KEY: "key.pem" };
+  expect(readSettings({ environment: both })).toMatchObject({ tlsCert: "cert.pem", tlsKey: "key.pem" });
+  for (const variable of Object.keys(both)) {
+    expect(refusal({ environment: { [variable]: "x.pem" } })).toBe(
+      "CADASTRE_TLS_CERT and CADASTRE_TLS_KEY go together: set both or neither.",
+    );
+  }
+});
+
+test("the operator's guide lists every setting with its default", () => {
+  const guide = readFileSync(new URL("../docs/operations.md", import.meta.url), "utf8");
+  for (const { variable, initially } of Object.values(settingTable)) {
+    expect(guide).toContain(`| \`${variable}\` | ${initially === undefined ? "" : `\`${initially}\` `}| `);
+  }
+});
+
+test("flags are named after the settings", () => {
+  expect(flagOf("tlsCert")).toBe("--tls-cert");
+  expect(flagOf("organizationCreation")).toBe("--organization-creation");
+});
+
+test("a flag wins over the environment, the environment over the file, the file over the default", () => {
+  const flags = { rateLimit: "1" };
+  const environment = { CADASTRE_RATE_LIMIT: "2" };
+  const file = fileOf("CADASTRE_RATE_LIMIT=3");
+  expect(readSettings({ flags, environment, file }).rateLimit).toBe(1);
+  expect(readSettings({ environment, file }).rateLimit).toBe(2);
+  expect(readSettings({ file }).rateLimit).toBe(3);
+  expect(readSettings({}).rateLimit).toBe(0);
+});
+
+test("an empty variable is an absent one", () => {
+  const file = fileOf("CADASTRE_EDITION=");
+  expect(readSettings({ environment: { CADASTRE_RATE_LIMIT: "" }, file })).toMatchObject({
+    rateLimit: 0,
+    edition: "self-hosted",
+  });
+});
+
+describe("the settings file", () => {
+  test("has comments, empty lines, spaces, quotes and either line end", () => {
+    const text = `# Ours\r\n\r\n  # indented\n CADASTRE_RATE_LIMIT = 5 \r\nCADASTRE_EDITION="hosted"\nCADASTRE_LOG_LEVEL='warn'\nCADASTRE_PUBLIC_URL=https://a.example/x=y`;
+    expect(readSettings({ file: fileOf(text) })).toMatchObject({
+      rateLimit: 5,
+      edition: "hosted",
+      logLevel: "warn",
+      publicUrl: "https://a.example/x=y",
+    });
+  });
+
+  test.each(["CADASTRE_RATE_LIMIT", "CADASTRE_TYPO=1", "rate-limit=1", "=1", "export CADASTRE_RATE_LIMIT=1"])(
+    "refuses the line '%s' by its number",
+    (line) => {
+      expect(refusal({ file: fileOf(`# one\n${line}\n`) })).toMatch(
+        /^Line 2 of .* is not a setting\. Write NAME=VALUE/,
+      );
+    },
+  );
+
+  test("must be there", () => {
+    expect(refusal({ file: join(folder, "none") })).toMatch(/^The settings file .*none can't be read\./);
+  });
+
+  test("has its values checked like any other", () => {
+    expect(refusal({ file: fileOf("CADASTRE_RATE_LIMIT=x") })).toMatch(/^CADASTRE_RATE_LIMIT must be a whole number/);
+  });
+});
