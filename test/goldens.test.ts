@@ -1,15 +1,31 @@
 /** Texts that are reviewed like code. After a change that is meant, `npx vitest run --project pure -u` writes them anew. */
 import { describe, expect, it } from "vitest";
-import { projectLevelMask, projectLevelNames } from "../src/access/levels.ts";
+import { projectLevelMask, projectLevelNames, workspaceLevelMask, workspaceLevelNames } from "../src/access/levels.ts";
 import {
   everywhereOf,
   organizationBit,
   organizationPermissionNames,
   ownersAccess,
 } from "../src/access/organization.ts";
-import { projectPermissions } from "../src/access/permissions.ts";
+import {
+  projectPermissions,
+  projectRightsOf,
+  workspacePermissions,
+  workspaceRightsOf,
+} from "../src/access/permissions.ts";
 import { type Mask, permissionNames, setOf } from "../src/access/permission-set.ts";
 import { describeApi } from "../src/http/server.ts";
+import {
+  type Abilities,
+  byOrganizationPermission,
+  byProjectRecord,
+  byWorkspaceRecord,
+  endpoints,
+  organizationTokenAbilities,
+  outsider,
+  ownerAbilities,
+  plainMember,
+} from "./support/abilities.ts";
 import { routes } from "./support/tenant.ts";
 
 describe("goldens", () => {
@@ -29,28 +45,52 @@ describe("goldens", () => {
   });
 });
 
+const named = (level: string) => (level === "custom" ? "custom (defaults)" : level);
+
 function permissionTables(): string {
-  const levels = projectLevelNames.map((level): [string, Mask] => [
-    level === "custom" ? "custom (defaults)" : level,
-    projectLevelMask(level),
-  ]);
+  const onProject = projectLevelNames.map((level): [string, Mask] => [named(level), projectLevelMask(level)]);
+  const onWorkspace = workspaceLevelNames.map((level): [string, Mask] => [named(level), workspaceLevelMask(level)]);
   const organization = organizationPermissionNames.map((name): [string, Mask] => [
     name,
     everywhereOf(organizationBit(name)),
   ]);
+  const onTheProject = (mask: Mask) => ({ ...projectPermissions({ mask }), ...projectRightsOf({ mask }) });
+  const onTheWorkspace = (mask: Mask) => ({
+    ...workspacePermissions({ access: { mask }, owner: false, allowForceDeleteWorkspaces: 0 }),
+    ...workspaceRightsOf({ mask }),
+  });
   return (
     [
       "What a team-project record gives on a project and its workspaces, by level",
-      table(levels),
+      table(onProject),
+      "What a team-workspace record gives on a workspace, by level",
+      table(onWorkspace),
       "What an organization-level permission gives on every project and workspace",
       table([["owners", everywhereOf(ownersAccess)], ...organization]),
       "What a caller with this level may do to the project (✔ may, · may not)",
-      canTable(levels),
+      turned(canTable(onProject, onTheProject)),
+      "What a caller with this level on the project may do to its workspaces (✔ may, · may not)",
+      turned(canTable(onProject, onTheWorkspace)),
+      "What a caller with this level on the workspace may do to it (✔ may, · may not)",
+      turned(canTable(onWorkspace, onTheWorkspace)),
+      "What each endpoint answers to a caller with this level on the project (a number is the HTTP status;\n200, 201 and 204: done; 409: may, but the thing's state does not allow it; 403: may not; 404: may not, and is not told why;\n422: the project that the body names is none for this caller)",
+      outcomes(byProjectRecord.map(([name, , abilities]) => [name, abilities])),
+      "The same, with this level on the workspace alone",
+      outcomes(byWorkspaceRecord.map(([name, , abilities]) => [name, abilities])),
+      "The same, with this organization-level permission alone",
+      outcomes(byOrganizationPermission),
+      "The same, by who calls",
+      outcomes([
+        ["owner, site admin, owners team's token", ownerAbilities],
+        ["organization's token", organizationTokenAbilities],
+        ["member without a grant", plainMember],
+        ["stranger", outsider],
+      ]),
     ].join("\n\n") + "\n"
   );
 }
 
-/** Rows are permissions, columns are levels; long tables are turned, so that a row is a level. */
+/** Rows are levels, columns are permissions. */
 function table(columns: [string, Mask][]): string {
   const header = ["", ...permissionNames];
   const rows = columns.map(([name, mask]) => [
@@ -62,13 +102,25 @@ function table(columns: [string, Mask][]): string {
   return aligned([header, ...rows]);
 }
 
-function canTable(columns: [string, Mask][]): string {
-  const names = Object.keys(projectPermissions({ mask: 0 }));
-  const rows = columns.map(([name, mask]) => [
+function canTable(columns: [string, Mask][], flagsOf: (mask: Mask) => Record<string, boolean>): string[][] {
+  const rows = columns.map(([name, mask]) => [name, ...Object.values(flagsOf(mask)).map((may) => (may ? "✔" : "·"))]);
+  return [["", ...Object.keys(flagsOf(0))], ...rows];
+}
+
+/** Rows become columns: for tables that would be too wide. */
+function turned(rows: string[][]): string {
+  return aligned((rows[0] ?? []).map((_, column) => rows.map((row) => row[column] ?? "")));
+}
+
+/** What test/resources/access-explanations/matrix.test.ts asks of the running service. Columns are numbered where many. */
+function outcomes(columns: readonly (readonly [string, Abilities])[]): string {
+  const numbers = columns.map((_, index) => String(index + 1));
+  const legend = columns.map(([name], index) => `${String(index + 1).padStart(4)}  ${name}`).join("\n");
+  const rows = endpoints.map(({ name, expected }) => [
     name,
-    ...Object.values(projectPermissions({ mask })).map((may) => (may ? "✔" : "·")),
+    ...columns.map(([, abilities]) => String(expected((ability) => abilities.has(ability)))),
   ]);
-  return aligned([["", ...names], ...rows]);
+  return `${legend}\n\n${aligned([["", ...numbers], ...rows])}`;
 }
 
 function aligned(rows: string[][]): string {

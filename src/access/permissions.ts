@@ -1,9 +1,8 @@
 /** Access → every `can-*` that a document shows and a check asks for. No other file decides a permission. */
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import type { Access } from "./effective.ts";
-import { projectLevelMask } from "./levels.ts";
 import { holdsOrganization, type Standing } from "./organization.ts";
-import { holds } from "./permission-set.ts";
+import { holds, maskOf } from "./permission-set.ts";
 
 export const projectPermissionNames = ["can-read", "can-update", "can-destroy", "can-create-workspace"] as const;
 export type ProjectPermission = (typeof projectPermissionNames)[number];
@@ -43,9 +42,9 @@ export function projectRightsOf({ mask }: Access): Record<ProjectRight, boolean>
   };
 }
 
-/** All that the admin level gives: what moving a single workspace by an update needs on both projects. */
+/** The admin level as far as it is about the project itself: what moving a workspace by an update needs on both projects. */
 export function isProjectAdmin({ mask }: Access): boolean {
-  const admin = projectLevelMask("admin");
+  const admin = maskOf({ settings: "delete", teams: "manage", create: true, move: true });
   return (mask & admin) === admin;
 }
 
@@ -148,6 +147,11 @@ export function workspacePermissions({
 export const workspaceRights = ["can-manage-team-access", "can-read-team-access"] as const;
 export type WorkspaceRight = (typeof workspaceRights)[number];
 
+/** What seeing a workspace at all needs. */
+export function seesWorkspace({ mask }: Access): boolean {
+  return holds(mask, "runs", "read");
+}
+
 export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, boolean> {
   const admin = holds(mask, "workspaceAdmin", true);
   return {
@@ -203,6 +207,9 @@ export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, strin
   "can-manage-auditing": "ownership of the organization",
   "can-manage-memberships": "the organization permission 'manage-membership'",
   "can-update-api-token": "ownership of the organization",
+  "can-update-oauth": "the organization permission 'manage-vcs-settings'",
+  "can-update-ssh-keys": "the organization permission 'manage-vcs-settings'",
+  "can-update-agent-pools": "the organization permission 'manage-agent-pools'",
 };
 
 export function organizationPermissions(standing: Standing): Record<OrganizationFlag, boolean> {
@@ -282,4 +289,10 @@ export function mayManageToken(
   if (token.teamId === null) return organizationPermissions(token.standing)["can-update-api-token"];
   const held = teamPermissions(token.standing, token);
   return held["can-read"] && held["can-update-api-token"];
+}
+
+/** Who creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */
+export function mayReadConnections(standing: Standing): boolean {
+  const held = organizationPermissions(standing);
+  return held["can-update-oauth"] || held["can-create-workspace"];
 }

@@ -14,10 +14,12 @@ export interface AuthenticatorOptions {
   readonly rateLimit: number;
   /** Failed sign-ins that an address has at once, and how fast they come back. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
+  /** How often the times of tokens' last uses are written. */
+  readonly flushEveryMs?: number;
 }
 
 const failuresByDefault = { burst: 60, perSecond: 0.5 };
-const flushEveryMs = 5_000;
+const flushEveryMsByDefault = 5_000;
 const knownMax = 10_000;
 
 export class Authenticator {
@@ -29,7 +31,10 @@ export class Authenticator {
   #uses = new Map<string, string>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(database: Database, { rateLimit, failures = failuresByDefault }: AuthenticatorOptions) {
+  constructor(
+    database: Database,
+    { rateLimit, failures = failuresByDefault, flushEveryMs = flushEveryMsByDefault }: AuthenticatorOptions,
+  ) {
     this.#database = database;
     this.#failures = new RateLimiter(failures.perSecond, failures.burst);
     this.#calls = rateLimit > 0 ? new RateLimiter(rateLimit, Math.max(1, rateLimit)) : undefined;

@@ -159,6 +159,8 @@ export interface Operation {
 // biome-ignore lint: definitions of every kind meet here
 export interface ResourceDefinition<View = any> {
   readonly type: string;
+  /** Where one definition serves things of more than one type: the type of this one. */
+  readonly typeOf?: (view: View) => string;
   readonly doc: string;
   readonly id: (view: View) => string;
   /** The row's version, for the ETag; undefined for what has none. */
@@ -228,11 +230,10 @@ export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"
           : undefined;
 
 type ParametersOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
-  ? { readonly [N in Name as Camel<Dashed<N>>]: string } & ParametersOf<Rest>
+  ? { readonly [N in Name as Camel<N>]: string } & ParametersOf<Rest>
   : Path extends `${string}:${infer Name}`
-    ? { readonly [N in Name as Camel<Dashed<N>>]: string }
+    ? { readonly [N in Name as Camel<N>]: string }
     : object;
-type Dashed<Name extends string> = Name extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : Name;
 
 export interface OperationRequest<Context, D extends ResourceDefinition, O extends Operation> {
   readonly context: Context;

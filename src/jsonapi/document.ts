@@ -26,12 +26,7 @@ export function renderResource(definition: ResourceDefinition, view: unknown): R
   return render(view);
 }
 
-/** A definition whose documents are of several types says of each view which it is; `type` then names the first. */
-interface OfSeveralTypes {
-  readonly typeOf?: (view: unknown) => string;
-}
-
-function compile(definition: ResourceDefinition & OfSeveralTypes): Render {
+function compile(definition: ResourceDefinition): Render {
   const attributes = attributeReaders(definition, () => true);
   const relationships = Object.entries(definition.relationships);
   return (view) => {

@@ -5,7 +5,9 @@
 
 export type Camel<Name extends string> = Name extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
-  : Name;
+  : Name extends `${infer Head}_${infer Tail}`
+    ? `${Head}${Capitalize<Camel<Tail>>}`
+    : Name;
 
 const camelOf = memoize((name: string) => name.replace(/[-_]([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()));
 

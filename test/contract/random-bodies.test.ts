@@ -84,6 +84,17 @@ async function fingerprint(): Promise<string> {
     "team_members",
     "projects",
     "team_projects",
+    "workspaces",
+    "team_workspaces",
+    "ssh_keys",
+    "agent_pools",
+    "agent_pool_scopes",
+    "oauth_clients",
+    "oauth_tokens",
+    "engine_versions",
+    "remote_state_consumers",
+    "data_retention_policies",
+    "reserved_tag_keys",
     "audit_events",
   ]) {
     const rows = (await sql`select * from ${sql.table(table)}`.execute(api.database.reader.db)).rows.map((row) =>
@@ -135,6 +146,9 @@ describe("random bodies", () => {
   function fitted({ operation }: Route, tenant: Tenant): unknown {
     const text = JSON.stringify(operation.example)
       .replaceAll("ou-1234567890abcdef", tenant.member.membershipId)
+      .replaceAll("prj-1234567890abcdef", tenant.defaultProjectId)
+      .replaceAll("ws-1234567890abcdef", tenant.params["workspace_id"] ?? "")
+      .replaceAll("team-1234567890abcdef", tenant.teamId)
       .replaceAll('"ada"', JSON.stringify(tenant.member.username));
     return JSON.parse(text);
   }

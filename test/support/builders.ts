@@ -1,8 +1,6 @@
 /** Things that tests need, made over HTTP with sensible values; each takes only what the test is about. */
 import { randomBytes } from "node:crypto";
-import { type ProjectLevel, projectLevelMask } from "../../src/access/levels.ts";
-import { newId } from "../../src/kernel/ids.ts";
-import { now } from "../../src/kernel/time.ts";
+import type { ProjectLevel, WorkspaceLevel } from "../../src/access/levels.ts";
 import { type Answer, type Api, type Caller, type Json } from "./api.ts";
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
@@ -145,33 +143,53 @@ export const inProject = (id: string) => ({ project: { data: { type: "projects",
 /** Gives a team a level on a project. */
 export async function grantProject(
   api: Api,
-  organizationId: string,
+  _organizationId: string,
   projectId: string,
   teamId: string,
-  level: Exclude<ProjectLevel, "custom">,
+  access: Exclude<ProjectLevel, "custom">,
 ): Promise<string> {
-  const id = newId("team-projects");
-  await api.database.write(async (tx) => {
-    await tx.db
-      .insertInto("teamProjects")
-      .values({
-        id,
-        organizationId,
-        projectId,
-        teamId,
-        access: level,
-        permissions: projectLevelMask(level),
-        createdAt: now(),
-        version: 1,
-      })
-      .execute();
-    await tx.db
-      .updateTable("projects")
-      .set((set) => ({ teamCount: set("teamCount", "+", 1), version: set("version", "+", 1) }))
-      .where("id", "=", projectId)
-      .execute();
-  });
-  return id;
+  return (await makeTeamProject(api, projectId, teamId, { access })).id;
+}
+
+/** Gives a team a level on a workspace. */
+export async function grantWorkspace(
+  api: Api,
+  _organizationId: string,
+  workspaceId: string,
+  teamId: string,
+  access: Exclude<WorkspaceLevel, "custom">,
+): Promise<string> {
+  return (await makeTeamWorkspace(api, workspaceId, teamId, { access })).id;
+}
+
+export const onProject = (projectId: string, teamId: string) => ({
+  project: { data: { type: "projects", id: projectId } },
+  team: { data: { type: "teams", id: teamId } },
+});
+
+export const onWorkspace = (workspaceId: string, teamId: string) => ({
+  workspace: { data: { type: "workspaces", id: workspaceId } },
+  team: { data: { type: "teams", id: teamId } },
+});
+
+export async function makeTeamProject(
+  api: Api,
+  projectId: string,
+  teamId: string,
+  attributes: object = { access: "read" },
+): Promise<Json> {
+  const body = resource("team-projects", attributes, onProject(projectId, teamId));
+  return data(await api.admin.post("/team-projects", body));
+}
+
+export async function makeTeamWorkspace(
+  api: Api,
+  workspaceId: string,
+  teamId: string,
+  attributes: object = { access: "read" },
+): Promise<Json> {
+  const body = resource("team-workspaces", attributes, onWorkspace(workspaceId, teamId));
+  return data(await api.admin.post("/team-workspaces", body));
 }
 
 /** The details of an answer's errors, for assertions. */

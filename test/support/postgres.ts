@@ -22,7 +22,8 @@ interface Owner {
   readonly gid: number;
 }
 
-export async function startPostgres(): Promise<TestPostgres> {
+/** `durable` switches on what the tests do without: benchmarks are about the real thing. */
+export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-postgres-"));
   const owner = process.getuid?.() === 0 ? unprivileged() : undefined;
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
@@ -39,9 +40,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
-    fsync: "off",
-    synchronous_commit: "off",
-    full_page_writes: "off",
+    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
     max_connections: 300,
     shared_buffers: "128MB",
   };

@@ -1,9 +1,12 @@
 /** A whole tenant with one of everything, and the request that each operation of the API would make to it. */
+import { randomInt } from "node:crypto";
 import type { Operation } from "../../src/jsonapi/define.ts";
 import { resources } from "../../src/resources/index.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import {
+  data,
   grantProject,
+  grantWorkspace,
   inProject,
   makeMember,
   makeOrganization,
@@ -14,6 +17,7 @@ import {
   makeWorkspace,
   type Member,
   type Org,
+  resource,
   unique,
 } from "./builders.ts";
 
@@ -34,14 +38,19 @@ export async function makeTenant(api: Api): Promise<Tenant> {
   const team = await makeTeam(api, org.name);
   const member = await makeMember(api, org.name, [team.id]);
   const project = await makeProject(api, org.name);
-  await grantProject(api, org.id, project.id, team.id, "admin");
+  const teamProjectId = await grantProject(api, org.id, project.id, team.id, "admin");
   const workspace = await makeWorkspace(
     api,
     org.name,
     {},
     { ...inProject(project.id), tags: { data: [{ type: "tags", attributes: { name: unique("tag") } }] } },
   );
+  const teamWorkspaceId = await grantWorkspace(api, org.id, workspace.id, team.id, "read");
   const tag: Json = (await org.owner.get(`/workspaces/${workspace.id}/relationships/tags`)).body.data[0];
+  const reservedKey = await api.admin.post(
+    `/organizations/${org.name}/reserved-tag-keys`,
+    resource("reserved-tag-keys", { key: unique("key") }),
+  );
   const callers = {
     owner: org.owner,
     member,
@@ -66,7 +75,35 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       workspace_id: workspace.id,
       workspace_name: workspace.attributes.name,
       tag_id: tag.id,
+      team_project_id: teamProjectId,
+      team_workspace_id: teamWorkspaceId,
+      ...(await makeConnections(api, org)),
+      reserved_tag_key_id: data(reservedKey).id,
     },
+  };
+}
+
+/** What workspaces are connected to, one of each; the version is disabled, so that it is nobody's default. */
+async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<string, string>> {
+  const make = async (type: string, attributes: object): Promise<Json> =>
+    data(await owner.post(`/organizations/${name}/${type}`, resource(type, attributes)));
+  const client = await make("oauth-clients", {
+    "service-provider": "github",
+    "api-url": "https://api.github.com",
+    "http-url": "https://github.com",
+    "oauth-token-string": "a token of the provider",
+  });
+  const version = `0.${randomInt(1e9)}.${randomInt(1e9)}`;
+  const added = await api.admin.post(
+    "/admin/terraform-versions",
+    resource("terraform-versions", { version, enabled: false }),
+  );
+  return {
+    ssh_key_id: (await make("ssh-keys", { name: unique("key"), value: "a private key" })).id,
+    agent_pool_id: (await make("agent-pools", { name: unique("pool") })).id,
+    oauth_client_id: client.id,
+    oauth_token_id: client.relationships["oauth-tokens"].data[0].id,
+    terraform_version_id: data(added).id,
   };
 }
 

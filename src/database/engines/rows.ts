@@ -1,6 +1,6 @@
 /** From a driver's row of values to the object that the code sees: the one place where `_` becomes camelCase. */
 import { CamelCasePlugin, type PluginTransformResultArgs, type QueryResult, type UnknownRow } from "kysely";
-import { camel } from "../../kernel/names.ts";
+import { camel, snake } from "../../kernel/names.ts";
 
 export type ToRow = (values: readonly unknown[]) => Record<string, unknown>;
 
@@ -22,6 +22,10 @@ export function toParameter(value: unknown): unknown {
 
 /** Statements are written in camelCase; their rows are already converted by `rowMaker`. */
 export class NamesInStatements extends CamelCasePlugin {
+  protected override snakeCase(name: string): string {
+    return snake(name);
+  }
+
   override async transformResult(args: PluginTransformResultArgs): Promise<QueryResult<UnknownRow>> {
     return args.result;
   }

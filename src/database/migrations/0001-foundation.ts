@@ -128,6 +128,7 @@ export const foundation: Migration = {
     )`,
     `CREATE UNIQUE INDEX projects_name_key ON projects (organization_id, name_key)`,
     `CREATE INDEX projects_name ON projects (organization_id, name, id)`,
+    `CREATE INDEX projects_counts ON projects (organization_id, id, workspace_count)`,
     `CREATE INDEX projects_newest ON projects (organization_id, created_at, id)`,
 
     `CREATE TABLE team_projects (

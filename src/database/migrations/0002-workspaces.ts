@@ -113,9 +113,9 @@ export const workspaces: Migration = {
       vcs_branch TEXT,
       vcs_ingress_submodules INTEGER NOT NULL,
       vcs_tags_regex TEXT,
-      vcs_oauth_token_id TEXT,
+      vcs_oauth_token_id TEXT REFERENCES oauth_tokens (id),
       vcs_github_app_installation_id TEXT,
-      ssh_key_id TEXT,
+      ssh_key_id TEXT REFERENCES ssh_keys (id),
       locked_by_type TEXT,
       locked_by_id TEXT,
       locked_by_name TEXT,
@@ -132,9 +132,10 @@ export const workspaces: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE UNIQUE INDEX workspaces_name ON workspaces (organization_id, name)`,
-    // Searches ignore case: they walk this index, which holds all that they look at.
-    `CREATE INDEX workspaces_search ON workspaces (organization_id, name_key, name, project_id, id)`,
-    `CREATE INDEX workspaces_project ON workspaces (organization_id, project_id, name, id)`,
+    // Lists walk or collect without a look at the rows themselves: these hold all that they look at.
+    `CREATE INDEX workspaces_walk ON workspaces (organization_id, name, id, project_id)`,
+    `CREATE INDEX workspaces_search ON workspaces (organization_id, name_key, name, id, project_id)`,
+    `CREATE INDEX workspaces_project ON workspaces (organization_id, project_id, name, id, name_key)`,
     `CREATE INDEX workspaces_change ON workspaces (organization_id, latest_change_at, id)`,
     `CREATE INDEX workspaces_run ON workspaces (organization_id, current_run_created_at, id)`,
     `CREATE INDEX workspaces_ssh_key ON workspaces (organization_id, ssh_key_id)`,
@@ -143,6 +144,8 @@ export const workspaces: Migration = {
     // What the foreign keys look up.
     `CREATE INDEX workspaces_of_project ON workspaces (project_id)`,
     `CREATE INDEX workspaces_of_agent_pool ON workspaces (agent_pool_id)`,
+    `CREATE INDEX workspaces_of_oauth_token ON workspaces (vcs_oauth_token_id)`,
+    `CREATE INDEX workspaces_of_ssh_key ON workspaces (ssh_key_id)`,
 
     `CREATE TABLE team_workspaces (
       id TEXT PRIMARY KEY,
@@ -221,6 +224,7 @@ export const workspaces: Migration = {
       version INTEGER NOT NULL
     )`,
     `CREATE INDEX data_retention_policies_of ON data_retention_policies (organization_id, workspace_id)`,
+    `CREATE UNIQUE INDEX data_retention_policies_organization ON data_retention_policies (organization_id) WHERE workspace_id IS NULL`,
     `CREATE UNIQUE INDEX data_retention_policies_workspace ON data_retention_policies (workspace_id)`,
   ],
 };

@@ -8,6 +8,8 @@ import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../jsonapi/
 
 export interface OrganizationView extends OrganizationTable {
   readonly standing: Standing;
+  readonly retentionId?: string | null;
+  readonly retentionKind?: string | null;
 }
 
 export const executionModes = ["remote", "local", "agent"] as const;
@@ -89,8 +91,19 @@ export const organizations = defineResource<OrganizationView>()({
       related: (organization: OrganizationView) => `/api/v2/projects/${organization.defaultProjectId}`,
     }),
     "default-agent-pool": toOne("agent-pools", "What workspaces in agent mode without a pool of their own use.", {
+      update: "optional",
+      nullable: true,
       id: (organization: OrganizationView) => organization.defaultAgentPoolId,
     }),
+    "data-retention-policy": toOne(
+      ["data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"],
+      "How long old state is kept in workspaces that don't say so themselves.",
+      {
+        nullable: true,
+        id: (organization: OrganizationView) => organization.retentionId ?? null,
+        type: (organization: OrganizationView) => organization.retentionKind ?? "",
+      },
+    ),
     "entitlement-set": toOne("entitlement-sets", "Which features the organization has.", {
       id: (organization: OrganizationView) => organization.id,
       related: (organization: OrganizationView) => `${organizationPath(organization)}/entitlement-set`,

@@ -10,11 +10,13 @@ import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
-import { organizations } from "./definition.ts";
+import { noteChangedDefaults } from "../workspaces/writes.ts";
+import { organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
-import { executionModeFaults, nameTaken, newOrganization, toColumns } from "./rules.ts";
+import { executionModeFaults, nameTaken, newOrganization, poolUnknown, toColumns } from "./rules.ts";
 import {
   deleteOrganizationRow,
+  hasAgentPool,
   insertOrganization,
   isNameTaken,
   listOrganizationRows,
@@ -57,12 +59,24 @@ export const organizationResource = implement(organizations, {
         "can-update",
       );
       checkIfMatch(ifMatch, organization);
-      const changes = changesOf(organization, toColumns(body.attributes));
+      const pool = body.relationships.defaultAgentPool;
+      const changes = changesOf<OrganizationView>(organization, {
+        ...toColumns(body.attributes),
+        defaultAgentPoolId: pool,
+      });
       if (changes === undefined) return { view: organization };
       const changed = { ...organization, ...changes, version: organization.version + 1 };
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
-      refuseIfAny([...executionModeFaults(changed), ...(renamed ? [nameTaken()] : [])]);
+      refuseIfAny([
+        ...executionModeFaults(changed),
+        ...(renamed ? [nameTaken()] : []),
+        ...(changes.defaultAgentPoolId && !(await hasAgentPool(tx, organization.id, changes.defaultAgentPoolId))
+          ? [poolUnknown()]
+          : []),
+      ]);
       await updateOrganizationRow(tx, organization, changes);
+      if (changes.defaultExecutionMode !== undefined || changes.defaultAgentPoolId !== undefined)
+        await noteChangedDefaults(tx, organization.id);
       await recordChange(tx, context, organizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
     });

@@ -11,6 +11,8 @@ import type { Context } from "../shared/context.ts";
 import type { OrganizationView } from "./definition.ts";
 import { findOrganization } from "./store.ts";
 
+export { type OrganizationRow, toOrganizationView } from "./store.ts";
+
 /** Raises `not-found` where the caller may not know of the organization. */
 export async function loadOrganization(
   tx: Tx,

@@ -1,7 +1,7 @@
 /** Rules across an organization's fields. */
 import type { OrganizationTable } from "../../database/schema/identity.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../jsonapi/define.ts";
-import { attributeFault, type Fault } from "../../kernel/errors.ts";
+import { attributeFault, type Fault, relationshipFault } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";
 import { stored } from "../shared/changes.ts";
 import type { organizations } from "./definition.ts";
@@ -69,4 +69,8 @@ export function executionModeFaults(
 
 export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
+}
+
+export function poolUnknown(): Fault {
+  return relationshipFault("default-agent-pool", "Default agent pool does not exist in this organization");
 }

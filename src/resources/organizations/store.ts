@@ -17,11 +17,20 @@ export interface OrganizationRow extends OrganizationTable {
   readonly isMember: number;
 }
 
+/** The organization's own retention policy, if it has one. */
+const retentionColumns = (["id", "kind"] as const).map((column) =>
+  sql<string | null>`(
+    select ${sql.ref(column)} from data_retention_policies where organization_id = o.id and workspace_id is null)`.as(
+    column === "id" ? "retentionId" : "retentionKind",
+  ),
+);
+
 const byName = prepared<{ nameKey: string; principal: string }, OrganizationRow>((db, { nameKey, principal }) =>
   db
     .selectFrom("organizations as o")
     .selectAll("o")
     .select(standingColumns(sql.ref("o.id"), principal))
+    .select(retentionColumns)
     .where("o.nameKey", "=", nameKey),
 );
 
@@ -31,6 +40,7 @@ const byNameLocked = prepared<{ nameKey: string; principal: string }, Organizati
       .selectFrom("organizations as o")
       .selectAll("o")
       .select(standingColumns(sql.ref("o.id"), principal))
+      .select(retentionColumns)
       .where("o.nameKey", "=", nameKey)
       .modifyEnd(dialect.lockRows("o")),
 );
@@ -61,7 +71,8 @@ export async function listOrganizationRows(
   let rows = tx.db
     .selectFrom("organizations as o")
     .selectAll("o")
-    .select(standingColumns(sql.ref("o.id"), principal));
+    .select(standingColumns(sql.ref("o.id"), principal))
+    .select(retentionColumns);
   if (actor.kind === "organization" || actor.kind === "team") rows = rows.where("o.id", "=", actor.organizationId);
   else if (!isSiteAdmin(actor)) {
     rows = rows.where("o.id", "in", (query) =>
@@ -113,4 +124,14 @@ export async function deleteOrganizationRow(
   organization: Granted<OrganizationView, "can-destroy">,
 ): Promise<void> {
   await tx.db.deleteFrom("organizations").where("id", "=", organization.id).execute();
+}
+
+export async function hasAgentPool(tx: Tx, organizationId: string, id: string): Promise<boolean> {
+  const pool = await tx.db
+    .selectFrom("agentPools")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return pool !== undefined;
 }

@@ -2,14 +2,17 @@
 import type { Access } from "../../access/effective.ts";
 import { projectPermissions } from "../../access/permissions.ts";
 import type { ProjectTable } from "../../database/schema/projects.ts";
-import { defineResource, optional, readOnly, required, toOne } from "../../jsonapi/define.ts";
+import { defineResource, optional, readOnly, required, toMany, toOne } from "../../jsonapi/define.ts";
 import { listParameter, presence, textParameter } from "../../jsonapi/query.ts";
 import { flag, flags, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
+import { bindingItem } from "../tag-bindings/definition.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../kernel/durations.ts";
 
 export interface ProjectView extends ProjectTable {
   readonly organizationName: string;
   readonly access: Access;
+  /** Only where they were asked for. */
+  readonly effectiveTagBindingIds?: readonly string[];
 }
 
 const name = text({
@@ -53,6 +56,19 @@ export const projects = defineResource<ProjectView>()({
       id: (project: ProjectView) => project.organizationName,
       related: (project: ProjectView) => `/api/v2/organizations/${project.organizationName}`,
     }),
+    "tag-bindings": toMany("tag-bindings", "Its key-value tags; an empty list clears them.", {
+      create: "optional",
+      update: "optional",
+      item: bindingItem,
+      related: (project: ProjectView) => `/api/v2/projects/${project.id}/tag-bindings`,
+    }),
+    "effective-tag-bindings": toMany(
+      "effective-tag-bindings",
+      "The key-value tags in effect; named where `include` asks for them.",
+      {
+        ids: (project: ProjectView) => project.effectiveTagBindingIds,
+      },
+    ),
   },
   links: (project) => ({ self: `/api/v2/projects/${project.id}` }),
   operations: {
@@ -73,6 +89,7 @@ export const projects = defineResource<ProjectView>()({
       query: {
         paged: true,
         sort: ["name"],
+        include: ["effective_tag_bindings"],
         parameters: {
           q: textParameter("Part of the name, ignoring case. Not used when filter[names] is given."),
           "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
@@ -89,6 +106,7 @@ export const projects = defineResource<ProjectView>()({
       path: "/projects/:project_id",
       summary: "Show a project",
       needs: "read access to the project",
+      query: { include: ["effective_tag_bindings"] },
       answer: "document",
     },
     updateProject: {

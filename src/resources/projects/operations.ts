@@ -1,16 +1,23 @@
 /** Operations on projects: load → authorize → decide → write. */
 import { bitOf, type Mask } from "../../access/permission-set.ts";
 import { effective } from "../../access/effective.ts";
+import type { Tx } from "../../database/database.ts";
+import type { Included } from "../../jsonapi/define.ts";
 import { refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
+import { forgetScopeTarget } from "../agent-pools/writes.ts";
 import { recordChange } from "../audit-events/writes.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { countProjects } from "../organizations/writes.ts";
 import { changesOf } from "../shared/changes.ts";
 import { implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
-import { projects } from "./definition.ts";
+import { bindTags } from "../tag-bindings/writes.ts";
+import { effectiveOnProjects } from "../tag-bindings/reads.ts";
+import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { inheritDuration } from "../workspaces/writes.ts";
+import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
 import { deletionObstacle, nameTaken, newProject, toColumns } from "./rules.ts";
 import { deleteProjectRow, insertProject, isProjectNameTaken, listProjectRows, updateProjectRow } from "./store.ts";
@@ -30,6 +37,7 @@ export const projectResource = implement(projects, {
       });
       refuseIfAny((await isProjectNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertProject(tx, row);
+      await bindTags(tx, { organizationId: organization.id, projectId: row.id }, body.relationships.tagBindings);
       await countProjects(tx, organization.id, 1);
       const view = { ...row, organizationName: organization.name, access: effective(organization.standing.everywhere) };
       await recordChange(tx, context, projects, { after: view });
@@ -50,11 +58,18 @@ export const projectResource = implement(projects, {
       names: query.filterNames,
       bits,
     });
-    return { views, totalCount: totals.matching, statusCounts: totals };
+    const shown = await withBindings(tx, views, query.include);
+    return { ...shown, totalCount: totals.matching, statusCounts: totals };
   },
 
-  async showProject({ context, params }) {
-    return { view: await loadProject(context.database.reader, context, params.projectId) };
+  async showProject({ context, params, query }) {
+    const tx = context.database.reader;
+    const { views, included } = await withBindings(
+      tx,
+      [await loadProject(tx, context, params.projectId)],
+      query.include,
+    );
+    return { view: views[0] as ProjectView, included };
   },
 
   async updateProject({ context, params, body, ifMatch }) {
@@ -62,12 +77,15 @@ export const projectResource = implement(projects, {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
       checkIfMatch(ifMatch, project);
       const changes = changesOf(project, toColumns(body.attributes));
-      if (changes === undefined) return { view: project };
+      const bound = { organizationId: project.organizationId, projectId: project.id };
+      const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
+      if (changes === undefined && !rebound) return { view: project };
       const changed = { ...project, ...changes, version: project.version + 1 };
       const renamed =
         changed.nameKey !== project.nameKey && (await isProjectNameTaken(tx, project.organizationId, changed.name));
       refuseIfAny(renamed ? [nameTaken()] : []);
-      await updateProjectRow(tx, project, changes);
+      await updateProjectRow(tx, project, changes ?? {});
+      if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
       await recordChange(tx, context, projects, { before: project, after: changed });
       return { view: changed };
     });
@@ -80,8 +98,29 @@ export const projectResource = implement(projects, {
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
       await deleteProjectRow(tx, project);
+      await forgetScopeTarget(tx, project.organizationId, project.id);
       await countProjects(tx, project.organizationId, -1);
       await recordChange(tx, context, projects, { before: project });
     });
   },
 });
+
+/** The key-value tags in effect, where they are asked for: one statement more. */
+async function withBindings(
+  tx: Tx,
+  views: readonly ProjectView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ views: ProjectView[]; included?: Included[] }> {
+  if (!wanted.has("effective_tag_bindings")) return { views: [...views] };
+  const bindings = await effectiveOnProjects(
+    tx,
+    views.map((view) => view.id),
+  );
+  return {
+    views: views.map((view) => ({
+      ...view,
+      effectiveTagBindingIds: bindings.filter((binding) => binding.ownerId === view.id).map((binding) => binding.id),
+    })),
+    included: bindings.map((view) => ({ definition: effectiveTagBindings, view })),
+  };
+}

@@ -82,6 +82,16 @@ export async function loadProjectForNewWorkspace(
   return { organization, project };
 }
 
+/** Projects of one organization that workspaces are moved between, held in the order of their ids. */
+export async function lockProjects(
+  tx: Tx,
+  actor: Actor,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<ProjectView[]> {
+  return findProjects(tx, actor, organizationId, ids, true);
+}
+
 /**
  * The project that a workspace is to be moved into by an update: that needs admin access to both projects. Undefined when
  * there is no such project for the caller in the workspace's organization. Raises `forbidden`.

@@ -1,16 +1,12 @@
 /** What workspaces and projects have done to their key-value tags. */
 import type { Tx } from "../../database/database.ts";
-import { invalid, type Fault } from "../../kernel/errors.ts";
+import type { TagBindingTable } from "../../database/schema/workspaces.ts";
+import { type Fault, invalid, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
+import { type Bound, deleteBindings, findBindings, keysFixedByProject, upsertBindings } from "./store.ts";
 
 export const bindingsMax = 25;
-
-/** Where bindings hang: on a workspace or on a project. */
-export type Bound = { readonly organizationId: string } & (
-  | { readonly workspaceId: string }
-  | { readonly projectId: string }
-);
 
 export interface BindingItem {
   readonly attributes: { readonly key: string; readonly value?: string | undefined };
@@ -22,50 +18,79 @@ export interface BindingItem {
  */
 export async function bindTags(tx: Tx, bound: Bound, items: readonly BindingItem[] | undefined): Promise<boolean> {
   if (items === undefined) return false;
-  refuseBindings(items, "/data/relationships/tag-bindings/data");
-  await removeBindings(tx, bound);
-  await insertBindings(tx, bound, items);
+  const pointer = "/data/relationships/tag-bindings/data";
+  refuseBindings(items, pointer);
+  if ("workspaceId" in bound && items.length > 0) await refuseFixed(tx, bound.workspaceId, items, pointer);
+  await deleteBindings(tx, bound);
+  await upsertBindings(tx, bound, rowsOf(bound, items));
   return true;
 }
 
+/** Adds bindings beside those that are there; gives all of the bindings before, and the sent ones after. Raises `invalid`. */
+export async function addBindings(
+  tx: Tx,
+  bound: Bound,
+  items: readonly BindingItem[],
+): Promise<{ before: TagBindingTable[]; after: TagBindingTable[] }> {
+  refuseBindings(items, "/data");
+  const before = await findBindings(tx, bound);
+  const known = new Map(before.map((binding) => [binding.key, binding]));
+  const added = items.filter((item) => !known.has(item.attributes.key));
+  if (before.length + added.length > bindingsMax) throw invalid([tooMany("/data", before.length + added.length)]);
+  if ("workspaceId" in bound) await refuseFixed(tx, bound.workspaceId, items, "/data");
+  const rows = rowsOf(bound, items);
+  await upsertBindings(tx, bound, rows);
+  return { before, after: rows.map((row) => ({ ...row, id: known.get(row.key)?.id ?? row.id })) };
+}
+
 /** Raises `invalid` for too many, and for a key that is sent twice. */
-export function refuseBindings(items: readonly BindingItem[], pointer: string): void {
-  const faults: Fault[] = [];
-  if (items.length > bindingsMax)
-    faults.push({ pointer, detail: `At most ${bindingsMax} tag bindings can be set; this sends ${items.length}` });
+function refuseBindings(items: readonly BindingItem[], pointer: string): void {
+  const faults: Fault[] = items.length > bindingsMax ? [tooMany(pointer, items.length)] : [];
   const seen = new Set<string>();
   items.forEach(({ attributes: { key } }, index) => {
     if (seen.has(key))
       faults.push({ pointer: `${pointer}/${index}/attributes/key`, detail: `Key '${key}' is sent twice` });
     seen.add(key);
   });
-  if (faults.length > 0) throw invalid(faults);
+  refuseIfAny(faults);
 }
 
-export async function removeBindings(tx: Tx, bound: Bound): Promise<void> {
-  const query = tx.db.deleteFrom("tagBindings");
-  await (
-    "workspaceId" in bound
-      ? query.where("workspaceId", "=", bound.workspaceId)
-      : query.where("projectId", "=", bound.projectId)
-  ).execute();
+function tooMany(pointer: string, count: number): Fault {
+  return { pointer, detail: `At most ${bindingsMax} tag bindings can be set; this would make ${count}` };
 }
 
-export async function insertBindings(tx: Tx, bound: Bound, items: readonly BindingItem[]): Promise<void> {
-  if (items.length === 0) return;
+/** Raises `invalid` for keys that are reserved for the project. */
+async function refuseFixed(tx: Tx, workspaceId: string, items: readonly BindingItem[], pointer: string): Promise<void> {
+  const fixed = new Set(
+    await keysFixedByProject(
+      tx,
+      workspaceId,
+      items.map((item) => item.attributes.key),
+    ),
+  );
+  refuseIfAny(
+    items.flatMap(({ attributes: { key } }, index) =>
+      fixed.has(key)
+        ? [
+            {
+              pointer: `${pointer}/${index}/attributes/key`,
+              detail: `Key '${key}' is reserved: the project's value can't be overridden`,
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+function rowsOf(bound: Bound, items: readonly BindingItem[]): TagBindingTable[] {
   const createdAt = now();
-  await tx.db
-    .insertInto("tagBindings")
-    .values(
-      items.map(({ attributes: { key, value = "" } }) => ({
-        id: newId("tag-bindings"),
-        organizationId: bound.organizationId,
-        workspaceId: "workspaceId" in bound ? bound.workspaceId : null,
-        projectId: "projectId" in bound ? bound.projectId : null,
-        key,
-        value,
-        createdAt,
-      })),
-    )
-    .execute();
+  return items.map(({ attributes: { key, value = "" } }) => ({
+    id: newId("tag-bindings"),
+    organizationId: bound.organizationId,
+    workspaceId: "workspaceId" in bound ? bound.workspaceId : null,
+    projectId: "projectId" in bound ? bound.projectId : null,
+    key,
+    value,
+    createdAt,
+  }));
 }

@@ -9,7 +9,7 @@ import { loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/reads.ts";
 import { tags, type TagItems } from "./definition.ts";
-import { deleteTags, findTags, linkTags, listTagRows, recountTags, rewriteTagNames, unlinkTags } from "./store.ts";
+import { deleteTags, lockTags, linkTags, listTagRows, recountTags, rewriteTagNames, unlinkTags } from "./store.ts";
 import { resolveTags } from "./writes.ts";
 
 export const tagResource = implement(tags, {
@@ -44,7 +44,7 @@ export const tagResource = implement(tags, {
   async removeWorkspaceTags({ context, params, body }) {
     return context.database.write(async (tx) => {
       const workspace = grantWorkspace(await loadWorkspace(tx, context, params, true), "can-manage-tags", "hide");
-      const found = await findTags(tx, workspace.organizationId, namedIn(body.data));
+      const found = await lockTags(tx, workspace.organizationId, namedIn(body.data));
       refuseIfAny(unknownIds(body.data, new Set(found.map((tag) => tag.id))));
       const carried = new Set(workspace.tagNames.split(","));
       const removed = found.filter((tag) => carried.has(tag.name));
@@ -85,7 +85,7 @@ export const tagResource = implement(tags, {
         allowed: standing.owner || holdsOrganization(standing, "manage-workspaces"),
         needs: "the organization permission 'manage-workspaces'",
       });
-      const found = await findTags(tx, organization.id, { ids: body.map((item) => item.id) });
+      const found = await lockTags(tx, organization.id, { ids: body.map((item) => item.id) });
       refuseIfAny(unknownIds(body, new Set(found.map((tag) => tag.id))));
       const ids = found.map((tag) => tag.id);
       const affected = await carriersOf(tx, organization.id, ids);

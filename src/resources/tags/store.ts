@@ -51,22 +51,23 @@ export async function listTagRows(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function findTags(
+/**
+ * Tags by id or by name, in the order of their ids; locked, because who changes a tag's workspaces counts them anew, and
+ * would otherwise not see those that somebody else is adding.
+ */
+export async function lockTags(
   tx: Tx,
   organizationId: string,
   by: { ids?: readonly string[]; names?: readonly string[] },
 ): Promise<TagTable[]> {
+  const { isOneOf, lockRows } = tx.dialect;
   return tx.db
     .selectFrom("tags as t")
     .selectAll("t")
     .where("t.organizationId", "=", organizationId)
-    .where((where) =>
-      where.or([
-        tx.dialect.isOneOf(sql.ref("t.id"), by.ids ?? []),
-        tx.dialect.isOneOf(sql.ref("t.name"), by.names ?? []),
-      ]),
-    )
+    .where((where) => where.or([isOneOf(sql.ref("t.id"), by.ids ?? []), isOneOf(sql.ref("t.name"), by.names ?? [])]))
     .orderBy("t.id")
+    .modifyEnd(lockRows("t"))
     .execute();
 }
 

@@ -4,7 +4,7 @@ import type { Tx } from "../../database/database.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import { invalid, type Fault } from "../../kernel/errors.ts";
 import { tagName } from "./definition.ts";
-import { findTags, insertTags, linkTags, recountTags } from "./store.ts";
+import { lockTags, insertTags, linkTags, recountTags } from "./store.ts";
 
 /** Names and ids of tags, as callers send them. */
 export interface TagItem {
@@ -31,8 +31,7 @@ export async function resolveTags(
       : [];
   });
   if (faults.length > 0) throw invalid(faults);
-  await insertTags(tx, organizationId, names);
-  const found = await findTags(tx, organizationId, { ids, names });
+  const found = await makeAndLock(tx, organizationId, { ids, names });
   const known = new Set(found.map((tag) => tag.id));
   const unknown = items.flatMap((item, index): Fault[] =>
     item.attributes?.name === undefined && !known.has(item.id ?? "")
@@ -41,6 +40,18 @@ export async function resolveTags(
   );
   if (unknown.length > 0) throw invalid(unknown);
   return found;
+}
+
+const attemptsMax = 3;
+
+/** A tag that is there when we look may be gone, with its last workspace, before we hold it: then it is made again. */
+async function makeAndLock(tx: Tx, organizationId: string, wanted: { ids: string[]; names: string[] }) {
+  for (let attempt = 1; ; attempt += 1) {
+    await insertTags(tx, organizationId, wanted.names);
+    const found = await lockTags(tx, organizationId, wanted);
+    const names = new Set(found.map((tag) => tag.name));
+    if (attempt === attemptsMax || wanted.names.every((name) => names.has(name))) return found;
+  }
 }
 
 /** Gives a new workspace its tags; returns their names as the workspace's row holds them. */
@@ -64,17 +75,17 @@ export async function tagNewWorkspace(
   return tagNames;
 }
 
-/** Before a workspace goes: its tags are carried by one workspace less, and those that were only its own go too. */
-export async function releaseTags(
+/** Before a workspace goes: holds its tags, so that they can be counted anew when it is gone. */
+export async function holdTags(
   tx: Tx,
-  workspace: Pick<WorkspaceTable, "id" | "organizationId" | "tagNames">,
-): Promise<void> {
-  if (workspace.tagNames === "") return;
-  const carried = await findTags(tx, workspace.organizationId, { names: workspace.tagNames.split(",") });
-  await tx.db.deleteFrom("workspaceTags").where("workspaceId", "=", workspace.id).execute();
-  await recountTags(
-    tx,
-    workspace.organizationId,
-    carried.map((tag) => tag.id),
-  );
+  workspace: Pick<WorkspaceTable, "organizationId" | "tagNames">,
+): Promise<string[]> {
+  if (workspace.tagNames === "") return [];
+  const carried = await lockTags(tx, workspace.organizationId, { names: workspace.tagNames.split(",") });
+  return carried.map((tag) => tag.id);
+}
+
+/** After it is gone: those that were only its own go too. */
+export async function releaseTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
+  if (tagIds.length > 0) await recountTags(tx, organizationId, tagIds);
 }

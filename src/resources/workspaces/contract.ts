@@ -19,6 +19,8 @@ export const workspaceIncludes = [
   "outputs",
   "project",
   "readme",
+  // Beyond the specification, for clients that show key-value tags.
+  "effective_tag_bindings",
 ] as const;
 
 const taggedFilters: IndexedParameter<"key" | "value"> = {

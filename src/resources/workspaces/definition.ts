@@ -4,7 +4,10 @@ import { workspacePermissionNames, workspacePermissions } from "../../access/per
 import { defineResource, fixed, optional, readOnly, required, toMany, toOne } from "../../jsonapi/define.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../kernel/durations.ts";
+import { lengthOf } from "../../kernel/text.ts";
 import { executionModes } from "../organizations/definition.ts";
+import { bindingItem } from "../tag-bindings/definition.ts";
+import { isConstraint, isExactVersion } from "../terraform-versions/versions.ts";
 import { workspaceOperations } from "./contract.ts";
 import {
   agentPoolOf,
@@ -26,10 +29,39 @@ const name = text({
 const reference = text({ min: 1, max: 256 });
 const patterns = text({ min: 1, max: 1024 }).array().max(1000);
 
+/** A text with a rule that no single pattern tells. */
+const textThat = (
+  { min = 0, max }: { min?: number; max: number },
+  fits: (value: string) => boolean,
+  sentence: string,
+) =>
+  text({ min, max })
+    .superRefine((value, context) => {
+      if (value !== "" && lengthOf(value) <= max && !fits(value))
+        context.addIssue({ code: "custom", message: sentence });
+    })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+
+const engineVersion = textThat(
+  { min: 1, max: 100 },
+  (value) => isExactVersion(value) || isConstraint(value),
+  "must be an exact version such as 1.9.5, or a constraint such as ~> 1.9.0",
+);
+const workingDirectory = textThat(
+  { max: 1024 },
+  (value) => !value.split("/").includes(".."),
+  "must stay inside the repository: '..' is not allowed",
+);
+const repository = textThat(
+  { min: 1, max: 512 },
+  (value) => /^[^/\s]+(\/[^/\s]+)+$/.test(value),
+  "must be of the form ORGANIZATION/REPOSITORY",
+);
+
 /** What may be sent of a repository; what must be depends on whether there is one already (`rules.ts`). */
 const vcsRepo = z
   .object({
-    identifier: text({ min: 1, max: 512 }).optional(),
+    identifier: repository.optional(),
     branch: text({ max: 255 }).nullable().optional(),
     "ingress-submodules": flag().optional(),
     "oauth-token-id": reference.nullable().optional(),
@@ -37,6 +69,14 @@ const vcsRepo = z
     "tags-regex": text({ max: 512 }).nullable().optional(),
   })
   .loose()
+  .superRefine((sent, context) => {
+    if (sent["oauth-token-id"] && sent["github-app-installation-id"])
+      context.addIssue({
+        code: "custom",
+        path: ["github-app-installation-id"],
+        message: "can't be sent together with oauth-token-id",
+      });
+  })
   .nullable();
 
 /** A tag that is sent with its workspace: by name, or by the id of one that the organization has. */
@@ -44,10 +84,6 @@ const tagItem = z.object({
   type: oneOf(["tags"]).optional(),
   id: reference.optional(),
   attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
-});
-const bindingItem = z.object({
-  type: oneOf(["tag-bindings"]).optional(),
-  attributes: z.object({ key: text({ min: 1, max: 128 }), value: text({ max: 256 }).optional() }),
 });
 
 const list = (json: string): unknown => JSON.parse(json);
@@ -142,14 +178,12 @@ export const workspaces = defineResource<WorkspaceView>()({
       from: ({ tagNames }: WorkspaceView) => (tagNames === "" ? [] : tagNames.split(",")),
     }),
     "engine-version": optional(
-      text({ min: 1, max: 100 }),
+      engineVersion,
       "An exact version, or a constraint such as `~> 1.0.0`; the newest known release when it is not sent.",
     ),
-    "working-directory": optional(
-      text({ max: 1024 }).nullable(),
-      "Where runs work, relative to the repository's root.",
-      { default: null },
-    ),
+    "working-directory": optional(workingDirectory.nullable(), "Where runs work, relative to the repository's root.", {
+      default: null,
+    }),
     "vcs-repo": optional(vcsRepo, "The repository; null removes it. Only the keys to change need to be sent.", {
       from: vcsRepoOf,
       default: null,
@@ -243,6 +277,11 @@ export const workspaces = defineResource<WorkspaceView>()({
       item: bindingItem,
       related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/tag-bindings`,
     }),
+    "effective-tag-bindings": toMany(
+      "effective-tag-bindings",
+      "The key-value tags in effect; named where `include` asks for them.",
+      { ids: (workspace: WorkspaceView) => workspace.effectiveTagBindingIds },
+    ),
     vars: toMany("vars", "Its variables.", { ids: () => [] }),
   },
   links: (workspace) => ({

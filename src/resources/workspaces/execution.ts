@@ -24,9 +24,10 @@ export const followingDefaults: ExecutionColumns = {
 
 /** What the body alone shows to be wrong. */
 export function executionFaults(input: ExecutionInput): Fault[] {
-  const { executionMode, operations, settingOverwrites = {} } = input;
+  const { executionMode, operations, agentPoolId, settingOverwrites = {} } = input;
   const overwritesMode = settingOverwrites["execution-mode"];
   const overwritesPool = settingOverwrites["agent-pool"];
+  const follows = (overwritesMode ?? overwritesPool) === false;
   const faults: Fault[] = [];
   if (executionMode !== undefined && operations !== undefined)
     faults.push(
@@ -39,11 +40,11 @@ export function executionFaults(input: ExecutionInput): Fault[] {
     faults.push(
       attributeFault("execution-mode", "Execution mode must be sent when setting-overwrites.execution-mode is true"),
     );
-  if (overwritesMode === false && (executionMode !== undefined || operations !== undefined))
+  if (follows && (executionMode !== undefined || operations !== undefined))
     faults.push(
       attributeFault(
         "execution-mode",
-        "Execution mode must not be sent when setting-overwrites.execution-mode is false: that follows the organization's default",
+        "Execution mode must not be sent when setting-overwrites is false: that follows the organization's default",
       ),
     );
   if (overwritesMode !== undefined && overwritesPool !== undefined && overwritesMode !== overwritesPool)
@@ -53,6 +54,8 @@ export function executionFaults(input: ExecutionInput): Fault[] {
         "If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.",
       ),
     );
+  // A follower's pool is the organization's; one that is sent beside it must not get lost in silence.
+  if (follows && agentPoolId) faults.push(poolWithoutAgentMode());
   return faults;
 }
 
@@ -85,9 +88,12 @@ export function applyExecution(before: ExecutionColumns, input: ExecutionInput):
 
 /** Agent mode needs a pool, and no other mode may have one. */
 export function agentPoolFaults(after: ExecutionColumns): Fault[] {
-  if (after.agentPoolId !== null && after.executionMode !== "agent")
-    return [attributeFault("agent-pool-id", "Agent pool must not be specified unless using 'agent' execution mode")];
+  if (after.agentPoolId !== null && after.executionMode !== "agent") return [poolWithoutAgentMode()];
   if (after.agentPoolId === null && after.executionMode === "agent")
     return [attributeFault("agent-pool-id", "Agent pool must be specified when using 'agent' execution mode")];
   return [];
+}
+
+function poolWithoutAgentMode(): Fault {
+  return attributeFault("agent-pool-id", "Agent pool must not be specified unless using 'agent' execution mode");
 }

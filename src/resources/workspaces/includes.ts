@@ -2,11 +2,13 @@
 import type { Tx } from "../../database/database.ts";
 import type { Included } from "../../jsonapi/define.ts";
 import { teamPermissions } from "../../access/permissions.ts";
+import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
 import { organizations } from "../organizations/definition.ts";
 import { loadOrganization } from "../organizations/reads.ts";
 import { projects } from "../projects/definition.ts";
 import { readableProjects } from "../projects/reads.ts";
 import type { Context } from "../shared/context.ts";
+import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { teams } from "../teams/definition.ts";
 import { teamsByIds } from "../teams/reads.ts";
 import { users } from "../users/definition.ts";
@@ -38,6 +40,25 @@ export async function includedWith(
   }
   if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
   return included;
+}
+
+/** The key-value tags in effect, where they are asked for: their ids on the views, and themselves beside them. */
+export async function withBindings(
+  tx: Tx,
+  views: readonly WorkspaceView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ views: WorkspaceView[]; bindings: Included[] }> {
+  if (!wanted.has("effective_tag_bindings")) return { views: [...views], bindings: [] };
+  const bindings = await effectiveOnWorkspaces(
+    tx,
+    views.map((view) => view.id),
+  );
+  const idsOf = (view: WorkspaceView) =>
+    bindings.filter((binding) => binding.ownerId === view.id).map((binding) => binding.id);
+  return {
+    views: views.map((view) => ({ ...view, effectiveTagBindingIds: idsOf(view) })),
+    bindings: bindings.map((view) => ({ definition: effectiveTagBindings, view })),
+  };
 }
 
 async function lockHolders(tx: Tx, context: Context, views: readonly WorkspaceView[]): Promise<Included[]> {

@@ -2,23 +2,23 @@
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import type { IfMatch, UpdateAttributes } from "../../jsonapi/define.ts";
-import { refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
+import { type Fault, refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
-import { recordChange } from "../audit-events/writes.ts";
-import { loadOrganization } from "../organizations/reads.ts";
+import { forgetScopeTarget } from "../agent-pools/writes.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
-import { releaseTags, tagNewWorkspace } from "../tags/writes.ts";
+import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { newestRelease } from "../terraform-versions/reads.ts";
 import { movedTo } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
-import { includedWith } from "./includes.ts";
+import { includedWith, withBindings } from "./includes.ts";
 import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
+import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import {
   changedColumns,
@@ -31,11 +31,11 @@ import {
 import {
   deleteWorkspaceRow,
   insertWorkspace,
-  listWorkspaceRows,
   lookUpReferences,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
+import { recordWorkspaceChange } from "./trail.ts";
 import { executionModeOf, type WorkspaceView } from "./view.ts";
 
 export const workspaceResource = implement(workspaces, {
@@ -67,15 +67,15 @@ export const workspaceResource = implement(workspaces, {
       await bindTags(tx, { organizationId: organization.id, workspaceId: row.id }, body.relationships.tagBindings);
       await countWorkspaces(tx, project.id, 1);
       const view = await loadWorkspace(tx, context, { workspaceId: row.id });
-      await recordChange(tx, context, workspaces, { after: { ...view, tagNames } });
+      await recordWorkspaceChange(tx, context, { after: { ...view, tagNames } });
       return { view };
     });
   },
 
   async listWorkspaces({ context, params, query }) {
     const tx = context.database.reader;
-    const organization = await loadOrganization(tx, context, params.organizationName);
-    const { views, totalCount } = await listWorkspaceRows(tx, context, organization, {
+    const listed = await loadOrganizationToList(tx, context, params.organizationName);
+    const { views, totalCount } = await listReadableWorkspaces(tx, context, listed, {
       page: query.page,
       sort: query.sort,
       part: query.searchName,
@@ -86,7 +86,7 @@ export const workspaceResource = implement(workspaces, {
       runStatuses: query.filterCurrentRunStatus ?? [],
       tagged: query.filterTagged,
     });
-    return { views, totalCount, included: await includedWith(tx, context, views, query.include) };
+    return { ...(await shownWith(tx, context, views, query.include)), totalCount };
   },
 
   showWorkspace: ({ context, params, query }) => show(context, params, query.include),
@@ -111,7 +111,14 @@ export const workspaceResource = implement(workspaces, {
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;
   const view = await loadWorkspace(tx, context, reference);
-  return { view, included: await includedWith(tx, context, [view], include) };
+  const { views, included } = await shownWith(tx, context, [view], include);
+  return { view: views[0] as WorkspaceView, included };
+}
+
+async function shownWith(tx: Tx, context: Context, found: readonly WorkspaceView[], include: ReadonlySet<string>) {
+  const { views, bindings } = await withBindings(tx, found, include);
+  const others = await includedWith(tx, context, views, include);
+  return { views, included: others && [...others, ...bindings] };
 }
 
 interface UpdateBody {
@@ -133,7 +140,7 @@ async function update(
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
     checkIfMatch(ifMatch, workspace);
-    const destination = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
+    const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
     const projectDuration =
       destination === undefined
         ? await durationInForce(tx, workspace, attributes)
@@ -146,6 +153,7 @@ async function update(
     const wanted = referencesOf(workspace, after);
     const mode = executionModeOf({ ...after, defaultExecutionMode: workspace.defaultExecutionMode });
     refuseIfAny([
+      ...faults,
       ...workspaceFaults(attributes, after, mode, context.options),
       ...referenceFaults(wanted, await lookUpReferences(tx, workspace.organizationId, wanted)),
     ]);
@@ -159,19 +167,18 @@ async function update(
     await updateWorkspaceRow(tx, workspace, { ...changes, updatedAt: now() });
     if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
-    await recordChange<WorkspaceView>(tx, context, workspaces, { before: workspace, after: view });
+    await recordWorkspaceChange(tx, context, { before: workspace, after: view });
     return { view };
   });
 }
 
-/** The project that a workspace is to be moved into; undefined when it stays. Raises `invalid` or `forbidden`. */
+/** The project that a workspace is to be moved into; undefined when it stays, or there is none. Raises `forbidden`. */
 async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView, projectId: string | undefined) {
-  if (projectId === undefined || projectId === workspace.projectId) return undefined;
+  if (projectId === undefined || projectId === workspace.projectId) return { destination: undefined, faults: [] };
   const destination = await loadProjectToMoveInto(tx, context, workspace, projectId);
-  refuseIfAny(
-    destination === undefined ? [relationshipFault("project", "Project does not exist in this organization")] : [],
-  );
-  return destination;
+  const faults: Fault[] =
+    destination === undefined ? [relationshipFault("project", "Project does not exist in this organization")] : [];
+  return { destination, faults };
 }
 
 /** The duration that an update which returns to inheriting takes over; only then is the project looked at. */
@@ -213,8 +220,10 @@ async function remove(
   context: Context,
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
-  await releaseTags(tx, workspace);
+  const tagIds = await holdTags(tx, workspace);
   await deleteWorkspaceRow(tx, workspace);
+  await releaseTags(tx, workspace.organizationId, tagIds);
   await countWorkspaces(tx, workspace.projectId, -1);
-  await recordChange(tx, context, workspaces, { before: workspace });
+  await forgetScopeTarget(tx, workspace.organizationId, workspace.id);
+  await recordWorkspaceChange(tx, context, { before: workspace });
 }

@@ -5,7 +5,7 @@ import { attributeFault, conflict, type AppError, type Fault } from "../../kerne
 import { fold } from "../../kernel/text.ts";
 import { stored } from "../shared/changes.ts";
 import type { ServiceOptions } from "../shared/context.ts";
-import { isConstraint, isExactVersion, isOlder } from "../terraform-versions/versions.ts";
+import { isExactVersion, isOlder } from "../terraform-versions/versions.ts";
 import { applyAutoDestroy, autoDestroyFaults, inheriting } from "./auto-destroy.ts";
 import type { workspaces } from "./definition.ts";
 import { agentPoolFaults, applyExecution, executionFaults, followingDefaults } from "./execution.ts";
@@ -143,45 +143,29 @@ export function workspaceFaults(
     ...agentPoolFaults(after),
     ...autoDestroyFaults(attributes),
     ...vcsFaults(attributes.vcsRepo, after),
-    ...engineFaults(attributes),
-    ...pathFaults(attributes),
     ...assessmentFaults(attributes, after, mode, options),
   ];
 }
 
-function engineFaults({ engineVersion }: Changed): Fault[] {
-  if (engineVersion === undefined || isExactVersion(engineVersion) || isConstraint(engineVersion)) return [];
-  return [
-    attributeFault(
-      "engine-version",
-      "Engine version must be an exact version such as 1.9.5, or a constraint such as ~> 1.9.0",
-    ),
-  ];
-}
-
-function pathFaults({ workingDirectory }: Changed): Fault[] {
-  const leaves = (workingDirectory ?? "").split("/").includes("..");
-  return leaves
-    ? [attributeFault("working-directory", "Working directory must stay inside the repository: '..' is not allowed")]
-    : [];
-}
-
 const assessmentsSince = "0.15.4";
 
-/** Assessments need a recent engine and remote execution. */
+/** Assessments need a recent engine and remote execution; also those that are on already, where either is changed. */
 function assessmentFaults(
-  { assessmentsEnabled }: Changed,
+  attributes: Changed,
   after: WorkspaceTable,
   mode: string,
   { edition }: ServiceOptions,
 ): Fault[] {
-  if (edition !== "hosted" || assessmentsEnabled !== true) return [];
+  if (edition !== "hosted" || after.assessmentsEnabled === 0) return [];
+  const { assessmentsEnabled, engineVersion, executionMode, operations, settingOverwrites } = attributes;
   const faults: Fault[] = [];
-  if (isExactVersion(after.engineVersion) && isOlder(after.engineVersion, assessmentsSince))
+  const engineSent = (assessmentsEnabled ?? engineVersion) !== undefined;
+  if (engineSent && isExactVersion(after.engineVersion) && isOlder(after.engineVersion, assessmentsSince))
     faults.push(
       attributeFault("assessments-enabled", `Assessments enabled needs engine version ${assessmentsSince} or newer`),
     );
-  if (mode !== "remote")
+  const modeSent = (assessmentsEnabled ?? executionMode ?? operations ?? settingOverwrites) !== undefined;
+  if (modeSent && mode !== "remote")
     faults.push(attributeFault("assessments-enabled", "Assessments enabled needs the execution mode 'remote'"));
   return faults;
 }

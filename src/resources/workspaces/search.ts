@@ -5,7 +5,6 @@ import type { Schema } from "../../database/schema/schema.ts";
 import type { Page, Sort } from "../../jsonapi/query.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";
-import type { Order } from "../shared/paging.ts";
 
 export interface WorkspaceSearch {
   readonly page: Page;
@@ -34,24 +33,34 @@ export function isFiltered(search: WorkspaceSearch): boolean {
   );
 }
 
-/** Raises `bad-request` for a pattern that is too complicated. */
-export function narrowed(tx: Tx, query: Workspaces, organizationId: string, search: WorkspaceSearch): Workspaces {
-  let narrow = query;
-  const add = (condition: RawBuilder<SqlBool>) => {
-    narrow = narrow.where(condition);
-  };
-  if (search.projectId !== undefined) add(sql<SqlBool>`w.project_id = ${search.projectId}`);
-  if (search.part) add(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
-  if (search.wildcard !== undefined) add(matches(search.wildcard));
-  for (const tag of new Set(search.tags)) add(sql<SqlBool>`w.id in ${withTag(organizationId, tag)}`);
+/** What a workspace, called `w`, must fulfil. Raises `bad-request` for a pattern that is too complicated. */
+export function conditionsOf(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<SqlBool>[] {
+  const conditions: RawBuilder<SqlBool>[] = [];
+  if (search.projectId !== undefined) conditions.push(sql<SqlBool>`w.project_id = ${search.projectId}`);
+  if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
+  if (search.wildcard !== undefined) conditions.push(matches(search.wildcard));
+  if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)]));
   if (search.excludedTags.length > 0) {
-    add(sql<SqlBool>`not exists (
+    conditions.push(sql<SqlBool>`not exists (
       select 1 from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
       where wt.workspace_id = w.id and ${tx.dialect.isOneOf(sql.ref("t.name"), search.excludedTags)})`);
   }
-  if (search.runStatuses.length > 0) add(tx.dialect.isOneOf(sql.ref("w.currentRunStatus"), search.runStatuses));
-  for (const filter of search.tagged) add(isTagged(organizationId, filter));
-  return narrow;
+  if (search.runStatuses.length > 0) {
+    conditions.push(tx.dialect.isOneOf(sql.ref("w.currentRunStatus"), search.runStatuses));
+  }
+  for (const filter of search.tagged) conditions.push(isTagged(organizationId, filter));
+  return conditions;
+}
+
+/** One condition, however many tags: engines bound how deep a statement may be nested. */
+function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<SqlBool> {
+  const [only] = tags;
+  if (only !== undefined && tags.length === 1) return sql<SqlBool>`w.id in ${withTag(organizationId, only)}`;
+  return sql<SqlBool>`w.id in (
+    select wt.workspace_id from tags as t
+    inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
+    where t.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("t.name"), tags)}
+    group by wt.workspace_id having count(*) = cast(${tags.length} as bigint))`;
 }
 
 function withTag(organizationId: string, tag: string): RawBuilder<unknown> {
@@ -91,18 +100,4 @@ function isTagged(organizationId: string, { key, value }: { key?: string; value?
       select 1 from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
         and not exists (select 1 from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key))
     ${flat})`;
-}
-
-/** Ties break by id, so that pages never overlap; workspaces without a run come last in both directions. */
-export function orderOf(sort: WorkspaceSearch["sort"]): readonly Order[] {
-  const descending = sort?.descending ?? false;
-  const tie = { column: "w.id" };
-  switch (sort?.key) {
-    case "latest-change-at":
-      return [{ column: "w.latestChangeAt", descending }, tie];
-    case "current-run.created-at":
-      return [{ column: "w.currentRunCreatedAt", descending, nullsLast: true }, tie];
-    default:
-      return [{ column: "w.name", descending }, tie];
-  }
 }

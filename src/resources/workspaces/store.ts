@@ -20,7 +20,7 @@ import {
 import type { OrganizationView } from "../organizations/definition.ts";
 import type { Context } from "../shared/context.ts";
 import { countOf, fetchPage } from "../shared/paging.ts";
-import { isFiltered, narrowed, orderOf, type WorkspaceSearch, type Workspaces } from "./search.ts";
+import type { WorkspaceSearch, Workspaces } from "./search.ts";
 import type { ConnectedFacts, OrganizationFacts, WorkspaceView } from "./view.ts";
 
 const readable = bitOf("runs", "read");
@@ -137,7 +137,8 @@ function workspacesOf(query: Workspaces, organization: OrganizationView, princip
     .select(workspaceGrants(organizationId, sql.ref("w.id"), principal));
 }
 
-function inOrganization(
+/** A row of a list, with what all of them have in common. */
+export function inOrganization(
   row: WorkspaceTable & ConnectedFacts & { projectAccess: number | null; workspaceAccess: number | null },
   organization: OrganizationView,
   options: Context["options"],
@@ -172,54 +173,6 @@ export function readableCondition(
     or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)})`;
 }
 
-/** What the caller may read of an organization's workspaces, in one statement with the total. */
-export async function listWorkspaceRows(
-  tx: Tx,
-  { actor, options }: Pick<Context, "actor" | "options">,
-  organization: OrganizationView,
-  search: WorkspaceSearch,
-) {
-  const principal = principalOf(actor);
-  const condition = readableCondition(actor, organization);
-  let all = tx.db
-    .selectFrom("workspaces as w")
-    .where("w.organizationId", "=", organization.id) as unknown as Workspaces;
-  if (condition !== undefined) all = all.where(condition);
-  const found = narrowed(tx, all, organization.id, search);
-  const { rows, totals } = await fetchPage(tx, {
-    rows: workspacesOf(found, organization, principal),
-    order: orderOf(search.sort),
-    page: search.page,
-    totals: {
-      totalCount: isFiltered(search)
-        ? countOf(found.select("w.id"))
-        : countedByProjects(organization, principal, search.projectId),
-    },
-  });
-  return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount: totals.totalCount };
-}
-
-/**
- * How many workspaces there are for the caller, from the counters that projects keep: those of the projects that it reads,
- * and those that it was given one by one in other projects.
- */
-function countedByProjects(
-  organization: OrganizationView,
-  principal: string,
-  projectId: string | undefined,
-): RawBuilder<number> {
-  const organizationId = sql<string>`${organization.id}`;
-  const inProject = projectId === undefined ? sql`` : sql`and p.id = ${projectId}`;
-  const counted = sql`select coalesce(sum(p.workspace_count), 0) from projects as p where p.organization_id = ${organization.id} ${inProject}`;
-  if (holds(organization.standing.everywhere, "runs", "read")) return sql<number>`(${counted})`;
-  const granted = (project: string) => hasProjectGrant(organizationId, sql.ref(project), principal, readable);
-  const single = projectId === undefined ? sql`` : sql`and w.project_id = ${projectId}`;
-  return sql<number>`((${counted} and ${granted("p.id")}) + (
-    select count(*) from workspaces as w
-    where w.organization_id = ${organization.id} ${single}
-      and ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)} and not ${granted("w.project_id")}))`;
-}
-
 /** Workspaces of one organization that fulfil a condition on `w`, in the order of their names. */
 export async function pageOfWorkspaces(
   tx: Tx,
@@ -236,7 +189,7 @@ export async function pageOfWorkspaces(
   if (readableOnes !== undefined) found = found.where(readableOnes);
   const { rows, totals } = await fetchPage(tx, {
     rows: workspacesOf(found, organization, principalOf(actor)),
-    order: orderOf(undefined),
+    order: [{ column: "w.name" }, { column: "w.id" }],
     page,
     totals: { totalCount: countOf(found.select("w.id")) },
   });

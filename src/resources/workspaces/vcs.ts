@@ -52,19 +52,8 @@ export function applyVcs(before: VcsColumns, sent: VcsInput | undefined): VcsCol
 export function vcsFaults(input: VcsInput | undefined, after: VcsColumns): Fault[] {
   if (input === undefined || input === null) return [];
   const faults: Fault[] = [];
-  if (input["oauth-token-id"] && input["github-app-installation-id"])
-    faults.push(
-      attributeFault(
-        "vcs-repo.github-app-installation-id",
-        "Github app installation can't be sent together with oauth-token-id",
-      ),
-    );
   if (after.vcsIdentifier === null)
     faults.push(attributeFault("vcs-repo.identifier", "Vcs repo identifier can't be blank"));
-  else if (!/^[^/\s]+(\/[^/\s]+)+$/.test(after.vcsIdentifier))
-    faults.push(
-      attributeFault("vcs-repo.identifier", "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY"),
-    );
   if (after.vcsOauthTokenId === null && after.vcsGithubAppInstallationId === null)
     faults.push(attributeFault("vcs-repo.oauth-token-id", "Vcs repo oauth token can't be blank"));
   return faults;

@@ -27,6 +27,8 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationFacts, Connec
   /** Whether the caller owns the organization. */
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
+  /** Only where they were asked for. */
+  readonly effectiveTagBindingIds?: readonly string[];
 }
 
 /** The execution mode in force: the workspace's own, or the organization's default as it is now. */

@@ -74,6 +74,7 @@ describe("createOrganization: made", () => {
             links: { related: `/api/v2/projects/${projectId}` },
           },
           "default-agent-pool": { data: null },
+          "data-retention-policy": { data: null },
           "entitlement-set": {
             data: { id, type: "entitlement-sets" },
             links: { related: `/api/v2/organizations/${name}/entitlement-set` },

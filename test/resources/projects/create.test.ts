@@ -68,6 +68,7 @@ describe("createProject: made", () => {
             data: { id: org.name, type: "organizations" },
             links: { related: `/api/v2/organizations/${org.name}` },
           },
+          "tag-bindings": { links: { related: `/api/v2/projects/${id}/tag-bindings` } },
         },
         links: { self: `/api/v2/projects/${id}` },
       },

@@ -1,0 +1,21 @@
+/** The measure of all things here: a bare `node:http` server that reads a request and answers the bytes that it was told to. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+let body = Buffer.alloc(0);
+let status = 200;
+
+process.on("message", (told: { status: number; body: string }) => {
+  body = Buffer.from(told.body);
+  status = told.status;
+  process.send?.("ready");
+});
+
+const server = createServer((request, response) => {
+  request.on("data", () => {});
+  request.on("end", () => {
+    response.writeHead(status, { "content-type": "application/vnd.api+json", "content-length": body.length });
+    response.end(body);
+  });
+});
+server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));

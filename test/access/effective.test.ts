@@ -1,0 +1,138 @@
+/** The sum of grants, and its explanation: pure, over random grants. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Actor } from "../../src/access/actor.ts";
+import { effective } from "../../src/access/effective.ts";
+import { explain, grantsOf, standingFrom, type TeamHolding } from "../../src/access/explain.ts";
+import { everywhereOf, organizationPermissionNames, ownersAccess } from "../../src/access/organization.ts";
+import {
+  everything,
+  ladders,
+  maskOf,
+  type PermissionSet,
+  permissionNames,
+  setOf,
+} from "../../src/access/permission-set.ts";
+import { deep, seed } from "../support/depth.ts";
+
+const options = { numRuns: deep(300, 20_000), seed };
+
+const permissions = fc
+  .record(
+    Object.fromEntries(
+      permissionNames.map((name) => [name, fc.constantFrom(...(ladders[name] as readonly unknown[]))]),
+    ),
+  )
+  .map((set) => maskOf(set as Partial<PermissionSet>));
+const organizationAccess = fc
+  .subarray([...organizationPermissionNames.keys()])
+  .map((positions) => positions.reduce((mask, position) => mask | (1 << (position + 1)), 0));
+
+const holding = (index: number): fc.Arbitrary<TeamHolding> =>
+  fc
+    .record({
+      organizationAccess,
+      owners: fc.integer({ min: 0, max: 11 }).map((draw) => draw === 0),
+      project: fc.option(permissions),
+      workspace: fc.option(permissions),
+    })
+    .map(({ organizationAccess, owners, project, workspace }) => ({
+      teamId: `team-${index}`,
+      teamName: `team ${index}`,
+      isOwners: Number(owners),
+      organizationAccess: owners ? ownersAccess : organizationAccess,
+      projectRecordId: project === null ? null : `tprj-${index}`,
+      projectLevel: project === null ? null : "custom",
+      projectPermissions: project,
+      workspaceRecordId: workspace === null ? null : `tws-${index}`,
+      workspaceLevel: workspace === null ? null : "custom",
+      workspacePermissions: workspace,
+    }));
+const holdings = fc.tuple(holding(0), holding(1), holding(2), holding(3)).chain((all) => fc.subarray(all));
+
+const person: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "" };
+const explainFor = (actor: Actor, teams: readonly TeamHolding[]) =>
+  explain(grantsOf(actor, standingFrom(actor, "org-1", 1, teams), teams));
+const rank = (name: keyof PermissionSet, value: unknown) => (ladders[name] as readonly unknown[]).indexOf(value);
+
+describe("the sum of grants", () => {
+  it("is the highest value of each permission", () => {
+    fc.assert(
+      fc.property(fc.array(permissions, { maxLength: 6 }), (masks) => {
+        const sum = setOf(effective(...masks).mask);
+        for (const name of permissionNames) {
+          const highest = Math.max(0, ...masks.map((mask) => rank(name, setOf(mask)[name])));
+          expect(rank(name, sum[name])).toBe(highest);
+        }
+      }),
+      options,
+    );
+  });
+
+  it("loses nothing by a grant more, gains nothing by one less, and knows no order", () => {
+    fc.assert(
+      fc.property(fc.array(permissions, { maxLength: 6 }), permissions, (masks, added) => {
+        const before = effective(...masks).mask;
+        const after = effective(...masks, added).mask;
+        expect(before & ~after).toBe(0);
+        expect(effective(...masks.toReversed(), added).mask).toBe(after);
+        for (const left of masks.keys()) expect(effective(...masks.toSpliced(left, 1)).mask & ~before).toBe(0);
+      }),
+      options,
+    );
+  });
+});
+
+describe("the explanation", () => {
+  it("never differs from the decision, made as the database adds it up", () => {
+    fc.assert(
+      fc.property(holdings, (teams) => {
+        const standing = standingFrom(person, "org-1", 1, teams);
+        const or = (pick: (team: TeamHolding) => number | null) =>
+          teams.reduce((mask, team) => mask | (pick(team) ?? 0), 0);
+        const decided = effective(
+          standing.everywhere,
+          or((team) => team.projectPermissions),
+          or((team) => team.workspacePermissions),
+        );
+        expect(explainFor(person, teams).access).toEqual(decided);
+        expect(standing.everywhere).toBe(everywhereOf(or((team) => team.organizationAccess)));
+      }),
+      options,
+    );
+  });
+
+  it("names exactly the grants without which the value would not be reached: take them all away and it is lower", () => {
+    fc.assert(
+      fc.property(holdings, (teams) => {
+        const grants = grantsOf(person, standingFrom(person, "org-1", 1, teams), teams);
+        const { access, permissions: explained } = explain(grants);
+        for (const name of permissionNames) {
+          const { value, givenBy } = explained[name];
+          expect(value).toBe(setOf(access.mask)[name]);
+          const rest = grants.filter(({ source }) => !givenBy.includes(source));
+          const without = setOf(effective(...rest).mask)[name];
+          if (givenBy.length === 0) expect(value).toBe(ladders[name][0]);
+          else expect(rank(name, without)).toBeLessThan(rank(name, value));
+          for (const { mask, source } of grants) {
+            if (givenBy.includes(source)) expect(setOf(mask)[name]).toBe(value);
+          }
+        }
+      }),
+      options,
+    );
+  });
+
+  it("tells of a site admin and of an organization's token", () => {
+    const admin = explainFor({ ...person, siteAdmin: true }, []);
+    expect(admin.access.mask).toBe(everything);
+    expect(admin.permissions.move.givenBy).toEqual([{ kind: "site-admin" }]);
+    const token: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "" };
+    const byToken = explainFor(token, []).permissions;
+    expect(byToken.move).toEqual({ value: true, givenBy: [{ kind: "organization-token" }] });
+    expect(byToken.locking).toEqual({ value: false, givenBy: [] });
+    expect(byToken.runs.value).toBe("read");
+    const foreign = explain(grantsOf(token, standingFrom(token, "org-2", 0, []), []));
+    expect(foreign.access.mask).toBe(0);
+  });
+});

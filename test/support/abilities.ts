@@ -1,0 +1,395 @@
+/**
+ * What each level, custom permission, organization-level permission and kind of token is able to, written down by hand from
+ * docs/decisions (0002, 0008, 0024, 0025), and what follows for each endpoint. The code under test has no part in it.
+ */
+
+export type Ability =
+  /** Knows of the organization. */
+  | "member"
+  | "read project"
+  | "update project"
+  | "delete project"
+  | "read teams"
+  | "manage teams"
+  | "create"
+  | "move"
+  /** Sees the workspace: runs ≥ read. */
+  | "see"
+  | "plan"
+  | "apply"
+  | "read variables"
+  | "write variables"
+  | "read outputs"
+  | "read state"
+  | "write state"
+  | "lock"
+  | "run tasks"
+  | "delete"
+  /** Workspace admin. */
+  | "admin"
+  /** Holds, or may hand on, all that there is on the project. */
+  | "grant all"
+  | "owner";
+
+export type Abilities = ReadonlySet<Ability>;
+const set = (...lists: (readonly Ability[])[]): Abilities => new Set(lists.flat());
+
+const member: Ability[] = ["member"];
+const seeing: Ability[] = ["member", "see"];
+const reading: Ability[] = [...seeing, "read variables", "read outputs", "read state"];
+const planning: Ability[] = [...reading, "plan"];
+const writing: Ability[] = [...planning, "apply", "write variables", "write state", "lock"];
+const workspaceAdmin: Ability[] = [...writing, "run tasks", "admin"];
+const inProject: Ability[] = ["read project"];
+const maintaining: Ability[] = [...workspaceAdmin, ...inProject, "create", "delete"];
+const projectAdmin: Ability[] = [
+  ...maintaining,
+  "update project",
+  "delete project",
+  "read teams",
+  "manage teams",
+  "move",
+  "grant all",
+];
+const owner: Ability[] = [...projectAdmin, "owner"];
+const customOnProject: Ability[] = [...seeing, ...inProject];
+
+export const outsider: Abilities = set([]);
+export const plainMember: Abilities = set(member);
+export const ownerAbilities: Abilities = set(owner);
+const notOfATokenOfAnOrganization: readonly Ability[] = ["plan", "apply", "write state", "lock"];
+export const organizationTokenAbilities: Abilities = set(
+  owner.filter((ability) => !notOfATokenOfAnOrganization.includes(ability)),
+);
+
+/** By the attributes of a team-project record. */
+export const byProjectRecord: readonly (readonly [string, object, Abilities])[] = [
+  ["read", { access: "read" }, set(reading, inProject)],
+  ["write", { access: "write" }, set(writing, inProject)],
+  ["maintain", { access: "maintain" }, set(maintaining)],
+  ["admin", { access: "admin" }, set(projectAdmin)],
+  ["custom", { access: "custom" }, set(customOnProject)],
+  ...customOf("project-access", "settings", {
+    update: ["update project"],
+    delete: ["update project", "delete project"],
+  }),
+  ...customOf("project-access", "teams", { read: ["read teams"], manage: ["read teams", "manage teams"] }),
+  ...customOf("workspace-access", "runs", { plan: ["plan"], apply: ["plan", "apply"] }),
+  ...customOf("workspace-access", "policy-mocks", { read: [] }),
+  ...customOf("workspace-access", "state-versions", {
+    "read-outputs": ["read outputs"],
+    read: ["read outputs", "read state"],
+    write: ["read outputs", "read state", "write state"],
+  }),
+  ...customOf("workspace-access", "variables", {
+    read: ["read variables"],
+    write: ["read variables", "write variables"],
+  }),
+  ...(["create", "move", "delete"] as const).map((name) => customFlag("workspace-access", name, name)),
+  customFlag("workspace-access", "locking", "lock"),
+  customFlag("workspace-access", "run-tasks", "run tasks"),
+];
+
+type Row = readonly [string, object, Abilities];
+
+function customOf(group: string, name: string, values: Record<string, readonly Ability[]>): Row[] {
+  return Object.entries(values).map(([value, abilities]) => [
+    `custom: ${name} ${value}`,
+    { access: "custom", [group]: { [name]: value } },
+    set(customOnProject, abilities),
+  ]);
+}
+
+function customFlag(group: string, name: string, ability: Ability): Row {
+  return [`custom: ${name}`, { access: "custom", [group]: { [name]: true } }, set(customOnProject, [ability])];
+}
+
+const customOnWorkspace = (attributes: object, abilities: readonly Ability[]): Row => [
+  `custom: ${Object.entries(attributes).flat().join(" ")}`,
+  { access: "custom", ...attributes },
+  set(seeing, abilities),
+];
+
+/** By the attributes of a team-workspace record. */
+export const byWorkspaceRecord: readonly Row[] = [
+  ["read", { access: "read" }, set(reading)],
+  ["plan", { access: "plan" }, set(planning)],
+  ["write", { access: "write" }, set(writing)],
+  ["admin", { access: "admin" }, set(workspaceAdmin)],
+  ["custom", { access: "custom" }, set(seeing)],
+  customOnWorkspace({ runs: "plan" }, ["plan"]),
+  customOnWorkspace({ runs: "apply" }, ["plan", "apply"]),
+  customOnWorkspace({ variables: "read" }, ["read variables"]),
+  customOnWorkspace({ variables: "write" }, ["read variables", "write variables"]),
+  customOnWorkspace({ "state-versions": "read-outputs" }, ["read outputs"]),
+  customOnWorkspace({ "state-versions": "read" }, ["read outputs", "read state"]),
+  customOnWorkspace({ "state-versions": "write" }, ["read outputs", "read state", "write state"]),
+  customOnWorkspace({ "policy-mocks": "read" }, []),
+  customOnWorkspace({ "workspace-locking": true }, ["lock"]),
+  customOnWorkspace({ "run-tasks": true }, ["run tasks"]),
+];
+
+export const byOrganizationPermission: readonly (readonly [string, Abilities])[] = [
+  ["manage-workspaces", set(maintaining)],
+  ["read-workspaces", set(reading)],
+  ["manage-projects", set(projectAdmin)],
+  ["read-projects", set(reading, inProject)],
+  ...[
+    "manage-teams",
+    "manage-membership",
+    "manage-organization-access",
+    "access-secret-teams",
+    "manage-vcs-settings",
+    "manage-agent-pools",
+    "manage-policies",
+    "manage-policy-overrides",
+    "manage-run-tasks",
+    "manage-modules",
+    "manage-providers",
+  ].map((name) => [name, plainMember] as const),
+];
+
+/** The ids and bodies that the endpoints of the matrix are called with. */
+export interface Stage {
+  readonly organizationName: string;
+  readonly projectId: string;
+  readonly workspaceId: string;
+  /** A record of a visible team that the caller is not in. */
+  readonly teamProjectId: string;
+  readonly teamWorkspaceId: string;
+  readonly bystanderId: string;
+  /** Two teams without any access. */
+  readonly newTeamIds: readonly [string, string];
+}
+
+export interface Endpoint {
+  readonly name: string;
+  readonly method: string;
+  readonly path: (stage: Stage) => string;
+  readonly body?: (stage: Stage) => unknown;
+  readonly expected: (may: (ability: Ability) => boolean) => number;
+}
+
+type May = (ability: Ability) => boolean;
+const orUnseen = (status: number, sees: boolean) => (sees ? status : 404);
+const unique = () => `made-${Math.random().toString(36).slice(2)}`;
+const to = (type: string, id: string) => ({ data: { type, id } });
+const grantOn = (kind: "project" | "workspace", access: string, team: 0 | 1) => (stage: Stage) => ({
+  data: {
+    type: `team-${kind}s`,
+    attributes: { access },
+    relationships: {
+      team: to("teams", stage.newTeamIds[team]),
+      [kind]: to(`${kind}s`, kind === "project" ? stage.projectId : stage.workspaceId),
+    },
+  },
+});
+const updateOf = (type: string, attributes: object) => () => ({ data: { type, attributes } });
+
+const get = (name: string, path: Endpoint["path"], expected: Endpoint["expected"]): Endpoint => ({
+  name,
+  method: "GET",
+  path,
+  expected,
+});
+const readsProject = (may: May) => orUnseen(200, may("read project"));
+const readsWorkspace = (may: May) => orUnseen(200, may("see"));
+const project = (suffix = "") => ({ path: ({ projectId }: Stage) => `/projects/${projectId}${suffix}` });
+const workspace = (suffix = "") => ({ path: ({ workspaceId }: Stage) => `/workspaces/${workspaceId}${suffix}` });
+const action = (name: string, verb: string, expected: Endpoint["expected"]): Endpoint => ({
+  name,
+  method: "POST",
+  ...workspace(`/actions/${verb}`),
+  expected,
+});
+
+/** In the order in which they are tried: those that take things away come last. */
+export const endpoints: readonly Endpoint[] = [
+  get("show the project", project().path, readsProject),
+  get(
+    "list the project's team access",
+    ({ projectId }) => `/team-projects?filter[project][id]=${projectId}`,
+    readsProject,
+  ),
+  get("show the project's team access", ({ teamProjectId }) => `/team-projects/${teamProjectId}`, readsProject),
+  get("explain one's access to it", project("/access").path, readsProject),
+  get(
+    "explain a team's access to it",
+    ({ projectId, bystanderId }) => `/projects/${projectId}/access?filter[team][id]=${bystanderId}`,
+    (may) => orUnseen(may("manage teams") ? 200 : 403, may("read project")),
+  ),
+  get("list the teams with access to it", project("/team-access").path, readsProject),
+  {
+    name: "update the project",
+    method: "PATCH",
+    ...project(),
+    body: updateOf("projects", { description: "changed" }),
+    expected: (may) => orUnseen(may("update project") ? 200 : 403, may("read project")),
+  },
+  {
+    name: "delete the project, which holds a workspace",
+    method: "DELETE",
+    ...project(),
+    expected: (may) => orUnseen(may("delete project") ? 409 : 403, may("read project")),
+  },
+  {
+    name: "create a workspace in it",
+    method: "POST",
+    path: ({ organizationName }) => `/organizations/${organizationName}/workspaces`,
+    body: ({ projectId }) => ({
+      data: {
+        type: "workspaces",
+        attributes: { name: unique() },
+        relationships: { project: to("projects", projectId) },
+      },
+    }),
+    expected: (may) => (may("create") ? 201 : may("read project") ? 403 : may("member") ? 422 : 404),
+  },
+  {
+    name: "move a workspace into it that is there",
+    method: "POST",
+    ...project("/relationships/workspaces"),
+    body: ({ workspaceId }) => ({ data: [{ type: "workspaces", id: workspaceId }] }),
+    expected: (may) => (may("move") ? 204 : 404),
+  },
+  {
+    name: "move a workspace into it that nobody has",
+    method: "POST",
+    ...project("/relationships/workspaces"),
+    body: () => ({ data: [{ type: "workspaces", id: "ws-doesnotexist12345" }] }),
+    expected: (may) => (may("move") ? 403 : 404),
+  },
+  {
+    name: "give a team custom access to the project",
+    method: "POST",
+    path: () => "/team-projects",
+    body: grantOn("project", "custom", 0),
+    expected: (may) => (may("manage teams") ? 200 : 404),
+  },
+  {
+    name: "give a team admin access to the project",
+    method: "POST",
+    path: () => "/team-projects",
+    body: grantOn("project", "admin", 1),
+    expected: (may) => (may("grant all") ? 200 : may("manage teams") ? 403 : 404),
+  },
+  {
+    name: "change a team's access to the project",
+    method: "PATCH",
+    path: ({ teamProjectId }) => `/team-projects/${teamProjectId}`,
+    body: updateOf("team-projects", { access: "custom" }),
+    expected: (may) => (may("manage teams") ? 200 : 404),
+  },
+  {
+    name: "take a team's access to the project away",
+    method: "DELETE",
+    path: ({ teamProjectId }) => `/team-projects/${teamProjectId}`,
+    expected: (may) => (may("manage teams") ? 204 : 404),
+  },
+  get("show the workspace", workspace().path, readsWorkspace),
+  get(
+    "list the workspace's team access",
+    ({ workspaceId }) => `/team-workspaces?filter[workspace][id]=${workspaceId}`,
+    readsWorkspace,
+  ),
+  get(
+    "show the workspace's team access",
+    ({ teamWorkspaceId }) => `/team-workspaces/${teamWorkspaceId}`,
+    readsWorkspace,
+  ),
+  get("explain one's access to the workspace", workspace("/access").path, readsWorkspace),
+  get(
+    "explain a team's access to the workspace",
+    ({ workspaceId, bystanderId }) => `/workspaces/${workspaceId}/access?filter[team][id]=${bystanderId}`,
+    (may) => orUnseen(may("admin") ? 200 : 403, may("see")),
+  ),
+  get("list the teams with access to the workspace", workspace("/team-access").path, readsWorkspace),
+  {
+    name: "update the workspace",
+    method: "PATCH",
+    ...workspace(),
+    body: updateOf("workspaces", { description: "changed" }),
+    expected: (may) => orUnseen(may("admin") ? 200 : 403, may("see")),
+  },
+  action("unlock it, which is unlocked", "unlock", (may) => (may("lock") ? 409 : 404)),
+  action("unlock it by force, which is unlocked", "force-unlock", (may) => (may("admin") ? 409 : 404)),
+  {
+    name: "add a tag",
+    method: "POST",
+    ...workspace("/relationships/tags"),
+    body: () => ({ data: [{ type: "tags", attributes: { name: "matrix" } }] }),
+    expected: (may) => (may("admin") ? 204 : 404),
+  },
+  {
+    name: "give a team custom access to the workspace",
+    method: "POST",
+    path: () => "/team-workspaces",
+    body: grantOn("workspace", "custom", 0),
+    expected: (may) => (may("admin") ? 200 : 404),
+  },
+  {
+    name: "give a team admin access to the workspace",
+    method: "POST",
+    path: () => "/team-workspaces",
+    body: grantOn("workspace", "admin", 1),
+    expected: (may) => (may("admin") ? 200 : 404),
+  },
+  {
+    name: "change a team's access to the workspace",
+    method: "PATCH",
+    path: ({ teamWorkspaceId }) => `/team-workspaces/${teamWorkspaceId}`,
+    body: updateOf("team-workspaces", { access: "custom" }),
+    expected: (may) => (may("admin") ? 200 : 404),
+  },
+  {
+    name: "take a team's access to the workspace away",
+    method: "DELETE",
+    path: ({ teamWorkspaceId }) => `/team-workspaces/${teamWorkspaceId}`,
+    expected: (may) => (may("admin") ? 204 : 404),
+  },
+  action("delete it safely, which manages resources", "safe-delete", (may) =>
+    may("admin") || may("delete") ? 409 : 404,
+  ),
+  action("lock it", "lock", (may) => (may("lock") ? 200 : 404)),
+  {
+    name: "delete it by force",
+    method: "DELETE",
+    ...workspace(),
+    expected: (may) => orUnseen(may("owner") ? 204 : 403, may("see")),
+  },
+];
+
+/** The flags of a workspace's document. */
+export function workspaceFlags(may: May): Record<string, boolean> {
+  return {
+    "can-update": may("admin"),
+    "can-destroy": may("admin") || may("delete"),
+    "can-queue-run": may("plan"),
+    "can-read-run": may("see"),
+    "can-read-variable": may("read variables"),
+    "can-update-variable": may("write variables"),
+    "can-read-state-versions": may("read state"),
+    "can-read-state-outputs": may("read outputs"),
+    "can-create-state-versions": may("write state"),
+    "can-queue-apply": may("apply"),
+    "can-lock": may("lock"),
+    "can-unlock": may("lock"),
+    "can-force-unlock": may("admin"),
+    "can-read-settings": may("see"),
+    "can-manage-tags": may("admin"),
+    "can-manage-run-tasks": may("run tasks"),
+    "can-force-delete": may("owner"),
+    "can-manage-assessments": may("admin"),
+    "can-manage-ephemeral-workspaces": may("admin"),
+    "can-read-assessment-results": may("see"),
+    "can-queue-destroy": may("apply"),
+  };
+}
+
+export function projectFlags(may: May): Record<string, boolean> {
+  return {
+    "can-update": may("update project"),
+    "can-destroy": may("delete project"),
+    "can-create-workspace": may("create"),
+  };
+}

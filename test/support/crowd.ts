@@ -1,0 +1,112 @@
+/** Many rows at once, put into the register directly: for tests about size, where making each over HTTP would take long. */
+import { organizationMaskOf } from "../../src/access/organization.ts";
+import { projectLevelMask, workspaceLevelMask } from "../../src/access/levels.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { now } from "../../src/kernel/time.ts";
+import type { Api } from "./api.ts";
+import { type Org, makeWorkspace, inProject, unique } from "./builders.ts";
+
+const chunk = 200;
+
+function* chunks<Row>(rows: readonly Row[]): Generator<Row[]> {
+  for (let start = 0; start < rows.length; start += chunk) yield rows.slice(start, start + chunk);
+}
+
+/** Copies of a workspace that was made over HTTP. */
+export async function insertWorkspaces(api: Api, org: Org, projectId: string, count: number): Promise<string[]> {
+  const model = await makeWorkspace(api, org.name, {}, inProject(projectId));
+  const row = await api.database.reader.db
+    .selectFrom("workspaces")
+    .selectAll()
+    .where("id", "=", model.id)
+    .executeTakeFirstOrThrow();
+  const copies = Array.from({ length: count - 1 }, () => {
+    const name = unique("copy");
+    return { ...row, id: newId("workspaces"), name, nameKey: name };
+  });
+  await api.database.write(async (tx) => {
+    for (const rows of chunks(copies)) await tx.db.insertInto("workspaces").values(rows).execute();
+    await tx.db
+      .updateTable("projects")
+      .set((set) => ({ workspaceCount: set("workspaceCount", "+", count - 1) }))
+      .where("id", "=", projectId)
+      .execute();
+  });
+  return [model.id, ...copies.map(({ id }) => id)];
+}
+
+export interface Crowd {
+  readonly projectId: string;
+  readonly workspaceId: string;
+  /** A person who is put into all of the teams. */
+  readonly member?: { readonly id: string; readonly membershipId: string };
+}
+
+/** Teams that each hold an organization-level permission, a record on the project and one on the workspace. */
+export async function insertTeams(api: Api, org: Org, count: number, crowd: Crowd): Promise<string[]> {
+  const createdAt = now();
+  const teams = Array.from({ length: count }, () => {
+    const name = unique("crowd");
+    return {
+      id: newId("teams"),
+      organizationId: org.id,
+      name,
+      nameKey: name,
+      isOwners: 0,
+      visibility: "organization",
+      ssoTeamId: null,
+      allowMemberTokenManagement: 1,
+      organizationAccess: organizationMaskOf({ "read-projects": true }),
+      usersCount: crowd.member === undefined ? 0 : 1,
+      createdAt,
+      version: 1,
+    };
+  });
+  const record = (type: "team-projects" | "team-workspaces", teamId: string) => ({
+    id: newId(type),
+    organizationId: org.id,
+    teamId,
+    createdAt,
+    version: 1,
+  });
+  const { member } = crowd;
+  await api.database.write(async (tx) => {
+    for (const rows of chunks(teams)) {
+      await tx.db.insertInto("teams").values(rows).execute();
+      await tx.db
+        .insertInto("teamProjects")
+        .values(
+          rows.map(({ id }) => ({
+            ...record("team-projects", id),
+            projectId: crowd.projectId,
+            access: "write",
+            permissions: projectLevelMask("write"),
+          })),
+        )
+        .execute();
+      await tx.db
+        .insertInto("teamWorkspaces")
+        .values(
+          rows.map(({ id }) => ({
+            ...record("team-workspaces", id),
+            workspaceId: crowd.workspaceId,
+            access: "admin",
+            permissions: workspaceLevelMask("admin"),
+          })),
+        )
+        .execute();
+      if (member === undefined) continue;
+      const { id: userId, membershipId } = member;
+      await tx.db
+        .insertInto("teamMembers")
+        .values(rows.map(({ id }) => ({ organizationId: org.id, teamId: id, membershipId, userId, createdAt })))
+        .execute();
+    }
+    await tx.db
+      .updateTable("projects")
+      .set((set) => ({ teamCount: set("teamCount", "+", count) }))
+      .where("id", "=", crowd.projectId)
+      .execute();
+  });
+  return teams.map(({ id }) => id);
+}
