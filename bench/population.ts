@@ -1,9 +1,12 @@
 /** Fills a database: one organization, projects of a hundred workspaces, and a member whose team has ten of the projects. */
-import { workspaceLevelMask, projectLevelMask } from "../src/access/levels.ts";
+import { projectLevelMask, workspaceLevelMask } from "../src/access/levels.ts";
 import type { Database, Tx } from "../src/database/database.ts";
-import { addFirstOwner } from "../src/resources/organization-memberships/writes.ts";
+import type { OrganizationTable, TokenTable } from "../src/database/schema/identity.ts";
+import type { ProjectTable } from "../src/database/schema/projects.ts";
+import type { WorkspaceTable } from "../src/database/schema/workspaces.ts";
 import { newId, tokenHash } from "../src/kernel/ids.ts";
 import { now } from "../src/kernel/time.ts";
+import { addFirstOwner } from "../src/resources/organization-memberships/writes.ts";
 import { newOrganization } from "../src/resources/organizations/rules.ts";
 import { newProject } from "../src/resources/projects/rules.ts";
 import { newOwnersTeam, newTeam } from "../src/resources/teams/rules.ts";
@@ -20,7 +23,6 @@ export interface Population {
   readonly workspaceName: string;
   /** A project in which the member may create. */
   readonly projectId: string;
-  readonly readable: number;
 }
 
 const options = {
@@ -32,109 +34,99 @@ const options = {
 export async function populate(database: Database, workspaces: number): Promise<Population> {
   const identity = { id: newId("organizations"), defaultProjectId: newId("projects"), createdAt: now() };
   const organization = newOrganization({ name: organizationName, email: "bench@example.com" }, identity);
-  const projectCount = Math.max(2 * grantedProjects, workspaces / 100);
-  const projects = Array.from({ length: projectCount }, (_, index) =>
+  const projects = projectsOf(organization, workspaces);
+  const rows = Array.from({ length: workspaces }, (_, index) => workspaceOf(projects[index % projects.length]!, index));
+  const granted = new Set(projects.slice(0, grantedProjects).map((project) => project.id));
+  await database.write(async (tx) => {
+    await tx.db.insertInto("organizations").values(organization).execute();
+    await insertMany(tx, "projects", [defaultProjectOf(organization), ...projects]);
+    await insertMany(tx, "workspaces", rows);
+    const outside = rows.find((row) => !granted.has(row.projectId));
+    await insertMember(tx, organization, [...granted], outside);
+  });
+  const readable = rows.filter((row) => granted.has(row.projectId));
+  const middle = readable[Math.floor(readable.length / 2)]!;
+  return { workspaceId: middle.id, workspaceName: middle.name, projectId: projects[0]!.id };
+}
+
+function defaultProjectOf({ id: organizationId, defaultProjectId: id, createdAt }: OrganizationTable): ProjectTable {
+  return newProject({ id, organizationId, name: "Default Project", isDefault: 1, createdAt });
+}
+
+function projectsOf({ id: organizationId, createdAt }: OrganizationTable, workspaces: number): ProjectTable[] {
+  const count = Math.max(2 * grantedProjects, workspaces / 100);
+  return Array.from({ length: count }, (_, index) =>
     newProject({
       id: newId("projects"),
-      organizationId: organization.id,
+      organizationId,
       name: `project-${index}`,
-      createdAt: now(),
-      workspaceCount: workspaces / projectCount,
+      createdAt,
+      workspaceCount: workspaces / count,
     }),
   );
-  const granted = projects.slice(0, grantedProjects);
-  const team = newTeam({ name: "members", visibility: "organization" }, organization.id);
+}
+
+function workspaceOf(project: ProjectTable, index: number): WorkspaceTable {
+  const { organizationId, id: projectId } = project;
+  const identity = { id: newId("workspaces"), organizationId, projectId, createdAt: now() };
+  const name = `${index % 7 === 0 ? "network" : "service"}-${index.toString(36).padStart(5, "0")}-production`;
+  const attributes = { name, description: "A workspace of the benchmark" };
+  return newWorkspace(attributes, { identity, newestEngine: "1.9.5", projectDuration: null, options });
+}
+
+/** A member of one team, which has ten projects and a workspace outside of them. */
+async function insertMember(
+  tx: Tx,
+  organization: OrganizationTable,
+  projectIds: readonly string[],
+  outside: WorkspaceTable | undefined,
+): Promise<void> {
+  const { id: organizationId, createdAt } = organization;
   const member = newUser({ username: "member", email: "member@example.com" });
-  const rows = Array.from({ length: workspaces }, (_, index) => {
-    const project = projects[index % projectCount]!;
-    const facts = {
-      identity: { id: newId("workspaces"), organizationId: organization.id, projectId: project.id, createdAt: now() },
-      newestEngine: "1.9.5",
-      projectDuration: null,
-      options,
-    };
-    return newWorkspace(
-      {
-        name: `${index % 7 === 0 ? "network" : "service"}-${index.toString(36).padStart(5, "0")}-production`,
-        description: "A workspace of the benchmark",
-      },
-      facts,
-    );
-  });
-  await database.write(async (tx) => {
-    await tx.db.insertInto("users").values(member).execute();
-    await tx.db.insertInto("organizations").values(organization).execute();
-    await insertMany(tx, "projects", [
-      newProject({
-        id: identity.defaultProjectId,
-        organizationId: organization.id,
-        name: "Default Project",
-        isDefault: 1,
-        createdAt: now(),
-      }),
-      ...projects,
-    ]);
-    await tx.db
-      .insertInto("teams")
-      .values([newOwnersTeam(organization, 0), team])
-      .execute();
-    await addFirstOwner(tx, organization.id, team.id, member.id);
-    await insertMany(
-      tx,
-      "teamProjects",
-      granted.map((project) => ({
-        id: newId("team-projects"),
-        organizationId: organization.id,
-        projectId: project.id,
-        teamId: team.id,
-        access: "maintain",
-        permissions: projectLevelMask("maintain"),
-        createdAt: now(),
-        version: 1,
-      })),
-    );
-    await tx.db
-      .insertInto("tokens")
-      .values({
-        id: newId("authentication-tokens"),
-        kind: "user",
-        userId: member.id,
-        teamId: null,
-        organizationId: null,
-        isLegacy: 0,
-        hash: tokenHash(memberToken),
-        description: null,
-        createdById: member.id,
-        createdAt: now(),
-        expiredAt: null,
-        lastUsedAt: null,
-        version: 1,
-      })
-      .execute();
-    await insertMany(tx, "workspaces", rows);
-    const outside = rows.find((row) => !granted.some((project) => project.id === row.projectId));
-    if (outside)
-      await tx.db
-        .insertInto("teamWorkspaces")
-        .values({
-          id: newId("team-workspaces"),
-          organizationId: organization.id,
-          workspaceId: outside.id,
-          teamId: team.id,
-          access: "read",
-          permissions: workspaceLevelMask("read"),
-          createdAt: now(),
-          version: 1,
-        })
-        .execute();
-  });
-  const readable = rows.filter((row) => granted.some((project) => project.id === row.projectId));
-  const middle = readable[Math.floor(readable.length / 2)]!;
+  const team = newTeam({ name: "members", visibility: "organization" }, organizationId);
+  const given = { organizationId, teamId: team.id, createdAt, version: 1 };
+  await tx.db.insertInto("users").values(member).execute();
+  await tx.db
+    .insertInto("teams")
+    .values([newOwnersTeam(organization, 0), team])
+    .execute();
+  await addFirstOwner(tx, organizationId, team.id, member.id);
+  await tx.db.insertInto("tokens").values(tokenOf(member.id, createdAt)).execute();
+  const permissions = projectLevelMask("maintain");
+  await insertMany(
+    tx,
+    "teamProjects",
+    projectIds.map((projectId) => ({
+      ...given,
+      id: newId("team-projects"),
+      projectId,
+      access: "maintain",
+      permissions,
+    })),
+  );
+  if (outside === undefined) return;
+  const single = { ...given, id: newId("team-workspaces"), workspaceId: outside.id, access: "read" };
+  await tx.db
+    .insertInto("teamWorkspaces")
+    .values({ ...single, permissions: workspaceLevelMask("read") })
+    .execute();
+}
+
+function tokenOf(userId: string, createdAt: string): TokenTable {
   return {
-    workspaceId: middle.id,
-    workspaceName: middle.name,
-    projectId: granted[0]!.id,
-    readable: readable.length + 1,
+    id: newId("authentication-tokens"),
+    kind: "user",
+    userId,
+    teamId: null,
+    organizationId: null,
+    isLegacy: 0,
+    hash: tokenHash(memberToken),
+    description: null,
+    createdById: userId,
+    createdAt,
+    expiredAt: null,
+    lastUsedAt: null,
+    version: 1,
   };
 }
 

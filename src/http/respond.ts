@@ -8,7 +8,8 @@ import type {
   Operation,
   ResourceDefinition,
 } from "../jsonapi/define.ts";
-import { pagination, renderIncluded, renderResource, withParameters } from "../jsonapi/document.ts";
+import { writeIncluded, writeResource, writeResources } from "../jsonapi/document.ts";
+import { pagination, withParameters } from "../jsonapi/pagination.ts";
 import type { HttpFacts } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
@@ -76,9 +77,9 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     case "nothing":
       return reply.send();
     case "list":
-      return sendJson(reply, listDocument(facts, answer as ListAnswer<unknown>));
+      return sendText(reply, listDocument(facts, answer as ListAnswer<unknown>));
     case "cursor-list":
-      return sendJson(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
+      return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:
       return sendDocument(reply, definition, answer as DocumentAnswer<unknown>);
   }
@@ -90,30 +91,30 @@ function sendDocument(
   answer: DocumentAnswer<unknown>,
 ): FastifyReply {
   if (definition.version !== undefined) reply.header("etag", `"${etagOf(definition.version(answer.view))}"`);
-  return sendJson(reply, { data: renderResource(definition, answer.view), ...renderIncluded(answer.included) });
+  return sendText(reply, `{"data":${writeResource(definition, answer.view)}${writeIncluded(answer.included)}}`);
 }
 
-function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): object {
+function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {
   const { totalCount, statusCounts } = answer;
-  const data = answer.views.map((view) => renderResource(definition, view));
-  if (totalCount === undefined) return { data, ...renderIncluded(answer.included) };
+  const data = `{"data":${writeResources(definition, answer.views)}${writeIncluded(answer.included)}`;
+  if (totalCount === undefined) return `${data}}`;
   const { links, meta } = pagination({ page, totalCount, url });
-  return {
-    data,
-    ...renderIncluded(answer.included),
-    links,
-    meta: { ...meta, ...(statusCounts !== undefined && { "status-counts": statusCounts }) },
-  };
+  const counts = statusCounts === undefined ? meta : { ...meta, "status-counts": statusCounts };
+  return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify(counts)}}`;
 }
 
-function cursorDocument({ definition, url }: AnswerFacts, answer: CursorAnswer<unknown>): object {
+function cursorDocument({ definition, url }: AnswerFacts, answer: CursorAnswer<unknown>): string {
   const next = answer.nextCursor === undefined ? null : withParameters(url, { "page[cursor]": answer.nextCursor });
-  return { data: answer.views.map((view) => renderResource(definition, view)), links: { self: url, next } };
+  return `{"data":${writeResources(definition, answer.views)},"links":${JSON.stringify({ self: url, next })}}`;
 }
 
 /** As bytes: to a string the framework would add a charset, which this media type must not have. */
-export function sendJson(reply: FastifyReply, document: object, type: string = mediaType): FastifyReply {
-  return reply.header("content-type", type).send(Buffer.from(JSON.stringify(document)));
+function sendText(reply: FastifyReply, json: string, type: string = mediaType): FastifyReply {
+  return reply.header("content-type", type).send(Buffer.from(json));
+}
+
+export function sendJson(reply: FastifyReply, document: object, type?: string): FastifyReply {
+  return sendText(reply, JSON.stringify(document), type);
 }
 
 /** An error that is not ours tells nothing of the inside. */

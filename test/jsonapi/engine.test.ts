@@ -11,8 +11,9 @@ import {
   toMany,
   toOne,
 } from "../../src/jsonapi/define.ts";
-import { auditedAttributes, pagination, renderIncluded, renderResource } from "../../src/jsonapi/document.ts";
+import { auditedAttributes, writeIncluded, writeResource } from "../../src/jsonapi/document.ts";
 import { parseBody } from "../../src/jsonapi/input.ts";
+import { pagination } from "../../src/jsonapi/pagination.ts";
 import { parseQuery } from "../../src/jsonapi/query.ts";
 import { flag, oneOf, text, timestamp, wholeNumber } from "../../src/jsonapi/schemas.ts";
 import { verifyResources } from "../../src/jsonapi/verify.ts";
@@ -96,7 +97,7 @@ const body = (attributes: object, relationships: object = { owner: { data: { typ
 
 describe("documents", () => {
   it("show every attribute once, flags as booleans, second names beside the first", () => {
-    expect(renderResource(parcels, parcel)).toEqual({
+    expect(JSON.parse(writeResource(parcels, parcel))).toEqual({
       id: "p-1",
       type: "parcels",
       attributes: {
@@ -118,6 +119,12 @@ describe("documents", () => {
     });
   });
 
+  it("write any text as JSON does", () => {
+    for (const name of ['say "hi"', "back\\slash", "line\nbreak", "\u0007", "🍄 ÄÖ 漢字", "\u2028", ""]) {
+      expect(JSON.parse(writeResource(parcels, { ...parcel, name })).attributes.name).toBe(name);
+    }
+  });
+
   it("leave out of the audit trail what depends on the caller", () => {
     expect(auditedAttributes(parcels, parcel)).not.toHaveProperty("permissions");
     expect(auditedAttributes(parcels, parcel)).toHaveProperty("name", "Moor");
@@ -125,8 +132,9 @@ describe("documents", () => {
 
   it("include each thing once", () => {
     const twice = [parcel, parcel, { ...parcel, id: "p-2" }].map((view) => ({ definition: parcels, view }));
-    expect(renderIncluded(twice).included?.map(({ id }) => id)).toEqual(["p-1", "p-2"]);
-    expect(renderIncluded(undefined)).toEqual({});
+    const { included } = JSON.parse(`{"data":null${writeIncluded(twice)}}`) as { included: { id: string }[] };
+    expect(included.map(({ id }) => id)).toEqual(["p-1", "p-2"]);
+    expect(writeIncluded(undefined)).toBe("");
   });
 
   it.each([

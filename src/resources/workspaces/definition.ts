@@ -86,7 +86,8 @@ const tagItem = z.object({
   attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
 });
 
-const list = (json: string): unknown => JSON.parse(json);
+/** Nearly always empty, and then there is nothing to parse. */
+const list = (json: string): unknown => (json === "[]" ? [] : JSON.parse(json));
 const kpi = (doc: string) => readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
 const none = <View>(types: string, doc: string) => toOne<View>(types, doc, { nullable: true, id: () => null });
 

@@ -3,13 +3,11 @@
  * statement, its total in the one before, from counters. How the page is found depends on how much the caller may read.
  * See docs/performance.md.
  */
-import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { principalOf } from "../../access/actor.ts";
 import { bitOf, holds } from "../../access/permission-set.ts";
 import type { Tx } from "../../database/database.ts";
-import type { Dialect } from "../../database/dialect.ts";
 import { type Prepared, prepared } from "../../database/prepared.ts";
-import type { Schema } from "../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import { notFound } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";

@@ -27,9 +27,7 @@ const starsMax = 10;
 export function isFiltered(search: WorkspaceSearch): boolean {
   const { part, wildcard, tags, excludedTags, runStatuses, tagged } = search;
   return (
-    Boolean(part) ||
-    wildcard !== undefined ||
-    tags.length + excludedTags.length + runStatuses.length + tagged.length > 0
+    Boolean(part) || Boolean(wildcard) || tags.length + excludedTags.length + runStatuses.length + tagged.length > 0
   );
 }
 
@@ -38,7 +36,7 @@ export function conditionsOf(tx: Tx, organizationId: string, search: WorkspaceSe
   const conditions: RawBuilder<SqlBool>[] = [];
   if (search.projectId !== undefined) conditions.push(sql<SqlBool>`w.project_id = ${search.projectId}`);
   if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
-  if (search.wildcard !== undefined) conditions.push(matches(search.wildcard));
+  if (search.wildcard) conditions.push(matches(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)]));
   if (search.excludedTags.length > 0) {
     conditions.push(sql<SqlBool>`not exists (
