@@ -52,7 +52,7 @@ function parseResource(
 }
 
 function checkType(data: Json, type: string, pointer: string, faults: Fault[], typed: boolean): void {
-  if (data["type"] === type || (!typed && data["type"] === undefined)) return;
+  if (data["type"] === type || (!typed && (data["type"] === undefined || data["type"] === ""))) return;
   faults.push({ pointer, detail: `Type must be '${type}'` });
 }
 

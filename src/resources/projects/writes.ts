@@ -19,12 +19,23 @@ export async function insertDefaultProject(tx: Tx, organization: OrganizationTab
   );
 }
 
-/** Before a team and its records go: the projects that it had access to have a team less. */
+/**
+ * Before a team and its records go: the projects that it had access to have a team less. Their rows are held first and the
+ * records looked at again then: one statement would count a record twice that somebody else is just taking away.
+ */
 export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
+  const ofTeam = tx.db.selectFrom("teamProjects").select("projectId").where("teamId", "=", teamId);
+  await tx.db
+    .selectFrom("projects as p")
+    .select("p.id")
+    .where("p.id", "in", ofTeam)
+    .orderBy("p.id")
+    .modifyEnd(tx.dialect.lockRows("p"))
+    .execute();
   await tx.db
     .updateTable("projects")
     .set({ teamCount: sql`team_count - 1`, version: sql`version + 1` })
-    .where("id", "in", (query) => query.selectFrom("teamProjects").select("projectId").where("teamId", "=", teamId))
+    .where("id", "in", ofTeam)
     .execute();
 }
 

@@ -19,8 +19,8 @@ export interface TeamView extends TeamTable {
 const name = text({
   min: 1,
   max: 90,
-  pattern: /^[A-Za-z0-9_-]+$/,
-  sentence: "may only contain letters, numbers, dashes and underscores",
+  pattern: /^(?! )[A-Za-z0-9 _-]+(?<! )$/,
+  sentence: "may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
 });
 
 const include = ["users", "organization-memberships"] as const;

@@ -1,5 +1,5 @@
 /** What neighbours have done to teams. */
-import { sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import type { OrganizationMembershipTable, OrganizationTable, TeamTable } from "../../database/schema/identity.ts";
@@ -49,24 +49,30 @@ export async function countPerson(tx: Tx, teamIds: readonly string[]): Promise<v
 
 /** Before a membership goes: its teams have a person less. */
 export async function discountMembership(tx: Tx, membershipId: string): Promise<void> {
-  await tx.db
-    .updateTable("teams")
-    .set({ usersCount: sql`users_count - 1`, version: sql`version + 1` })
-    .where("id", "in", (query) =>
-      query
-        .selectFrom("teamMembers")
-        .select("teamId")
-        .where("membershipId", "=", membershipId)
-        .where("userId", "is not", null),
-    )
-    .execute();
+  await discount(tx, sql<SqlBool>`membership_id = ${membershipId} and user_id is not null`);
 }
 
 /** Before a user goes: all its teams have a person less. */
 export async function discountUser(tx: Tx, userId: string): Promise<void> {
+  await discount(tx, sql<SqlBool>`user_id = ${userId}`);
+}
+
+/**
+ * The teams are held first and their members looked at again then: one statement would count twice a person whom somebody
+ * else is just taking out of a team.
+ */
+async function discount(tx: Tx, leaving: RawBuilder<SqlBool>): Promise<void> {
+  const teamIds = tx.db.selectFrom("teamMembers").select("teamId").where(leaving);
+  await tx.db
+    .selectFrom("teams as t")
+    .select("t.id")
+    .where("t.id", "in", teamIds)
+    .orderBy("t.id")
+    .modifyEnd(tx.dialect.lockRows("t"))
+    .execute();
   await tx.db
     .updateTable("teams")
     .set({ usersCount: sql`users_count - 1`, version: sql`version + 1` })
-    .where("id", "in", (query) => query.selectFrom("teamMembers").select("teamId").where("userId", "=", userId))
+    .where("id", "in", teamIds)
     .execute();
 }

@@ -110,7 +110,7 @@ describe("createTeam", () => {
   it.each([
     ["name", ""],
     ["name", null],
-    ["name", "a b"],
+    ["name", " a"],
     ["name", "a.b"],
     ["name", "ünï"],
     ["name", "x".repeat(91)],

@@ -99,7 +99,9 @@ describe("updateTeam", () => {
     const taken = await rename(other.attributes.name.toUpperCase());
     expect(taken.status).toBe(422);
     expect(details(taken)).toEqual(["Name has already been taken"]);
-    expect(details(await rename("a b"))).toEqual(["Name may only contain letters, numbers, dashes and underscores"]);
+    expect(details(await rename("a.b"))).toEqual([
+      "Name may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
+    ]);
     expect(data(await rename(team.attributes.name.toUpperCase())).attributes.name).toBe(
       team.attributes.name.toUpperCase(),
     );

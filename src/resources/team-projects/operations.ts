@@ -1,0 +1,121 @@
+/** Operations on team access to projects: load → authorize → decide → write. */
+import type { Tx } from "../../database/database.ts";
+import { notFound, refuseIfAny } from "../../kernel/errors.ts";
+import { newId } from "../../kernel/ids.ts";
+import { now } from "../../kernel/time.ts";
+import { recordEvent } from "../audit-events/writes.ts";
+import { newRecordFaults, readOnlyFaults, refuseGivingMore } from "../grants/records.ts";
+import { countTeams } from "../projects/writes.ts";
+import { changesOf } from "../shared/changes.ts";
+import { type Context, implement } from "../shared/context.ts";
+import { checkIfMatch } from "../shared/preconditions.ts";
+import { loadTeam } from "../teams/reads.ts";
+import { teamProjects, type TeamProjectView } from "./definition.ts";
+import { audited, chosenIn, givenBy, grantPlace, grantRecord } from "./rules.ts";
+import {
+  deleteRecord,
+  findPlace,
+  findRecord,
+  insertRecord,
+  isTeamTaken,
+  listRecords,
+  type ProjectPlace,
+  updateRecord,
+} from "./store.ts";
+
+export const teamProjectResource = implement(teamProjects, {
+  async listTeamProjects({ context, query }) {
+    const tx = context.database.reader;
+    const place = grantPlace(await loadPlace(tx, context, query.filterProjectId ?? ""), "can-read");
+    return listRecords(tx, context.actor, place, query.page);
+  },
+
+  async showTeamProject({ context, params }) {
+    return { view: await loadRecord(context.database.reader, context, params.teamProjectId) };
+  },
+
+  async createTeamProject({ context, body }) {
+    const { attributes, relationships } = body;
+    const chosen = chosenIn(attributes);
+    refuseIfAny(readOnlyFaults(attributes.access, chosen));
+    return context.database.write(async (tx) => {
+      // The team's row first and then the project's, as when a team is deleted: so the two never wait for each other.
+      const team = await loadTeam(tx, context, relationships.team ?? "", true);
+      const place = grantPlace(
+        await loadPlace(tx, context, relationships.project ?? "", true),
+        "can-manage-team-access",
+      );
+      if (team.organizationId !== place.organizationId) throw notFound("team");
+      const given = givenBy(attributes.access, chosen);
+      refuseGivingMore(place, 0, given.permissions);
+      refuseIfAny(newRecordFaults(team, await isTeamTaken(tx, place, team.id)));
+      const { organizationId, projectId, held, standing } = place;
+      const id = newId("team-projects");
+      const row = { id, organizationId, projectId, teamId: team.id, ...given, createdAt: now(), version: 1 };
+      await insertRecord(tx, place, row);
+      await countTeams(tx, projectId, 1);
+      const { visibility: teamVisibility, includesActor } = team;
+      const view = { ...row, held, standing, teamVisibility, includesActor };
+      await recordAccess(tx, context, "create", { after: view });
+      return { view };
+    });
+  },
+
+  async updateTeamProject({ context, params, body, ifMatch }) {
+    const { attributes } = body;
+    const chosen = chosenIn(attributes);
+    if (attributes.access !== undefined) refuseIfAny(readOnlyFaults(attributes.access, chosen));
+    return context.database.write(async (tx) => {
+      const record = grantRecord(await loadRecord(tx, context, params.teamProjectId, true), "can-manage");
+      const level = attributes.access ?? record.access;
+      const given = givenBy(level, chosen, record);
+      refuseGivingMore(record, record.permissions, given.permissions);
+      checkIfMatch(ifMatch, record);
+      refuseIfAny(readOnlyFaults(level, chosen));
+      const changes = changesOf<TeamProjectView>(record, given);
+      if (changes === undefined) return { view: record };
+      await updateRecord(tx, record, given);
+      const view = { ...record, ...given, version: record.version + 1 };
+      await recordAccess(tx, context, "update", { before: record, after: view });
+      return { view };
+    });
+  },
+
+  async deleteTeamProject({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const record = grantRecord(await loadRecord(tx, context, params.teamProjectId, true), "can-manage");
+      checkIfMatch(ifMatch, record);
+      await deleteRecord(tx, record);
+      await countTeams(tx, record.projectId, -1);
+      await recordAccess(tx, context, "delete", { before: record });
+    });
+  },
+});
+
+async function loadPlace(tx: Tx, context: Context, id: string, lock = false): Promise<ProjectPlace> {
+  const place = await findPlace(tx, context.actor, id, lock);
+  if (place === undefined) throw notFound("project");
+  return place;
+}
+
+async function loadRecord(tx: Tx, context: Context, id: string, lock = false) {
+  const record = await findRecord(tx, context.actor, id, lock);
+  if (record === undefined) throw notFound("team access");
+  return grantRecord(record, "can-read");
+}
+
+async function recordAccess(
+  tx: Tx,
+  context: Context,
+  verb: "create" | "update" | "delete",
+  { before, after }: { before?: TeamProjectView; after?: TeamProjectView },
+): Promise<void> {
+  const { id, organizationId } = (after ?? before) as TeamProjectView;
+  await recordEvent(tx, context, {
+    organizationId,
+    verb,
+    subject: { type: teamProjects.type, id },
+    before: before && audited(before),
+    after: after && audited(after),
+  });
+}
