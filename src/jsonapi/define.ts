@@ -3,6 +3,7 @@
  * routes, validation, documents and OpenAPI are made from it. It refuses nothing itself: `verify.ts` does, at start.
  */
 import type { z } from "zod";
+import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, QueryOf } from "./query.ts";
 
@@ -168,6 +169,8 @@ export interface ResourceDefinition<View = any> {
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
   readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;
+  /** What is wrong with attributes that are each right by themselves, as far as the body alone shows it. */
+  readonly bodyFaults?: (attributes: never) => readonly Fault[];
   readonly operations: Readonly<Record<string, Operation>>;
 }
 

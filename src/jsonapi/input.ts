@@ -46,6 +46,7 @@ function parseResource(
   const faults: Fault[] = [];
   checkType(data, definition.type, "/data/type", faults, typed);
   const attributes = parseAttributes(definition, mode, data["attributes"], faults);
+  faults.push(...(definition.bodyFaults?.(attributes as never) ?? []));
   const relationships = parseRelationships(definition, mode, data["relationships"], faults);
   if (faults.length > 0) throw invalid(faults);
   return { attributes, relationships };

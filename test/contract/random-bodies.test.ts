@@ -1,8 +1,9 @@
 /** Whatever is sent to a route that writes: never a 500, and never half a change. */
-import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
+import { tablesAfter } from "../../src/backup/tables.ts";
+import { migrations } from "../../src/database/migrate.ts";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
 import { makeTenant, pathOf, type Route, routes, type Tenant, writes } from "../support/tenant.ts";
@@ -73,37 +74,33 @@ function replaceAt(value: unknown, [first, ...rest]: Place, replacement: unknown
   return { ...(value as object), [first]: replaceAt((value as Record<string, unknown>)[first], rest, replacement) };
 }
 
-/** Everything in the register, as one number: when a token was last used is written off the path, so it is left out. */
+/** Tables without a version: their rows are added and removed, and counting them tells. */
+const unversioned = new Set([
+  "meta",
+  "migrations",
+  "team_members",
+  "agent_pool_scopes",
+  "remote_state_consumers",
+  "workspace_tags",
+  "tag_bindings",
+  "audit_events",
+]);
+
+/**
+ * What every table holds, so that a change of any row shows: how many rows there are, and the sum of their versions, which
+ * every change raises. One statement, because it is asked before and after each body.
+ */
 async function fingerprint(): Promise<string> {
-  const hash = createHash("sha256");
-  for (const table of [
-    "users",
-    "organizations",
-    "organization_memberships",
-    "teams",
-    "team_members",
-    "projects",
-    "team_projects",
-    "workspaces",
-    "team_workspaces",
-    "ssh_keys",
-    "agent_pools",
-    "agent_pool_scopes",
-    "oauth_clients",
-    "oauth_tokens",
-    "engine_versions",
-    "remote_state_consumers",
-    "data_retention_policies",
-    "reserved_tag_keys",
-    "audit_events",
-  ]) {
-    const rows = (await sql`select * from ${sql.table(table)}`.execute(api.database.reader.db)).rows.map((row) =>
-      JSON.stringify(row),
+  const tables = tablesAfter(migrations.map((migration) => migration.name));
+  const counts = tables.map((name) => {
+    const versions = unversioned.has(name) ? sql`0` : sql`coalesce(sum(version), 0)`;
+    return sql`(select cast(count(*) as text) || '/' || cast(${versions} as text) from ${sql.table(name)})`;
+  });
+  const result =
+    await sql<object>`select ${sql.join(counts.map((count, index) => sql`${count} as ${sql.ref(`t${index}`)}`))}`.execute(
+      api.database.reader.db,
     );
-    hash.update(table).update(rows.toSorted().join("\n"));
-  }
-  const tokens = await sql`select id, hash, expired_at from tokens order by id`.execute(api.database.reader.db);
-  return hash.update(JSON.stringify(tokens.rows)).digest("hex");
+  return JSON.stringify(result.rows[0]);
 }
 
 describe("random bodies", () => {
@@ -124,8 +121,9 @@ describe("random bodies", () => {
         );
         expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(500);
         if (answer.status < 400) {
-          // It went through, so it may have renamed or emptied what the next body needs.
-          tenant = await makeTenant(api);
+          // It went through, so it may have renamed or removed what the next body needs.
+          if (operation.method === "DELETE" || /rename|ByName|Organization$/.test(route.id))
+            tenant = await makeTenant(api);
           return;
         }
         expect(answer.body.errors.length).toBeGreaterThan(0);

@@ -51,12 +51,19 @@ export async function recordEvents(
   await tx.db.insertInto("auditEvents").values(rows).execute();
 }
 
+/** What an event tells beside a thing's attributes: what it is put under, what hangs on it. */
+export interface Beside {
+  readonly before?: object | undefined;
+  readonly after?: object | undefined;
+}
+
 /** The same for a thing with a definition: what its documents show, without secrets, before and after. */
 export async function recordChange<View extends { readonly id: string; readonly organizationId: string | null }>(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   definition: ResourceDefinition,
   change: { readonly before?: View; readonly after?: View },
+  beside: Beside = {},
 ): Promise<void> {
   const { before, after } = change;
   const subject = after ?? before;
@@ -65,7 +72,7 @@ export async function recordChange<View extends { readonly id: string; readonly 
     organizationId: subject.organizationId,
     verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
     subject: { type: definition.type, id: subject.id },
-    before: before && auditedAttributes(definition, before),
-    after: after && auditedAttributes(definition, after),
+    before: before && { ...auditedAttributes(definition, before), ...beside.before },
+    after: after && { ...auditedAttributes(definition, after), ...beside.after },
   });
 }

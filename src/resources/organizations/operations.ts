@@ -1,5 +1,6 @@
 /** Operations on organizations: load → authorize → decide → write. */
 import { isSiteAdmin } from "../../access/actor.ts";
+import type { Tx } from "../../database/database.ts";
 import { forbidden, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
@@ -10,7 +11,7 @@ import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
-import { noteChangedDefaults } from "../workspaces/writes.ts";
+import { raiseWorkspaceVersions } from "../workspaces/writes.ts";
 import { organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import { executionModeFaults, nameTaken, newOrganization, poolUnknown, toColumns } from "./rules.ts";
@@ -75,8 +76,7 @@ export const organizationResource = implement(organizations, {
           : []),
       ]);
       await updateOrganizationRow(tx, organization, changes);
-      if (changes.defaultExecutionMode !== undefined || changes.defaultAgentPoolId !== undefined)
-        await noteChangedDefaults(tx, organization.id);
+      await noteChanges(tx, organization.id, changes);
       await recordChange(tx, context, organizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
     });
@@ -94,6 +94,14 @@ export const organizationResource = implement(organizations, {
     });
   },
 });
+
+/** Workspaces' documents show some of an organization's settings; a few of them in all, the defaults in those that follow them. */
+async function noteChanges(tx: Tx, organizationId: string, changes: Partial<OrganizationView>): Promise<void> {
+  const { name, assessmentsEnforced, defaultExecutionMode, defaultAgentPoolId } = changes;
+  if (name !== undefined || assessmentsEnforced !== undefined) await raiseWorkspaceVersions(tx, organizationId, "all");
+  else if (defaultExecutionMode !== undefined || defaultAgentPoolId !== undefined)
+    await raiseWorkspaceVersions(tx, organizationId, "followers");
+}
 
 /** An organization belongs to its own audit trail. */
 function inAudit<View extends { id: string }>(view: View): View & { organizationId: string } {

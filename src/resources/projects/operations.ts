@@ -37,10 +37,11 @@ export const projectResource = implement(projects, {
       });
       refuseIfAny((await isProjectNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertProject(tx, row);
-      await bindTags(tx, { organizationId: organization.id, projectId: row.id }, body.relationships.tagBindings);
+      const bound = { organizationId: organization.id, projectId: row.id };
+      const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
       await countProjects(tx, organization.id, 1);
       const view = { ...row, organizationName: organization.name, access: effective(organization.standing.everywhere) };
-      await recordChange(tx, context, projects, { after: view });
+      await recordChange(tx, context, projects, { after: view }, bindings);
       return { view };
     });
   },
@@ -79,14 +80,14 @@ export const projectResource = implement(projects, {
       const changes = changesOf(project, toColumns(body.attributes));
       const bound = { organizationId: project.organizationId, projectId: project.id };
       const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
-      if (changes === undefined && !rebound) return { view: project };
+      if (changes === undefined && rebound === undefined) return { view: project };
       const changed = { ...project, ...changes, version: project.version + 1 };
       const renamed =
         changed.nameKey !== project.nameKey && (await isProjectNameTaken(tx, project.organizationId, changed.name));
       refuseIfAny(renamed ? [nameTaken()] : []);
       await updateProjectRow(tx, project, changes ?? {});
       if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
-      await recordChange(tx, context, projects, { before: project, after: changed });
+      await recordChange(tx, context, projects, { before: project, after: changed }, rebound);
       return { view: changed };
     });
   },

@@ -8,7 +8,7 @@ import {
   projectPermissions,
 } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
-import { forbidden, invalid, notFound, relationshipFault } from "../../kernel/errors.ts";
+import { forbidden, notFound } from "../../kernel/errors.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import { loadOrganization } from "../organizations/reads.ts";
 import type { Context } from "../shared/context.ts";
@@ -55,23 +55,21 @@ export async function readableProjects(
 
 /**
  * Where a new workspace goes: the project that is named, or the organization's default one. Raises `not-found` for an
- * organization that the caller may not know of, `invalid` for a project that is not there, `forbidden` where the caller may
- * not create workspaces.
+ * organization that the caller may not know of, `forbidden` where the caller may not create workspaces; gives no project where
+ * there is none for the caller.
  */
 export async function loadProjectForNewWorkspace(
   tx: Tx,
   context: Pick<Context, "actor">,
   organizationName: string,
   projectId: string | undefined,
-): Promise<{ organization: OrganizationView; project: ProjectView }> {
+): Promise<{ organization: OrganizationView; project: ProjectView | undefined }> {
   const organization = await loadOrganization(tx, context, organizationName);
   const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, true);
   const named = projectId !== undefined;
   const visible =
     project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
-  if (project === undefined || !visible) {
-    throw invalid([relationshipFault("project", "Project does not exist in this organization")]);
-  }
+  if (project === undefined || !visible) return { organization, project: undefined };
   const allowed = projectPermissions(project.access)["can-create-workspace"];
   if (!allowed) {
     const where = named ? "this project" : "the default project; name one in which you may";

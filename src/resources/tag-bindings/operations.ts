@@ -7,7 +7,7 @@ import type { Tx } from "../../database/database.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import { tagBindings, type TagBindingView } from "./definition.ts";
 import { type Bound, findBindings } from "./store.ts";
-import { addBindings, type BindingItem } from "./writes.ts";
+import { addBindings, type BindingItem, told } from "./writes.ts";
 
 export const tagBindingResource = implement(tagBindings, {
   async listWorkspaceTagBindings({ context, params }) {
@@ -45,9 +45,6 @@ async function change(
   items: readonly BindingItem[],
 ): Promise<ListAnswer<TagBindingView>> {
   const { before, after } = await addBindings(tx, bound, items);
-  const told = (bindings: readonly TagBindingView[]) => ({
-    "tag-bindings": Object.fromEntries(bindings.map(({ key, value }) => [key, value])),
-  });
   await recordEvent(tx, context, {
     organizationId: bound.organizationId,
     verb: "bind-tags",

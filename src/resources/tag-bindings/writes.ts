@@ -1,4 +1,5 @@
 /** What workspaces and projects have done to their key-value tags. */
+import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../database/database.ts";
 import type { TagBindingTable } from "../../database/schema/workspaces.ts";
 import { type Fault, invalid, refuseIfAny } from "../../kernel/errors.ts";
@@ -12,18 +13,37 @@ export interface BindingItem {
   readonly attributes: { readonly key: string; readonly value?: string | undefined };
 }
 
+/** Bindings as the audit trail tells them. */
+export interface ToldBindings {
+  readonly "tag-bindings": Readonly<Record<string, string>>;
+}
+
 /**
- * Replaces all bindings by those that are sent; an empty list clears them, and undefined leaves them alone. Tells whether
- * anything was sent. Raises `invalid`.
+ * Replaces all bindings by those that are sent; an empty list clears them, and undefined leaves them alone. Gives what they
+ * were and are, or undefined when nothing changes. Raises `invalid`.
  */
-export async function bindTags(tx: Tx, bound: Bound, items: readonly BindingItem[] | undefined): Promise<boolean> {
-  if (items === undefined) return false;
+export async function bindTags(
+  tx: Tx,
+  bound: Bound,
+  items: readonly BindingItem[] | undefined,
+): Promise<{ before: ToldBindings; after: ToldBindings } | undefined> {
+  if (items === undefined) return undefined;
   const pointer = "/data/relationships/tag-bindings/data";
   refuseBindings(items, pointer);
   if ("workspaceId" in bound && items.length > 0) await refuseFixed(tx, bound.workspaceId, items, pointer);
+  const before = told(await findBindings(tx, bound));
+  const rows = rowsOf(bound, items);
+  const after = told(rows);
+  if (isDeepStrictEqual(before, after)) return undefined;
   await deleteBindings(tx, bound);
-  await upsertBindings(tx, bound, rowsOf(bound, items));
-  return true;
+  await upsertBindings(tx, bound, rows);
+  return { before, after };
+}
+
+/** In the order of their keys. */
+export function told(bindings: readonly Pick<TagBindingTable, "key" | "value">[]): ToldBindings {
+  const sorted = bindings.toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  return { "tag-bindings": Object.fromEntries(sorted.map(({ key, value }) => [key, value])) };
 }
 
 /** Adds bindings beside those that are there; gives all of the bindings before, and the sent ones after. Raises `invalid`. */

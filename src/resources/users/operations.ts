@@ -12,15 +12,8 @@ import { checkIfMatch } from "../shared/preconditions.ts";
 import { discountUser } from "../teams/writes.ts";
 import { users, type UserView } from "./definition.ts";
 import { grantUser, serviceAccountView, takenFaults, toColumns, toUserView } from "./rules.ts";
-import {
-  countOtherSiteAdmins,
-  deleteUserRow,
-  findAcquaintance,
-  findUser,
-  listUserRows,
-  takenBy,
-  updateUserRow,
-} from "./store.ts";
+import { readableUsers } from "./reads.ts";
+import { countOtherSiteAdmins, deleteUserRow, findUser, listUserRows, takenBy, updateUserRow } from "./store.ts";
 import { addUser } from "./writes.ts";
 
 export const userResource = implement(users, {
@@ -40,12 +33,9 @@ export const userResource = implement(users, {
   },
 
   async showUser({ context, params }) {
-    const { actor } = context;
-    const tx = context.database.reader;
-    const user = isSiteAdmin(actor)
-      ? await findUser(tx, params.userId)
-      : await findAcquaintance(tx, params.userId, acquaintance(actor));
-    return { view: await shown(context, user) };
+    const [view] = await readableUsers(context.database.reader, context, [params.userId]);
+    if (view === undefined) throw notFound("user");
+    return { view };
   },
 
   async listUsers({ context, query }) {
@@ -120,11 +110,6 @@ async function refuseLastSiteAdmin(tx: Tx, user: UserTable): Promise<void> {
 
 function audited(context: Context, user: UserTable) {
   return { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null };
-}
-
-function acquaintance(actor: Actor): { userId?: string; organizationId?: string } {
-  if (actor.kind === "user") return { userId: actor.userId };
-  return actor.kind === "operator" ? {} : { organizationId: actor.organizationId };
 }
 
 /** To everybody else, the administration is not there. */

@@ -1,12 +1,13 @@
 /** What neighbours ask of users. */
 import type { Tx } from "../../database/database.ts";
+import { type Actor, isSiteAdmin } from "../../access/actor.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { UserTable } from "../../database/schema/identity.ts";
 import { notFound } from "../../kernel/errors.ts";
 import type { Context } from "../shared/context.ts";
 import type { UserView } from "./definition.ts";
 import { grantUser, toUserView } from "./rules.ts";
-import { findUser, findUsers } from "./store.ts";
+import { findAcquaintances, findUser, findUsers } from "./store.ts";
 
 /** A user whose tokens the caller may manage. Raises `not-found`. */
 export async function loadTokenHolder(
@@ -27,4 +28,20 @@ export async function usersByIds(
 ): Promise<UserView[]> {
   const rows = await findUsers(tx, ids);
   return rows.map((row) => toUserView(context.actor, row, context.options));
+}
+
+/** Which of these users the caller could GET: itself, who shares an organization with it; a site admin everybody. */
+export async function readableUsers(
+  tx: Tx,
+  context: Pick<Context, "actor" | "options">,
+  ids: readonly string[],
+): Promise<UserView[]> {
+  const { actor, options } = context;
+  const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findAcquaintances(tx, ids, acquaintance(actor));
+  return rows.map((row) => toUserView(actor, row, options));
+}
+
+function acquaintance(actor: Actor): { userId?: string; organizationId?: string } {
+  if (actor.kind === "user") return { userId: actor.userId };
+  return actor.kind === "operator" ? {} : { organizationId: actor.organizationId };
 }

@@ -25,16 +25,16 @@ export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTab
     .execute();
 }
 
-/** The user, if it is the caller or shares an organization with the caller (by `organizationId` for a token of one). */
-export async function findAcquaintance(
+/** Those who are the caller or share an organization with the caller (by `organizationId` for a token of one). */
+export async function findAcquaintances(
   tx: Tx,
-  id: string,
+  ids: readonly string[],
   caller: { userId?: string; organizationId?: string },
-): Promise<UserTable | undefined> {
+): Promise<UserTable[]> {
   return tx.db
     .selectFrom("users as u")
     .selectAll("u")
-    .where("u.id", "=", id)
+    .where(tx.dialect.isOneOf(sql.ref("u.id"), ids))
     .where((where) =>
       where.or([
         where("u.id", "=", caller.userId ?? ""),
@@ -42,7 +42,7 @@ export async function findAcquaintance(
           where
             .selectFrom("organizationMemberships as theirs")
             .select("theirs.id")
-            .where("theirs.userId", "=", id)
+            .whereRef("theirs.userId", "=", "u.id")
             .where("theirs.organizationId", "in", (query) =>
               query
                 .selectFrom("organizationMemberships as mine")
@@ -57,7 +57,8 @@ export async function findAcquaintance(
         ),
       ]),
     )
-    .executeTakeFirst();
+    .orderBy("u.id")
+    .execute();
 }
 
 export async function listUserRows(

@@ -8,7 +8,9 @@ import { lengthOf } from "../../kernel/text.ts";
 import { executionModes } from "../organizations/definition.ts";
 import { bindingItem } from "../tag-bindings/definition.ts";
 import { isConstraint, isExactVersion } from "../terraform-versions/versions.ts";
+import { type AutoDestroyInput, autoDestroyFaults } from "./auto-destroy.ts";
 import { workspaceOperations } from "./contract.ts";
+import { type ExecutionInput, executionFaults } from "./execution.ts";
 import {
   agentPoolOf,
   assessmentsEnabledOf,
@@ -289,5 +291,9 @@ export const workspaces = defineResource<WorkspaceView>()({
     self: workspacePath(workspace),
     "self-html": `/app/${workspace.organizationName}/workspaces/${workspace.name}`,
   }),
+  bodyFaults: (attributes: ExecutionInput & AutoDestroyInput) => [
+    ...executionFaults(attributes),
+    ...autoDestroyFaults(attributes),
+  ],
   operations: workspaceOperations,
 });

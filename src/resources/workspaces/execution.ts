@@ -55,7 +55,8 @@ export function executionFaults(input: ExecutionInput): Fault[] {
       ),
     );
   // A follower's pool is the organization's; one that is sent beside it must not get lost in silence.
-  if (follows && agentPoolId) faults.push(poolWithoutAgentMode());
+  const elsewhere = (executionMode !== undefined && executionMode !== "agent") || operations === true;
+  if ((follows || elsewhere) && agentPoolId) faults.push(poolWithoutAgentMode());
   return faults;
 }
 

@@ -12,7 +12,7 @@ import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { teams } from "../teams/definition.ts";
 import { teamsByIds } from "../teams/reads.ts";
 import { users } from "../users/definition.ts";
-import { usersByIds } from "../users/reads.ts";
+import { readableUsers } from "../users/reads.ts";
 import type { WorkspaceView } from "./view.ts";
 
 /** A statement for each kind of thing that is asked for and there. Undefined when nothing was asked for. */
@@ -67,7 +67,7 @@ async function lockHolders(tx: Tx, context: Context, views: readonly WorkspaceVi
   const [userIds, teamIds] = [idsOf("users"), idsOf("teams")];
   const included: Included[] = [];
   if (userIds.length > 0) {
-    included.push(...(await usersByIds(tx, context, userIds)).map((view) => ({ definition: users, view })));
+    included.push(...(await readableUsers(tx, context, userIds)).map((view) => ({ definition: users, view })));
   }
   if (teamIds.length > 0) {
     const found = await teamsByIds(tx, context.actor, teamIds);

@@ -2,7 +2,7 @@
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import type { IfMatch, UpdateAttributes } from "../../jsonapi/define.ts";
-import { type Fault, refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
+import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
 import { forgetScopeTarget } from "../agent-pools/writes.ts";
@@ -47,6 +47,7 @@ export const workspaceResource = implement(workspaces, {
         params.organizationName,
         body.relationships.project ?? undefined,
       );
+      if (project === undefined) throw await unknownProject(tx, organization.id, body.attributes.name);
       const identity = {
         id: newId("workspaces"),
         organizationId: organization.id,
@@ -64,10 +65,11 @@ export const workspaceResource = implement(workspaces, {
       ]);
       await insertWorkspace(tx, row);
       const tagNames = await tagNewWorkspace(tx, row, body.relationships.tags ?? []);
-      await bindTags(tx, { organizationId: organization.id, workspaceId: row.id }, body.relationships.tagBindings);
+      const bound = { organizationId: organization.id, workspaceId: row.id };
+      const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
       await countWorkspaces(tx, project.id, 1);
       const view = await loadWorkspace(tx, context, { workspaceId: row.id });
-      await recordWorkspaceChange(tx, context, { after: { ...view, tagNames } });
+      await recordWorkspaceChange(tx, context, { after: { ...view, tagNames } }, bindings);
       return { view };
     });
   },
@@ -107,6 +109,12 @@ export const workspaceResource = implement(workspaces, {
   forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
   assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
 });
+
+/** Told together with whatever else the register knows against the creation. */
+async function unknownProject(tx: Tx, organizationId: string, name: string): Promise<AppError> {
+  const taken = referenceFaults({ name }, await lookUpReferences(tx, organizationId, { name }));
+  return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
+}
 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;
@@ -163,11 +171,11 @@ async function update(
       relationships.tagBindings,
     );
     const changes = changesOf<WorkspaceView>(workspace, after);
-    if (changes === undefined && !rebound) return { view: workspace };
+    if (changes === undefined && rebound === undefined) return { view: workspace };
     await updateWorkspaceRow(tx, workspace, { ...changes, updatedAt: now() });
     if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
-    await recordWorkspaceChange(tx, context, { before: workspace, after: view });
+    await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
     return { view };
   });
 }

@@ -6,9 +6,9 @@ import { fold } from "../../kernel/text.ts";
 import { stored } from "../shared/changes.ts";
 import type { ServiceOptions } from "../shared/context.ts";
 import { isExactVersion, isOlder } from "../terraform-versions/versions.ts";
-import { applyAutoDestroy, autoDestroyFaults, inheriting } from "./auto-destroy.ts";
+import { applyAutoDestroy, inheriting } from "./auto-destroy.ts";
 import type { workspaces } from "./definition.ts";
-import { agentPoolFaults, applyExecution, executionFaults, followingDefaults } from "./execution.ts";
+import { agentPoolFaults, applyExecution, followingDefaults } from "./execution.ts";
 import type { References } from "./store.ts";
 import { applyVcs, noRepository, vcsFaults } from "./vcs.ts";
 
@@ -139,9 +139,7 @@ export function workspaceFaults(
   options: ServiceOptions,
 ): Fault[] {
   return [
-    ...executionFaults(attributes),
     ...agentPoolFaults(after),
-    ...autoDestroyFaults(attributes),
     ...vcsFaults(attributes.vcsRepo, after),
     ...assessmentFaults(attributes, after, mode, options),
   ];

@@ -24,12 +24,20 @@ export async function inheritDuration(
     .execute();
 }
 
-/** The organization's execution defaults have changed: the documents of those who follow them have changed too. */
-export async function noteChangedDefaults(tx: Tx, organizationId: string): Promise<void> {
+/** Something in the organization has changed that documents show: of all its workspaces, or of those that follow its defaults. */
+export async function raiseWorkspaceVersions(
+  tx: Tx,
+  organizationId: string,
+  whose: "all" | "followers",
+): Promise<void> {
   await tx.db
     .updateTable("workspaces")
     .set({ version: sql`version + 1` })
     .where("organizationId", "=", organizationId)
-    .where((where) => where.or([where("overwritesExecutionMode", "=", 0), where("overwritesAgentPool", "=", 0)]))
+    .$if(whose === "followers", (query) =>
+      query.where((where) =>
+        where.or([where("overwritesExecutionMode", "=", 0), where("overwritesAgentPool", "=", 0)]),
+      ),
+    )
     .execute();
 }
