@@ -16,4 +16,5 @@ const server = createServer({
 });
 await server.listen({ host: "127.0.0.1", port: 0 });
 process.on("message", () => process.send?.({ statements: database.statementCount() }));
+process.on("SIGTERM", () => process.exit(0));
 process.send?.((server.server.address() as AddressInfo).port);

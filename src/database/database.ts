@@ -2,7 +2,7 @@
  * What the rest of the service sees of a database: statements, transactions, a snapshot. Which engine it is shows only in
  * `dialect`, and only there.
  */
-import type { Kysely } from "kysely";
+import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema/schema.ts";
 
@@ -10,6 +10,8 @@ import type { Schema } from "./schema/schema.ts";
 export interface Tx {
   readonly db: Kysely<Schema>;
   readonly dialect: Dialect;
+  /** A compiled statement straight to the connection, where that is shorter than through the query builder. */
+  readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
 }
 
 export interface Database {

@@ -36,7 +36,8 @@ export function prepared<Parameters extends object, Row>(
     const values = query.parameters.map((value) =>
       value instanceof Placeholder ? parameters[value.name as keyof Parameters] : value,
     );
-    const result = await tx.db.executeQuery<Row>({ ...query, parameters: values });
+    const bound = { ...query, parameters: values };
+    const result = await (tx.execute === undefined ? tx.db.executeQuery<Row>(bound) : tx.execute<Row>(bound));
     return result.rows;
   };
 }

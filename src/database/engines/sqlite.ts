@@ -40,8 +40,11 @@ class Connection implements DatabaseConnection {
   readonly #file: DatabaseSync;
   readonly #counter: Counter;
   readonly #prepared = new Map<string, Prepared>();
+  readonly #retried: boolean;
 
-  constructor(path: string, counter: Counter) {
+  /** `retried`: a busy database is somebody else's to try again; otherwise it is told as it is. */
+  constructor(path: string, counter: Counter, { retried } = { retried: true }) {
+    this.#retried = retried;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
     this.#counter = counter;
     this.control("PRAGMA journal_mode = WAL");
@@ -73,7 +76,7 @@ class Connection implements DatabaseConnection {
       return { rows: rows.map(toRow) as R[] };
     } catch (error) {
       const failure = classify(error);
-      throw failure.kind === "retry" ? error : toAppError(error, failure);
+      throw failure.kind === "retry" && this.#retried ? error : toAppError(error, failure);
     }
   }
 
@@ -199,10 +202,13 @@ export function openSqlite(path: string): Database {
   });
   chmodSync(path, 0o600);
   const writer = kyselyOn(writing);
-  const reading = kyselyOn(
-    new SingleConnectionDriver(new Connection(path, counter), { begin: "BEGIN", exclusive: false }),
-  );
-  const reader: Tx = { db: reading, dialect: sqliteDialect };
+  const readConnection = new Connection(path, counter, { retried: false });
+  const reading = kyselyOn(new SingleConnectionDriver(readConnection, { begin: "BEGIN", exclusive: false }));
+  const reader: Tx = {
+    db: reading,
+    dialect: sqliteDialect,
+    execute: (query) => readConnection.executeQuery(query),
+  };
 
   return {
     dialect: sqliteDialect,
