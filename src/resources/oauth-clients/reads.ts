@@ -10,7 +10,7 @@ import type { OauthClientView } from "./definition.ts";
 import { findOauthClient } from "./store.ts";
 
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
-const readingNeeds = "the organization permission 'manage-vcs-settings' or 'manage-workspaces'";
+const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
 
 /** The organization, for who may list its connections. Raises `forbidden` or `not-found`. */
 export async function loadOrganizationForConnections(

@@ -4,7 +4,7 @@ import { holdsOrganization } from "../../access/organization.ts";
 import { grant } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
-import { recordEvent } from "../audit-events/writes.ts";
+import { recordEvent, recordEvents } from "../audit-events/writes.ts";
 import { loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/reads.ts";
@@ -88,15 +88,17 @@ export const tagResource = implement(tags, {
       const found = await lockTags(tx, organization.id, { ids: body.map((item) => item.id) });
       refuseIfAny(unknownIds(body, new Set(found.map((tag) => tag.id))));
       const ids = found.map((tag) => tag.id);
+      if (ids.length === 0) return;
       const affected = await carriersOf(tx, organization.id, ids);
       await deleteTags(tx, organization.id, ids);
       await rewriteTagNames(tx, tx.dialect.isOneOf(sql.ref("id"), affected));
-      await recordEvent(tx, context, {
+      const events = found.map((tag) => ({
         organizationId: organization.id,
         verb: "delete",
-        subject: { type: "tags", id: ids[0] ?? "" },
-        before: { names: found.map((tag) => tag.name), workspaces: affected.length },
-      });
+        subject: { type: "tags", id: tag.id },
+        before: { name: tag.name, "instance-count": tag.instanceCount },
+      }));
+      await recordEvents(tx, context, events);
     });
   },
 

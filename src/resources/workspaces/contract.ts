@@ -53,7 +53,9 @@ const list = {
       "search[name]": textParameter("Part of the name, ignoring case."),
       "search[tags]": listParameter("Tags, comma-separated; all are required."),
       "search[exclude-tags]": listParameter("Tags, comma-separated; none may be there."),
-      "search[wildcard-name]": textParameter("A name with `*` before, after or around it, ignoring case."),
+      "search[wildcard-name]": textParameter(
+        "A whole name in which `*`, up to ten of them, stands for any text; ignoring case.",
+      ),
       "filter[project][id]": textParameter("Only workspaces of this project."),
       "filter[current-run][status]": listParameter(
         "Only workspaces whose current run has this status; comma-separated for any of several.",

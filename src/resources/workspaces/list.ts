@@ -120,13 +120,18 @@ function order({ column, descending }: Shape): RawBuilder<unknown> {
   return sql`order by w.${sql.raw(column)} ${direction}, w.id asc`;
 }
 
+/** Only what the conditions look at: with more, no index holds everything, and every row has to be read. */
+function columnsLookedAt({ part, wildcard, projectId, tagged, runStatuses }: WorkspaceSearch): string[] {
+  return [
+    ...(part || wildcard ? ["name_key"] : []),
+    ...(projectId !== undefined || tagged.length > 0 ? ["project_id"] : []),
+    ...(runStatuses.length > 0 ? ["current_run_status"] : []),
+  ];
+}
+
 /** The workspaces among which the page is looked for, called `w`, with the columns that the search looks at. */
-function candidates({ plan, column }: Shape, organizationId: string, searched: boolean): RawBuilder<unknown> {
-  const columns = new Set([
-    "id",
-    column,
-    ...(searched ? ["name", "name_key", "project_id", "current_run_status"] : []),
-  ]);
+function candidates({ plan, column }: Shape, organizationId: string, looked: readonly string[]): RawBuilder<unknown> {
+  const columns = new Set(["id", column, ...looked]);
   const chosen = sql.raw([...columns].map((name) => `v.${name} as ${name}`).join(", "));
   const inProjects = sql`(select project_id from granted where (mask & ${readable}) <> 0)`;
   const singles = sql`(select workspace_id from single where (mask & ${readable}) <> 0)`;
@@ -147,12 +152,13 @@ function candidates({ plan, column }: Shape, organizationId: string, searched: b
 function wholeRows(shape: Shape): RawBuilder<unknown> {
   return sql`select w.*, c.name as oauth_client_name, c.service_provider as service_provider, c.http_url as http_url,
       d.id as retention_id, d.kind as retention_kind, granted.mask as project_access, single.mask as workspace_access
-    from page inner join workspaces as w on w.id = page.id
+    from page cross join workspaces as w
     left join oauth_tokens as k on k.id = w.vcs_oauth_token_id
     left join oauth_clients as c on c.id = k.oauth_client_id
     left join data_retention_policies as d on d.workspace_id = w.id
     left join granted on granted.project_id = w.project_id
     left join single on single.workspace_id = w.id
+    where w.id = page.id
     ${order(shape)}`;
 }
 
@@ -176,7 +182,7 @@ function unfilteredPage(shape: Shape): Prepared<PageParameters, PageRow> {
     statement = prepared<PageParameters, PageRow>((db, p) => {
       const text = sql<PageRow>`
         with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
-        page as materialized (select w.id from ${candidates(shape, p.organizationId, false)} ${order(shape)} limit ${p.limit} offset ${p.offset})
+        page as materialized (select w.id from ${candidates(shape, p.organizationId, [])} ${order(shape)} limit ${p.limit} offset ${p.offset})
         ${wholeRows(shape)}`;
       return { compile: () => text.compile(db) };
     });
@@ -197,7 +203,7 @@ async function filteredPage(
     with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
     matching as materialized (
       select w.id as id, w.${sql.raw(shape.column)} as ${sql.raw(shape.column)}
-      from ${candidates(shape, p.organizationId, true)} where ${sql.join(conditions, sql` and `)}),
+      from ${candidates(shape, p.organizationId, columnsLookedAt(search))} where ${sql.join(conditions, sql` and `)}),
     page as materialized (select w.id from matching as w ${order(shape)} limit ${p.limit} offset ${p.offset})
     select * from (select count(*) as total_count from matching) as counted
     left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);

@@ -23,7 +23,7 @@ export type Workspaces = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }
 
 const starsMax = 10;
 
-/** Everything but the project: that one has a counter, the others have to be counted. */
+/** Whether anything but the project narrows the list. */
 export function isFiltered(search: WorkspaceSearch): boolean {
   const { part, wildcard, tags, excludedTags, runStatuses, tagged } = search;
   return (
