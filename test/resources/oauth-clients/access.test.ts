@@ -78,7 +78,9 @@ describe("other members", () => {
     for (const caller of callers) {
       const listed = await reads(caller, lists());
       expect(statuses(listed)).toEqual([403, 403]);
-      expect(details(listed[0] as Answer)[0]).toContain("'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'");
+      expect(details(listed[0] as Answer)[0]).toContain(
+        "'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'",
+      );
       expect(statuses(await reads(caller, things()))).toEqual([404, 404, 404]);
       expect((await create(caller)).status).toBe(403);
       expect(statuses(await changes(caller))).toEqual([404, 404, 404, 404]);
