@@ -15,6 +15,8 @@ const shared = { testTimeout: 30_000, hookTimeout: 60_000, isolate: false, pool:
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
+    // The tests wait for the database and for each other's answers more than they compute: no core is left to idle.
+    maxWorkers: "100%",
     reporters: ["default", "./test/support/closing-line.ts"],
     projects: [
       { extends: true, test: { ...shared, name: "pure", include: pure } },

@@ -4,8 +4,7 @@ import { type Caller, useApi } from "../support/api.ts";
 import { grantProject, makeMember, makeProject, makeTeam } from "../support/builders.ts";
 import { makeTenant, pathOf, type Route, routes, type Tenant, writes } from "../support/tenant.ts";
 
-// The times of tokens' last uses are written off the path; here they would be counted by chance.
-const api = useApi({ flushEveryMs: 3_600_000 });
+const api = useApi();
 let small: Tenant;
 let large: Tenant;
 

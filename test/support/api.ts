@@ -77,6 +77,8 @@ export async function startApiOn(
     logger: pino({ level: "silent" }),
     rateLimit: 0,
     failures: { burst: 1_000_000, perSecond: 1_000 },
+    // Written when the server is closed: in between it would come by chance.
+    flushEveryMs: 3_600_000,
     ...rest,
     options: { ...optionsByDefault, ...options },
     database,
