@@ -75,7 +75,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       });
       return sendAnswer(
         reply,
-        { definition: answered, operation, page: query["page"] as Page, url: request.url },
+        { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) },
         answer,
       );
     },
@@ -87,6 +87,9 @@ function contextOf(request: FastifyRequest, { database, options, vault }: MountO
   if (actor === undefined) throw new Error("a route was reached without authentication");
   return { actor, database, options, vault, requestId: request.id };
 }
+
+/** Links are paths, also where a request names a host in its first line. */
+const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
 
 /** A parameter that no name or id could be is not found; no store function sees it. */
 function paramsOf(params: Record<string, string>): Record<string, string> {

@@ -53,13 +53,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
   server.addHook("onRequest", async (request, reply) => {
-    reply.headers({
-      "x-request-id": request.id,
-      "tfp-api-version": apiVersion,
-      "x-ratelimit-limit": String(settings.rateLimit),
-      "cache-control": "private, no-store",
-      "x-content-type-options": "nosniff",
-    });
+    reply.headers(headersOf(request, settings));
     if (needsToken(request)) request.actor = await authenticator.authenticate(request);
   });
   server.addHook("preClose", async () => {
@@ -74,6 +68,17 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const description = describeApi(settings.version);
   server.get(`${basePath}/openapi.json`, async (_request, reply) => sendJson(reply, description, "application/json"));
   return server;
+}
+
+/** What every answer carries. */
+function headersOf(request: { readonly id: string }, { rateLimit }: ServerOptions): Record<string, string> {
+  return {
+    "x-request-id": request.id,
+    "tfp-api-version": apiVersion,
+    "x-ratelimit-limit": String(rateLimit),
+    "cache-control": "private, no-store",
+    "x-content-type-options": "nosniff",
+  };
 }
 
 function newServer(settings: ServerOptions): FastifyInstance {
@@ -92,7 +97,8 @@ function newServer(settings: ServerOptions): FastifyInstance {
       maxParamLength: 512,
       ignoreTrailingSlash: true,
     },
-    frameworkErrors: (error, _request, reply) => {
+    frameworkErrors: (error, request, reply) => {
+      reply.headers(headersOf(request, settings));
       sendError(reply as never, translate(error));
     },
   }) as unknown as FastifyInstance;

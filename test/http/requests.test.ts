@@ -189,6 +189,28 @@ describe("queries", () => {
   });
 });
 
+describe("answers", () => {
+  it("link by paths, also when the request names another host", async () => {
+    const { hostname, port } = new URL(api.url);
+    const headers = { authorization: `Bearer ${api.admin.token}` };
+    const body = await new Promise<string>((resolve, reject) => {
+      rawRequest({ hostname, port, path: "http://evil.example/api/v2/organizations", headers }, (response) => {
+        let text = "";
+        response.on("data", (chunk: Buffer) => (text += chunk.toString())).on("end", () => resolve(text));
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(JSON.parse(body).links.self).toMatch(/^\/api\/v2\/organizations/);
+    expect(body).not.toContain("evil.example");
+  });
+
+  it("carry a request id also where the path can't be read", async () => {
+    const answer = await fetch(`${api.url}/api/v2/organizations/${"x".repeat(600)}`);
+    expect(answer.headers.get("x-request-id")).toBeTruthy();
+  });
+});
+
 describe("paths", () => {
   it.each(["/organizations/%zz", "/organizations/%ff"])(
     "that can't be decoded are refused: 400 for %s",

@@ -84,8 +84,8 @@ describe("limits", () => {
     const limited = await startExtra({ rateLimit: 30 });
     const { ownersTeamId } = await makeOrganization(limited);
     const team = await makeTeamToken(limited, ownersTeamId);
-    await Promise.all(Array.from({ length: 60 }, () => limited.admin.get("/account/details")));
-    expect((await limited.admin.get("/account/details")).status).toBe(429);
+    const answers = await Promise.all(Array.from({ length: 90 }, () => limited.admin.get("/account/details")));
+    expect(answers.some((answer) => answer.status === 429)).toBe(true);
     expect((await team.get("/account/details")).status).toBe(200);
   });
 

@@ -68,6 +68,7 @@ describe("time", () => {
     "2030-01-31T12:00:00",
     "0001-01-01T00:00:00Z",
     "20300131T120000Z",
+    "2030-02-30T00:00:00Z",
   ])("refuses %j", (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });

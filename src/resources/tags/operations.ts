@@ -1,16 +1,17 @@
 /** Operations on tags: load → authorize → decide → write. */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { holdsOrganization } from "../../access/organization.ts";
 import { grant } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { recordEvent, recordEvents } from "../audit-events/writes.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
 import { loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../shared/context.ts";
-import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/reads.ts";
+import { grantWorkspace, loadWorkspace, loadWorkspaces, readableCondition } from "../workspaces/reads.ts";
 import { tags, type TagItems } from "./definition.ts";
 import { deleteTags, lockTags, linkTags, listTagRows, recountTags, rewriteTagNames, unlinkTags } from "./store.ts";
-import { resolveTags } from "./writes.ts";
+import { refuseTooMany, resolveTags } from "./writes.ts";
 
 export const tagResource = implement(tags, {
   async listWorkspaceTags({ context, params, query }) {
@@ -26,6 +27,7 @@ export const tagResource = implement(tags, {
       const before = new Set(workspace.tagNames.split(","));
       const added = wanted.filter((tag) => !before.has(tag.name));
       if (added.length === 0) return;
+      refuseTooMany(workspace.tagNames, added.length);
       await linkTags(
         tx,
         workspace.organizationId,
@@ -70,7 +72,7 @@ export const tagResource = implement(tags, {
       page: query.page,
       sort: query.sort,
       part: query.q,
-      exceptWorkspaceId: query.filterExcludeTaggableId,
+      except: query.filterExcludeTaggableId && readableWorkspace(context, organization, query.filterExcludeTaggableId),
     });
   },
 
@@ -111,10 +113,12 @@ export const tagResource = implement(tags, {
       );
       const tag = await tx.db.selectFrom("tags").selectAll().where("id", "=", params.tagId).executeTakeFirst();
       const workspaces = found.filter((workspace) => workspace.organizationId === tag?.organizationId);
-      if (tag === undefined || workspaces.length < new Set(body.map((item) => item.id)).size)
+      if (tag === undefined || workspaces.length === 0 || workspaces.length < new Set(body.map((item) => item.id)).size)
         throw notFound("tag or workspace");
       for (const workspace of workspaces) grantWorkspace(workspace, "can-manage-tags", "hide");
-      const ids = workspaces.map((workspace) => workspace.id);
+      const ids = workspaces
+        .filter((workspace) => !workspace.tagNames.split(",").includes(tag.name))
+        .map((workspace) => workspace.id);
       if (ids.length === 0) return;
       await linkTags(tx, tag.organizationId, ids, [tag.id]);
       await recountTags(tx, tag.organizationId, [tag.id]);
@@ -178,4 +182,10 @@ async function carriersOf(tx: Tx, organizationId: string, tagIds: readonly strin
     .where(tx.dialect.isOneOf(sql.ref("tagId"), tagIds))
     .execute();
   return rows.map((row) => row.workspaceId);
+}
+
+/** One workspace, as far as the caller may read it: of others it must not learn the tags. */
+function readableWorkspace(context: Context, organization: OrganizationView, id: string): RawBuilder<unknown> {
+  const readable = readableCondition(context.actor, organization) ?? sql`1 = 1`;
+  return sql`(select w.id from workspaces as w where w.id = ${id} and ${readable})`;
 }

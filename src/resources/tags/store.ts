@@ -25,8 +25,8 @@ export interface TagSearch {
   readonly part?: string | undefined;
   /** Only the tags of this workspace. */
   readonly workspaceId?: string;
-  /** Only tags that this workspace does not carry. */
-  readonly exceptWorkspaceId?: string | undefined;
+  /** Only tags that these workspaces do not carry. */
+  readonly except?: RawBuilder<unknown> | "" | undefined;
 }
 
 export async function listTagRows(
@@ -34,11 +34,11 @@ export async function listTagRows(
   organizationId: string,
   search: TagSearch,
 ): Promise<{ views: TagView[]; totalCount: number }> {
-  const carried = (workspaceId: string) =>
-    sql<boolean>`t.id in (select tag_id from workspace_tags where workspace_id = ${workspaceId})`;
   let rows = tagsOf(tx.db, organizationId);
-  if (search.workspaceId !== undefined) rows = rows.where(carried(search.workspaceId));
-  if (search.exceptWorkspaceId !== undefined) rows = rows.where(sql<boolean>`not ${carried(search.exceptWorkspaceId)}`);
+  const carriedBy = (workspaces: RawBuilder<unknown>) =>
+    sql<boolean>`t.id in (select tag_id from workspace_tags where workspace_id in ${workspaces})`;
+  if (search.workspaceId !== undefined) rows = rows.where(carriedBy(sql`(${search.workspaceId})`));
+  if (search.except) rows = rows.where(sql<boolean>`not ${carriedBy(search.except)}`);
   if (search.part) rows = rows.where(tx.dialect.contains(sql`lower(t.name)`, fold(search.part)));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
   const order: Order[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];

@@ -42,6 +42,18 @@ export async function resolveTags(
   return found;
 }
 
+/** So many that nobody misses one, and so few that a page of workspaces stays a page. */
+export const tagsMax = 250;
+
+/** Raises `invalid` where a workspace would carry too many. */
+export function refuseTooMany(tagNames: string, added: number): void {
+  const count = (tagNames === "" ? 0 : tagNames.split(",").length) + added;
+  if (count > tagsMax)
+    throw invalid([
+      { pointer: "/data", detail: `A workspace carries at most ${tagsMax} tags; this would make ${count}` },
+    ]);
+}
+
 const attemptsMax = 3;
 
 /** A tag that is there when we look may be gone, with its last workspace, before we hold it: then it is made again. */
@@ -62,6 +74,7 @@ export async function tagNewWorkspace(
 ): Promise<string> {
   if (items.length === 0) return "";
   const found = await resolveTags(tx, workspace.organizationId, items, "/data/relationships/tags/data");
+  refuseTooMany("", found.length);
   const tagIds = found.map((tag) => tag.id);
   await linkTags(tx, workspace.organizationId, [workspace.id], tagIds);
   await sql`update tags set instance_count = instance_count + 1, version = version + 1 where ${tx.dialect.isOneOf(sql.ref("id"), tagIds)}`.execute(

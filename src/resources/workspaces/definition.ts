@@ -29,7 +29,8 @@ const name = text({
   sentence: "may only contain letters, numbers, dashes and underscores",
 });
 const reference = text({ min: 1, max: 256 });
-const patterns = text({ min: 1, max: 1024 }).array().max(1000);
+/** Bounded as a whole too: every list shows them, and every change of a workspace keeps them in the audit trail. */
+const patterns = text({ min: 1, max: 256 }).array().max(100);
 
 /** A text with a rule that no single pattern tells. */
 const textThat = (

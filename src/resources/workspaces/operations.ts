@@ -1,11 +1,13 @@
 /** Operations on workspaces: load → authorize → decide → write. By id and by name they are the same. */
 import type { Granted } from "../../access/granted.ts";
+import { holds } from "../../access/permission-set.ts";
 import type { Tx } from "../../database/database.ts";
 import type { IfMatch, UpdateAttributes } from "../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
 import { forgetScopeTarget } from "../agent-pools/writes.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../shared/changes.ts";
@@ -47,7 +49,7 @@ export const workspaceResource = implement(workspaces, {
         params.organizationName,
         body.relationships.project ?? undefined,
       );
-      if (project === undefined) throw await unknownProject(tx, organization.id, body.attributes.name);
+      if (project === undefined) throw await unknownProject(tx, organization, body.attributes.name);
       const identity = {
         id: newId("workspaces"),
         organizationId: organization.id,
@@ -110,9 +112,10 @@ export const workspaceResource = implement(workspaces, {
   assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
 });
 
-/** Told together with whatever else the register knows against the creation. */
-async function unknownProject(tx: Tx, organizationId: string, name: string): Promise<AppError> {
-  const taken = referenceFaults({ name }, await lookUpReferences(tx, organizationId, { name }));
+/** Told together with a taken name, but only to who may know of every name there is. */
+async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
+  const readsAll = holds(standing.everywhere, "runs", "read");
+  const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
   return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
 }
 

@@ -149,6 +149,49 @@ describe("add tags to a workspace", () => {
   });
 });
 
+describe("limits and secrets", () => {
+  it("a workspace carries at most 250 tags", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const names = (from: number, count: number) => Array.from({ length: count }, (_, index) => `many-${from + index}`);
+    const path = `/workspaces/${workspace.id}/relationships/tags`;
+    expect((await org.owner.post(path, byName(...names(0, 250)))).status).toBe(204);
+    expect((await org.owner.post(path, byName("one-more"))).status).toBe(422);
+    expect((await org.owner.post(path, byName(...names(0, 250)))).status).toBe(204);
+    const relationships = { tags: byName(...names(0, 251)) };
+    const body = { data: { type: "workspaces", attributes: { name: unique("ws") }, relationships } };
+    expect((await org.owner.post(`/organizations/${org.name}/workspaces`, body)).status).toBe(422);
+  });
+
+  it("excluding a workspace that the caller can't read tells nothing of its tags", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("hidden-tag"));
+    const member = await makeMember(api, org.name);
+    const query = `?q=hidden-tag&filter[exclude][taggable][id]=${workspace.id}`;
+    expect(namesOf(await member.get(`/organizations/${org.name}/tags${query}`))).toEqual(["hidden-tag"]);
+    expect(namesOf(await org.owner.get(`/organizations/${org.name}/tags${query}`))).toEqual([]);
+  });
+
+  it("an empty list does not tell whether another organization's tag exists: 404", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("foreign-tag"));
+    const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=foreign-tag`));
+    const stranger = await makeOrganization(api);
+    for (const id of [tag.id, "tag-none"]) {
+      expect((await stranger.owner.post(`/tags/${id}/relationships/workspaces`, { data: [] })).status).toBe(404);
+    }
+  });
+
+  it("adding a tag to a workspace that carries it changes nothing", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    await org.owner.post(`/workspaces/${workspace.id}/relationships/tags`, byName("carried"));
+    const [tag] = data(await org.owner.get(`/organizations/${org.name}/tags?q=carried`));
+    const before = await org.owner.get(`/workspaces/${workspace.id}`);
+    const linked = { data: [{ type: "workspaces", id: workspace.id }] };
+    expect((await org.owner.post(`/tags/${tag.id}/relationships/workspaces`, linked)).status).toBe(204);
+    expect((await org.owner.get(`/workspaces/${workspace.id}`)).headers.get("etag")).toBe(before.headers.get("etag"));
+  });
+});
+
 describe("remove tags from a workspace", () => {
   it("by name and by id; the tag disappears with the last workspace that carries it", async () => {
     const [first, second] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];

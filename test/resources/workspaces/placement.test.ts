@@ -62,6 +62,15 @@ describe("createWorkspace: project", () => {
     expect(faults(answer)).toEqual(unknown);
   });
 
+  it("an unknown one tells a taken name only to who may read every workspace", async () => {
+    const taken = await makeWorkspace(api, org.name);
+    const body = resource("workspaces", { name: taken.attributes.name }, inProject("prj-unknown"));
+    const path = `/organizations/${org.name}/workspaces`;
+    const member = await makeMember(api, org.name);
+    expect((await member.post(path, body)).body.errors).toHaveLength(1);
+    expect((await org.owner.post(path, body)).body.errors).toHaveLength(2);
+  });
+
   it("one of another organization is unknown, also to a site admin", async () => {
     for (const caller of [org.owner, api.admin]) {
       const answer = await create(caller, inProject(other.defaultProjectId));
