@@ -13,7 +13,7 @@ import {
 } from "../../access/permissions.ts";
 import { AppError, notFound } from "../../kernel/errors.ts";
 import type { ExplanationView, Subject } from "./definition.ts";
-import type { PersonFacts, Thing } from "./store.ts";
+import type { AskedHolding, PersonFacts, Thing } from "./store.ts";
 
 /** Whom a request asks about: its caller, or a team or person that it names. */
 export type Asked = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
@@ -49,18 +49,22 @@ export function rightsOn(thing: Thing) {
   return thing.workspaceId === null ? projectRightsOf(thing.held) : workspaceRightsOf(thing.held);
 }
 
-/** The subject as one who could call. Raises `not-found` for a team or person that the organization does not have. */
+/**
+ * The subject as one who could call. Raises `not-found` for a team or person that the organization does not have, and for a
+ * secret team that has nothing to do with the thing.
+ */
 export function subjectOf(
   actor: Actor,
   asked: Asked,
   thing: Thing,
   person: PersonFacts,
-  holdings: readonly TeamHolding[],
+  holdings: readonly AskedHolding[],
 ): Actor {
   if (asked.who === "caller") return actor;
   if (asked.who === "team") {
     const [team] = holdings;
-    if (team === undefined || team.teamId !== asked.id) throw notFound("team");
+    const known = thing.standing.seesSecretTeams || team?.knownToCaller === 1;
+    if (team === undefined || team.teamId !== asked.id || !known) throw notFound("team");
     return teamAsActor(thing, team);
   }
   if (person.personId === null || person.personIsMember === 0) throw notFound("user");

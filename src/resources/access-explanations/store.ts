@@ -87,20 +87,29 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
       on tw.organization_id = t.organization_id and tw.workspace_id = ${workspaceId} and tw.team_id = t.id`;
 }
 
+/** A team that is asked about. */
+export interface AskedHolding extends TeamHolding {
+  /** 1 when it is no secret to who manages access here: it is visible, the caller's own, or has access to this very thing. */
+  readonly knownToCaller: number;
+}
+
 /** One statement: the thing with what the caller holds on it, and every team of the subject with its records there. */
 export async function findThingWithHoldings(
   tx: Tx,
   actor: Actor,
   reference: ThingReference,
   subjectPrincipal: string,
-): Promise<{ thing: Thing; person: PersonFacts; holdings: TeamHolding[] } | undefined> {
+): Promise<{ thing: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
   const thing = thingForActor(tx.db, reference, principalOf(actor));
-  const result = await sql<ThingRow & PersonFacts & { [K in keyof TeamHolding]: TeamHolding[K] | null }>`
+  const result = await sql<ThingRow & PersonFacts & { [K in keyof AskedHolding]: AskedHolding[K] | null }>`
     with thing as materialized ${thing}
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
       (select count(*) from organization_memberships as m
         where m.organization_id = thing.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
-      ${holdingColumns}
+      ${holdingColumns},
+      case when t.visibility = 'organization' or tp.id is not null or tw.id is not null
+          or (t.organization_access & ${organizationBitsOnThings}) <> 0
+          or t.id in ${actorTeams(sql.ref("thing.organization_id"), principalOf(actor))} then 1 else 0 end as known_to_caller
     from thing
     left join users as u on u.id = ${subjectPrincipal}
     left join teams as t on t.organization_id = thing.organization_id
@@ -112,7 +121,7 @@ export async function findThingWithHoldings(
   return {
     thing: toThing(actor, row),
     person: row,
-    holdings: result.rows.filter((holding): holding is typeof holding & TeamHolding => holding.teamId !== null),
+    holdings: result.rows.filter((holding): holding is typeof holding & AskedHolding => holding.teamId !== null),
   };
 }
 
