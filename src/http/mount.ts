@@ -85,7 +85,12 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
 function contextOf(request: FastifyRequest, { database, options, vault }: MountOptions): Context {
   const { actor } = request;
   if (actor === undefined) throw new Error("a route was reached without authentication");
-  return { actor, database, options, vault, requestId: request.id };
+  return { actor, database, options, vault, requestId: request.id, source: sourceOf(request) };
+}
+
+/** The engines name themselves when they call; whoever does not is a client of the API. */
+function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
+  return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
 }
 
 /** Links are paths, also where a request names a host in its first line. */

@@ -19,6 +19,8 @@ export interface Context {
   /** Seals and opens the secrets that are stored. */
   readonly vault: Vault;
   readonly requestId: string;
+  /** What kind of client calls: what a workspace that it makes is said to come from. */
+  readonly source?: "tfe-api" | "tfe-ui" | "terraform";
 }
 
 /** Joins a definition with the functions that carry out its operations. */

@@ -58,7 +58,8 @@ export const workspaceResource = implement(workspaces, {
       };
       const newestEngine = await newestRelease(tx);
       const projectDuration = project.autoDestroyActivityDuration;
-      const row = newWorkspace(body.attributes, { identity, newestEngine, projectDuration, options: context.options });
+      const { options, source } = context;
+      const row = newWorkspace(body.attributes, { identity, newestEngine, projectDuration, options, source });
       const mode = executionModeOf({ ...row, defaultExecutionMode: organization.defaultExecutionMode });
       const wanted = referencesOf(undefined, row);
       refuseIfAny([

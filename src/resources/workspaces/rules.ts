@@ -76,16 +76,18 @@ export interface NewWorkspaceFacts {
   readonly newestEngine: string;
   readonly projectDuration: string | null;
   readonly options: ServiceOptions;
+  readonly source?: string | undefined;
 }
 
 export function newWorkspace(
   attributes: Created,
-  { identity, newestEngine, projectDuration, options }: NewWorkspaceFacts,
+  { identity, newestEngine, projectDuration, options, source = "tfe-api" }: NewWorkspaceFacts,
 ): WorkspaceTable {
   const shared = options.edition === "self-hosted" && options.globalRemoteStateDefault;
   const base = {
     ...blank(identity, newestEngine, projectDuration),
     globalRemoteState: Number(shared),
+    source,
     sourceName: attributes.sourceName ?? null,
     sourceUrl: attributes.sourceUrl ?? null,
     name: attributes.name,

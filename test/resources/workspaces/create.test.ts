@@ -89,6 +89,20 @@ const initialAttributes = (name: string): Json => ({
   "resource-count": 0,
 });
 
+describe("createWorkspace: source", () => {
+  it.each([
+    ["HashiCorp Terraform/1.5.7 (+https://www.terraform.io)", "terraform"],
+    ["OpenTofu/1.8.0", "terraform"],
+    ["go-tfe", "tfe-api"],
+    ["curl/8.0", "tfe-api"],
+  ])("of a client that calls itself %s is %s", async (agent, source) => {
+    const { name, owner } = await makeOrganization(api);
+    const body = resource("workspaces", { name: "made" });
+    const answer = await owner.post(`/organizations/${name}/workspaces`, body, { "user-agent": agent });
+    expect(answer.body.data.attributes.source).toBe(source);
+  });
+});
+
 describe("createWorkspace: the document", () => {
   it("has every attribute with its default, every relationship and link", async () => {
     const name = unique("plain");
