@@ -3,7 +3,7 @@ import type { Tx } from "../../database/database.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
-import { recordEvent } from "../audit-events/writes.ts";
+import { recordChange } from "../audit-events/writes.ts";
 import { newRecordFaults, readOnlyFaults, refuseGivingMore } from "../grants/records.ts";
 import { countTeams } from "../projects/writes.ts";
 import { changesOf } from "../shared/changes.ts";
@@ -11,7 +11,7 @@ import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { loadTeam } from "../teams/reads.ts";
 import { teamProjects, type TeamProjectView } from "./definition.ts";
-import { audited, chosenIn, givenBy, grantPlace, grantRecord } from "./rules.ts";
+import { boundTo, chosenIn, givenBy, grantPlace, grantRecord } from "./rules.ts";
 import {
   deleteRecord,
   findPlace,
@@ -56,7 +56,7 @@ export const teamProjectResource = implement(teamProjects, {
       await countTeams(tx, projectId, 1);
       const { visibility: teamVisibility, includesActor } = team;
       const view = { ...row, held, standing, teamVisibility, includesActor };
-      await recordAccess(tx, context, "create", { after: view });
+      await recordAccess(tx, context, { after: view });
       return { view };
     });
   },
@@ -76,7 +76,7 @@ export const teamProjectResource = implement(teamProjects, {
       if (changes === undefined) return { view: record };
       await updateRecord(tx, record, given);
       const view = { ...record, ...given, version: record.version + 1 };
-      await recordAccess(tx, context, "update", { before: record, after: view });
+      await recordAccess(tx, context, { before: record, after: view });
       return { view };
     });
   },
@@ -87,7 +87,7 @@ export const teamProjectResource = implement(teamProjects, {
       checkIfMatch(ifMatch, record);
       await deleteRecord(tx, record);
       await countTeams(tx, record.projectId, -1);
-      await recordAccess(tx, context, "delete", { before: record });
+      await recordAccess(tx, context, { before: record });
     });
   },
 });
@@ -104,18 +104,15 @@ async function loadRecord(tx: Tx, context: Context, id: string, lock = false) {
   return grantRecord(record, "can-read");
 }
 
+/** Beside the level and the permissions, the trail tells whose they are and on what. */
 async function recordAccess(
   tx: Tx,
   context: Context,
-  verb: "create" | "update" | "delete",
-  { before, after }: { before?: TeamProjectView; after?: TeamProjectView },
+  change: { before?: TeamProjectView; after?: TeamProjectView },
 ): Promise<void> {
-  const { id, organizationId } = (after ?? before) as TeamProjectView;
-  await recordEvent(tx, context, {
-    organizationId,
-    verb,
-    subject: { type: teamProjects.type, id },
-    before: before && audited(before),
-    after: after && audited(after),
+  const { before, after } = change;
+  await recordChange(tx, context, teamProjects, change, {
+    before: before && boundTo(before),
+    after: after && boundTo(after),
   });
 }

@@ -8,9 +8,8 @@ import {
   teamRecordPermissions,
 } from "../../access/permissions.ts";
 import type { UpdateAttributes } from "../../jsonapi/define.ts";
-import { auditedAttributes } from "../../jsonapi/document.ts";
 import { type Chosen, type Given, givenAfter } from "../grants/records.ts";
-import { teamProjects, type TeamProjectView } from "./definition.ts";
+import type { teamProjects, TeamProjectView } from "./definition.ts";
 import type { ProjectPlace } from "./store.ts";
 
 type Attributes = UpdateAttributes<typeof teamProjects>;
@@ -68,7 +67,7 @@ export function givenBy(level: string, chosen: Chosen, before?: Given): Given {
   return givenAfter(level, chosen, projectLevel(level as ProjectLevel), before);
 }
 
-/** What of a record goes into the audit trail: what it gives, to whom and on what. */
-export function audited(record: TeamProjectView): object {
-  return { ...auditedAttributes(teamProjects, record), team: record.teamId, project: record.projectId };
+/** Whose access a record is, and on what, as the audit trail tells it. */
+export function boundTo(record: TeamProjectView): object {
+  return { team: record.teamId, project: record.projectId };
 }

@@ -3,14 +3,14 @@ import type { Tx } from "../../database/database.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
-import { recordEvent } from "../audit-events/writes.ts";
+import { recordChange } from "../audit-events/writes.ts";
 import { newRecordFaults, readOnlyFaults, refuseGivingMore } from "../grants/records.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { loadTeam } from "../teams/reads.ts";
 import { teamWorkspaces, type TeamWorkspaceView } from "./definition.ts";
-import { audited, chosenIn, givenBy, grantPlace, grantRecord } from "./rules.ts";
+import { boundTo, chosenIn, givenBy, grantPlace, grantRecord } from "./rules.ts";
 import {
   deleteRecord,
   findPlace,
@@ -53,7 +53,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       await insertRecord(tx, place, row);
       const { visibility: teamVisibility, includesActor } = team;
       const view = { ...row, held, standing, teamVisibility, includesActor };
-      await recordAccess(tx, context, "create", { after: view });
+      await recordAccess(tx, context, { after: view });
       return { view };
     });
   },
@@ -73,7 +73,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       if (changes === undefined) return { view: record };
       await updateRecord(tx, record, given);
       const view = { ...record, ...given, version: record.version + 1 };
-      await recordAccess(tx, context, "update", { before: record, after: view });
+      await recordAccess(tx, context, { before: record, after: view });
       return { view };
     });
   },
@@ -83,7 +83,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       const record = grantRecord(await loadRecord(tx, context, params.teamWorkspaceId, true), "can-manage");
       checkIfMatch(ifMatch, record);
       await deleteRecord(tx, record);
-      await recordAccess(tx, context, "delete", { before: record });
+      await recordAccess(tx, context, { before: record });
     });
   },
 });
@@ -100,18 +100,15 @@ async function loadRecord(tx: Tx, context: Context, id: string, lock = false) {
   return grantRecord(record, "can-read");
 }
 
+/** Beside the level and the permissions, the trail tells whose they are and on what. */
 async function recordAccess(
   tx: Tx,
   context: Context,
-  verb: "create" | "update" | "delete",
-  { before, after }: { before?: TeamWorkspaceView; after?: TeamWorkspaceView },
+  change: { before?: TeamWorkspaceView; after?: TeamWorkspaceView },
 ): Promise<void> {
-  const { id, organizationId } = (after ?? before) as TeamWorkspaceView;
-  await recordEvent(tx, context, {
-    organizationId,
-    verb,
-    subject: { type: teamWorkspaces.type, id },
-    before: before && audited(before),
-    after: after && audited(after),
+  const { before, after } = change;
+  await recordChange(tx, context, teamWorkspaces, change, {
+    before: before && boundTo(before),
+    after: after && boundTo(after),
   });
 }

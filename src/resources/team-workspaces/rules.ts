@@ -8,10 +8,9 @@ import {
   workspaceRightsOf,
 } from "../../access/permissions.ts";
 import type { UpdateAttributes } from "../../jsonapi/define.ts";
-import { auditedAttributes } from "../../jsonapi/document.ts";
 import { kebab } from "../../kernel/names.ts";
 import { type Chosen, type Given, givenAfter } from "../grants/records.ts";
-import { teamWorkspaces, type TeamWorkspaceView } from "./definition.ts";
+import type { teamWorkspaces, TeamWorkspaceView } from "./definition.ts";
 import type { WorkspacePlace } from "./store.ts";
 
 const managing = "can-manage-team-access";
@@ -63,7 +62,7 @@ export function givenBy(level: string, chosen: Chosen, before?: Given): Given {
   return givenAfter(level, chosen, workspaceLevel(level as WorkspaceLevel), before);
 }
 
-/** What of a record goes into the audit trail: what it gives, to whom and on what. */
-export function audited(record: TeamWorkspaceView): object {
-  return { ...auditedAttributes(teamWorkspaces, record), team: record.teamId, workspace: record.workspaceId };
+/** Whose access a record is, and on what, as the audit trail tells it. */
+export function boundTo(record: TeamWorkspaceView): object {
+  return { team: record.teamId, workspace: record.workspaceId };
 }
