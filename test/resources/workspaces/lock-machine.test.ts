@@ -34,7 +34,7 @@ afterAll(async () => {
 const onBoth = (token: string | undefined): readonly Caller[] => [api.as(token), second.as(token)];
 
 describe("many at once, through two servers on one database", () => {
-  const attempts = 40;
+  const attempts = 100;
   let workspace: Json;
   let people: Member[];
   beforeAll(async () => {
