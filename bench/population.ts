@@ -29,6 +29,7 @@ const options = {
   organizationCreation: "site-admins",
   edition: "self-hosted",
   globalRemoteStateDefault: false,
+  publicUrl: "",
 } as const;
 
 export async function populate(database: Database, workspaces: number): Promise<Population> {

@@ -1,11 +1,10 @@
 /** The composition root: settings → database → server. Nothing else wires things. */
 import { readFileSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { createSecureContext } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import type { Database } from "./database/database.ts";
-import { createServer } from "./http/server.ts";
+import { createServer, urlOf } from "./http/server.ts";
 import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
 import { SettingError, type Settings } from "./settings.ts";
 import { version } from "./version.ts";
@@ -35,7 +34,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
   try {
     await listen(server, settings);
     const adminToken = await ensureFirstAdmin(database, settings);
-    const url = urlOf(server, tls !== undefined);
+    const url = urlOf(server, { tls });
     announce(settings, url, adminToken, say);
     return {
       url,
@@ -95,11 +94,6 @@ async function listen(server: FastifyInstance, { listen: { host, port } }: Setti
       );
     throw error;
   }
-}
-
-function urlOf(server: FastifyInstance, tls: boolean): string {
-  const { address, port, family } = server.server.address() as AddressInfo;
-  return `${tls ? "https" : "http"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
 }
 
 function announce(settings: Settings, url: string, adminToken: string | undefined, say: (line: string) => void): void {

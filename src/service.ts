@@ -155,7 +155,12 @@ export function operatorContext(
   { organizationCreation }: Pick<Settings, "organizationCreation">,
   requestId: string,
 ): Omit<Context, "vault"> {
-  const options = { organizationCreation, edition: "self-hosted", globalRemoteStateDefault: false } as const;
+  const options = {
+    organizationCreation,
+    edition: "self-hosted",
+    globalRemoteStateDefault: false,
+    publicUrl: "",
+  } as const;
   return { actor: { kind: "operator" }, database, options, requestId };
 }
 

@@ -20,7 +20,9 @@ export type Actor =
   /** An organization, by its own token: an owner, but not someone who runs things. */
   | { readonly kind: "organization"; readonly organizationId: string; readonly name: string; readonly tokenId: string }
   /** The person at the machine, through the command line: a site admin without a token. */
-  | { readonly kind: "operator" };
+  | { readonly kind: "operator" }
+  /** Whoever holds a signed URL: nobody in particular, who may do nothing but what the URL was signed for. */
+  | { readonly kind: "anonymous" };
 
 /** The id under which an actor's teams are found: a person is in teams, a team token is one. Nothing else has any. */
 export function principalOf(actor: Actor): string {
@@ -36,13 +38,13 @@ export function isSiteAdmin(actor: Actor): boolean {
 /** What names the actor for good: in the audit trail, as the maker of a token. */
 export function actorId(actor: Actor): string {
   if (actor.kind === "organization") return actor.organizationId;
-  return actor.kind === "operator" ? "operator" : principalOf(actor);
+  return "tokenId" in actor ? principalOf(actor) : actor.kind;
 }
 
 export function actorName(actor: Actor): string {
-  return actor.kind === "operator" ? "operator" : actor.name;
+  return "tokenId" in actor ? actor.name : actor.kind;
 }
 
 export function tokenIdOf(actor: Actor): string | null {
-  return actor.kind === "operator" ? null : actor.tokenId;
+  return "tokenId" in actor ? actor.tokenId : null;
 }

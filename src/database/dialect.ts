@@ -11,6 +11,8 @@ export interface Dialect {
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
   /** Appended to a SELECT inside a transaction: nobody else changes the rows of this table until it ends. */
   lockRows(table: string): RawBuilder<unknown>;
+  /** The database's own clock, in milliseconds: the one that every server agrees on. */
+  readonly nowMs: RawBuilder<number>;
   /** The statements that make a table refuse UPDATE and DELETE. */
   appendOnly(table: string): string[];
   /** Starts the exclusive right to migrate, inside a transaction. */
@@ -24,6 +26,7 @@ export const sqliteDialect: Dialect = {
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
   // The one writer holds the whole file already.
   lockRows: () => sql``,
+  nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
   appendOnly: (table) => {
     const refuse = (name: string, when: string) =>
       `CREATE TRIGGER ${table}_refuse_${name} BEFORE ${when} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`;
@@ -50,6 +53,7 @@ export const postgresDialect: Dialect = {
   contains: (text, part) => sql<SqlBool>`strpos(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
   lockRows: (table) => sql`for update of ${sql.table(table)}`,
+  nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   appendOnly: (table) => [
     `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,
     `CREATE TRIGGER ${table}_refuse_change BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse_change()`,

@@ -5,10 +5,11 @@ import { now } from "../kernel/time.ts";
 import type { Database, Tx } from "./database.ts";
 import { foundation } from "./migrations/0001-foundation.ts";
 import { workspaces } from "./migrations/0002-workspaces.ts";
+import { state } from "./migrations/0003-state.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
-export const migrations: readonly Migration[] = [foundation, workspaces];
+export const migrations: readonly Migration[] = [foundation, workspaces, state];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
 export async function migrate(database: Database): Promise<string[]> {

@@ -2,7 +2,15 @@
  * Encryption at rest: AES-256-GCM under one key, each value bound to the row that it belongs to, so that it can't be moved
  * to another. A check value in the database refuses a server that was started with another key.
  */
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { AppError } from "../kernel/errors.ts";
@@ -22,13 +30,25 @@ export interface Vault {
   seal(owner: string, plain: Uint8Array): Uint8Array;
   /** Raises an Error when the value was changed, belongs to another owner, or was sealed under another key. */
   open(owner: string, sealed: Uint8Array): Uint8Array;
+  /** Proves later that a text came from us: every server with the same key agrees. */
+  sign(text: string): string;
+  /** In a time that tells nothing of how close a guess was. */
+  isSignature(text: string, signature: string): boolean;
 }
 
 export function createVault(key: Uint8Array): Vault {
   const id = createHash("sha256").update("cadastre key id").update(key).digest().subarray(0, keyIdBytes);
   const keyId = id.toString("hex");
+  // Another key than the one that encrypts, so that neither use tells anything of the other.
+  const signingKey = Buffer.from(hkdfSync("sha256", key, "", "cadastre signatures", 32));
+  const hmac = (text: string) => createHmac("sha256", signingKey).update(text).digest();
   return {
     keyId,
+    sign: (text) => hmac(text).toString("base64url"),
+    isSignature(text, signature) {
+      const [expected, sent] = [hmac(text), Buffer.from(signature, "base64url")];
+      return sent.length === expected.length && timingSafeEqual(sent, expected);
+    },
     seal(owner, plain) {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(owner));

@@ -47,7 +47,7 @@ export class Authenticator {
     const hash = secret === undefined ? undefined : tokenHash(secret);
     if (hash === undefined || !this.#known.has(hash)) this.#refuseGuessing(request.ip);
     const actor = secret === undefined ? undefined : await actorOfToken(this.#database.reader, secret);
-    if (actor === undefined || actor.kind === "operator") {
+    if (actor === undefined || !("tokenId" in actor)) {
       if (hash !== undefined) this.#known.delete(hash);
       this.#failures.take(request.ip);
       throw new AppError(

@@ -1,5 +1,5 @@
 /** Request bodies as they arrive: media type, size, JSON. What the JSON means is `jsonapi/input.ts`'s business. */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
 import { mediaType } from "./respond.ts";
 
@@ -28,6 +28,31 @@ export function acceptBodies(server: FastifyInstance): void {
         ),
       );
   });
+}
+
+/** For routes that take bytes as they come: no media type is asked for, nothing is gathered, the operation bounds them. */
+export function passBodiesOn(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser("*", { bodyLimit: Number.MAX_SAFE_INTEGER }, (_request, payload, done) =>
+    done(null, payload),
+  );
+}
+
+/** How long a body that is gathered may take to arrive. */
+const bodyTimeoutMs = 60_000;
+/** How long a stream may bring nothing at all. */
+const silenceMs = 60_000;
+
+/** Ends requests that dawdle: without it, a few clients that send a byte a minute would take all the connections. */
+export function limitDawdling(request: FastifyRequest): void {
+  const { raw } = request;
+  if (raw.complete) return;
+  const passedOn = request.routeOptions.config.signed === true;
+  if (passedOn) raw.setTimeout(silenceMs, () => raw.destroy());
+  else {
+    const timer = setTimeout(() => raw.destroy(), bodyTimeoutMs).unref();
+    raw.once("close", () => clearTimeout(timer));
+  }
 }
 
 /** Undefined for an empty body. Raises `bad-request`. */

@@ -9,6 +9,7 @@ import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { camel } from "../kernel/names.ts";
 import { notFound } from "../kernel/errors.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
+import { passBodiesOn } from "./body.ts";
 import { parseQueryString } from "./query.ts";
 import { basePath, sendAnswer } from "./respond.ts";
 
@@ -16,12 +17,19 @@ declare module "fastify" {
   interface FastifyRequest {
     actor: Actor | undefined;
   }
+  interface FastifyContextConfig {
+    readonly operation?: string;
+    readonly signed?: true | undefined;
+    /** What a body that is too large is answered with. */
+    readonly tooLarge?: string | undefined;
+  }
 }
 
 export interface MountOptions {
   readonly database: Database;
   readonly options: ServiceOptions;
   readonly vault: Vault;
+  readonly wake?: Context["wake"];
 }
 
 /** The definition of what an operation answers with, where that is another resource's. */
@@ -41,10 +49,20 @@ export function mountResources(
   resources: readonly Resource<Context>[],
   mount: MountOptions,
 ): void {
-  for (const resource of resources) {
-    for (const [id, operation] of Object.entries(resource.definition.operations))
-      mountOperation(server, { resource, id, operation, answered: answeredBy(resource, operation, resources) }, mount);
-  }
+  const operations = resources.flatMap((resource) =>
+    Object.entries(resource.definition.operations).map(([id, operation]) => ({
+      resource,
+      id,
+      operation,
+      answered: answeredBy(resource, operation, resources),
+    })),
+  );
+  const streams = ({ operation: { body } }: MountedOperation) => typeof body === "object" && "stream" in body;
+  for (const operation of operations.filter((each) => !streams(each))) mountOperation(server, operation, mount);
+  void server.register(async (inner) => {
+    passBodiesOn(inner);
+    for (const operation of operations.filter(streams)) mountOperation(inner, operation, mount);
+  });
 }
 
 interface MountedOperation {
@@ -62,12 +80,13 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   server.route({
     method: operation.method,
     url: basePath + operation.path,
-    config: { operation: id },
+    ...(operation.bodyMax && { bodyLimit: operation.bodyMax.bytes }),
+    config: { operation: id, signed: operation.signed, tooLarge: operation.bodyMax?.sentence },
     handler: async (request, reply) => {
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
       const answer = await handler({
-        context: contextOf(request, mount),
+        context: contextOf(request, operation, mount),
         params: paramsOf(request.params as Record<string, string>),
         body,
         query,
@@ -82,10 +101,11 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   });
 }
 
-function contextOf(request: FastifyRequest, { database, options, vault }: MountOptions): Context {
-  const { actor } = request;
+function contextOf(request: FastifyRequest, { signed }: Operation, mount: MountOptions): Context {
+  const actor = signed ? ({ kind: "anonymous" } as const) : request.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
-  return { actor, database, options, vault, requestId: request.id, source: sourceOf(request) };
+  const { database, options, vault, wake } = mount;
+  return { actor, database, options, vault, ...(wake && { wake }), requestId: request.id, source: sourceOf(request) };
 }
 
 /** The engines name themselves when they call; whoever does not is a client of the API. */

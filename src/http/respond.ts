@@ -1,7 +1,9 @@
 /** The only file that knows status codes: answers and errors → HTTP. */
+import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type {
   AnswerKind,
+  ContentAnswer,
   CursorAnswer,
   DocumentAnswer,
   ListAnswer,
@@ -25,6 +27,7 @@ const statusOf: Record<AnswerKind, number> = {
   granted: 200,
   list: 200,
   "cursor-list": 200,
+  content: 200,
   nothing: 204,
 };
 
@@ -76,6 +79,8 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
   switch (operation.answer) {
     case "nothing":
       return reply.send();
+    case "content":
+      return sendContent(reply, answer as ContentAnswer);
     case "list":
       return sendText(reply, listDocument(facts, answer as ListAnswer<unknown>));
     case "cursor-list":
@@ -83,6 +88,14 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     default:
       return sendDocument(reply, definition, answer as DocumentAnswer<unknown>);
   }
+}
+
+/** With its length, so that a client whose connection breaks off knows that something is missing. */
+function sendContent(reply: FastifyReply, { mediaType, size, bytes }: ContentAnswer): FastifyReply {
+  return reply
+    .header("content-type", mediaType)
+    .header("content-length", size)
+    .send(Readable.from(bytes, { objectMode: false }));
 }
 
 function sendDocument(

@@ -1,5 +1,6 @@
 /** The HTTP door: what every request passes on its way in and every response on its way out. */
 import { randomUUID } from "node:crypto";
+import type { AddressInfo } from "node:net";
 import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
@@ -7,9 +8,9 @@ import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import { foreignTypes, resources } from "../resources/index.ts";
-import type { ServiceOptions } from "../resources/shared/context.ts";
+import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
-import { acceptBodies, bodyBytesMax } from "./body.ts";
+import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { apiVersion, mountDiscovery } from "./discovery.ts";
 import { mountHealth } from "./health.ts";
 import { mountMetrics } from "./metrics.ts";
@@ -18,8 +19,10 @@ import { basePath, httpFacts, sendError, sendJson } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
-  readonly options: ServiceOptions;
+  /** Without a public URL it is the listening address. */
+  readonly options: Omit<ServiceOptions, "publicUrl"> & { readonly publicUrl?: string | undefined };
   readonly vault: Vault;
+  readonly wake?: Context["wake"];
   readonly version: string;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
@@ -33,7 +36,8 @@ const open = new Set([`${basePath}/ping`, "/.well-known/terraform.json", "/healt
 
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
 function needsToken(request: FastifyRequest): boolean {
-  const route = request.routeOptions.url;
+  const { url: route, config } = request.routeOptions;
+  if (config.signed) return false;
   return route === undefined ? request.url.startsWith("/api") : !open.has(route);
 }
 
@@ -46,7 +50,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   acceptBodies(server);
   server.decorateRequest("actor", undefined);
   server.setErrorHandler((error, request, reply) => {
-    const known = translate(error as FastifyError);
+    const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
     if (!(known instanceof AppError) || known.internal !== undefined)
       request.log.error({ err: known instanceof AppError ? known.internal : known }, "request failed");
     return sendError(reply, known);
@@ -54,6 +58,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
   server.addHook("onRequest", async (request, reply) => {
     reply.headers(headersOf(request, settings));
+    limitDawdling(request);
     if (needsToken(request)) request.actor = await authenticator.authenticate(request);
   });
   server.addHook("preClose", async () => {
@@ -64,10 +69,37 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);
   mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken });
-  mountResources(server, resources, settings);
+  mountResources(server, resources, { ...settings, options: withPublicUrl(server, settings) });
   const description = describeApi(settings.version);
   server.get(`${basePath}/openapi.json`, async (_request, reply) => sendJson(reply, description, "application/json"));
   return server;
+}
+
+/** Where the server listens, as a URL. */
+export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls">): string {
+  const { address, port, family } = server.server.address() as AddressInfo;
+  return `${tls === undefined ? "http" : "https"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}
+
+/** The listening address is only known once it listens, so it is looked at when it is first needed. */
+function withPublicUrl(server: FastifyInstance, settings: ServerOptions): ServiceOptions {
+  const { organizationCreation, edition, globalRemoteStateDefault, publicUrl: configured } = settings.options;
+  let known = configured;
+  return {
+    organizationCreation,
+    edition,
+    globalRemoteStateDefault,
+    get publicUrl() {
+      known ??= urlOf(server, settings);
+      return known;
+    },
+  };
+}
+
+/** A query can hold a signature, which opens what it was made for to whoever reads the log. */
+function logged(request: FastifyRequest): object {
+  const { method, url, ip } = request;
+  return { method, url: url.replace(/([?&]signature=)[^&]*/g, "$1…"), remoteAddress: ip };
 }
 
 /** What every answer carries. */
@@ -83,12 +115,13 @@ function headersOf(request: { readonly id: string }, { rateLimit }: ServerOption
 
 function newServer(settings: ServerOptions): FastifyInstance {
   return fastify({
-    loggerInstance: settings.logger,
+    loggerInstance: settings.logger.child({}, { serializers: { req: logged } }),
     ...(settings.tls && { https: { ...settings.tls } }),
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
     genReqId: () => randomUUID(),
-    requestTimeout: 60_000,
+    // A large state over a slow line takes its time; `limitDawdling` sees to everything else.
+    requestTimeout: 0,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: {
@@ -117,11 +150,14 @@ export function describeApi(version: string): object {
 }
 
 /** The framework's own errors in our words; an error of ours, or an unknown one, stays as it is. */
-function translate(error: FastifyError): unknown {
+function translate(
+  error: FastifyError,
+  tooLarge = `The body is larger than ${bodyBytesMax} bytes. Send less at once.`,
+): unknown {
   if (error instanceof AppError) return error;
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new AppError("too-large", `The body is larger than ${bodyBytesMax} bytes. Send less at once.`);
+      return new AppError("too-large", tooLarge);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new AppError("bad-request", "The body does not fit its Content-Type or Content-Length header.");

@@ -123,10 +123,10 @@ export function toMany<View, const Options extends RelationshipOptions<ToMany<Vi
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
- * `document` 200, `created` 201, `granted` 200 (a record of access that was made), `list` 200 with pagination, `nothing` 204.
- * Only `http/respond.ts` knows these numbers.
+ * `document` 200, `created` 201, `granted` 200 (a record of access that was made), `list` 200 with pagination, `content` 200
+ * with the bytes of something that is no document, `nothing` 204. Only `http/respond.ts` knows these numbers.
  */
-export type AnswerKind = "document" | "created" | "granted" | "list" | "cursor-list" | "nothing";
+export type AnswerKind = "document" | "created" | "granted" | "list" | "cursor-list" | "content" | "nothing";
 
 /** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
 export interface LinkageBody {
@@ -137,7 +137,11 @@ export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
   readonly custom: Schema;
   readonly optional?: boolean;
 }
-export type BodyDefinition = "create" | "update" | "optional-create" | LinkageBody | CustomBody;
+/** Bytes of any media type, handed on as they arrive; who takes them bounds how many. */
+export interface StreamBody {
+  readonly stream: true;
+}
+export type BodyDefinition = "create" | "update" | "optional-create" | LinkageBody | CustomBody | StreamBody;
 
 export interface Operation {
   readonly method: Method;
@@ -146,6 +150,10 @@ export interface Operation {
   /** Who may, in words: it stands in the routes' golden file and in the OpenAPI document. */
   readonly needs: string;
   readonly body?: BodyDefinition;
+  /** Where a body may be larger than others: how large, and what to do with one that is larger still. */
+  readonly bodyMax?: { readonly bytes: number; readonly sentence: string };
+  /** The URL is its own permission: there is no token, and the operation checks the signature. */
+  readonly signed?: true;
   readonly query?: QueryDefinition;
   readonly answer: AnswerKind;
   /** The resource that it answers with, where that is not the one whose definition it stands in. */
@@ -230,7 +238,9 @@ export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"
         ? readonly Identifier[]
         : O["body"] extends CustomBody<infer Schema>
           ? z.output<Schema>
-          : undefined;
+          : O["body"] extends StreamBody
+            ? AsyncIterable<Uint8Array>
+            : undefined;
 
 type ParametersOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? { readonly [N in Name as Camel<N>]: string } & ParametersOf<Rest>
@@ -273,6 +283,13 @@ export interface CursorAnswer<View> {
   readonly nextCursor: string | undefined;
 }
 
+export interface ContentAnswer {
+  readonly mediaType: string;
+  readonly size: number;
+  /** One that fails breaks the connection off, so that nobody takes a part for the whole. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
 export type AnswerOf<D extends ResourceDefinition, O extends Operation> = O extends { readonly answers: string }
   ? AnswerFor<any, O["answer"]>
   : AnswerFor<ViewOf<D>, O["answer"]>;
@@ -280,9 +297,11 @@ type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
   ? ListAnswer<View>
   : Kind extends "cursor-list"
     ? CursorAnswer<View>
-    : Kind extends "nothing"
-      ? void
-      : DocumentAnswer<View>;
+    : Kind extends "content"
+      ? ContentAnswer
+      : Kind extends "nothing"
+        ? void
+        : DocumentAnswer<View>;
 
 export type Handlers<Context, D extends ResourceDefinition> = {
   readonly [Id in keyof D["operations"]]: (

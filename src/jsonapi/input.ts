@@ -16,6 +16,7 @@ type Json = Record<string, unknown>;
 
 /** Raises `invalid` with every fault that the body alone shows. */
 export function parseBody(definition: ResourceDefinition, body: BodyDefinition, json: unknown): unknown {
+  if (typeof body === "object" && "stream" in body) return json;
   refuseUnstorable(json);
   if (body === "create" || body === "update") return parseResource(definition, body, json);
   if (body === "optional-create") return parseOptional(definition, json);

@@ -66,6 +66,7 @@ function describeOperation(id: string, operation: Operation, definition: Resourc
     summary: operation.summary,
     description: `Who may: ${operation.needs}.`,
     ...(operation.deprecated && { deprecated: true }),
+    ...(operation.signed && { security: [] }),
     parameters: [
       ...pathParameters(operation.path),
       ...queryParameters(operation.query),
@@ -143,7 +144,11 @@ function preconditionParameters(operation: Operation): Json[] {
   ];
 }
 
+const bytes = { schema: { type: "string", format: "binary" } };
+
 function describeBody(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
+  if (typeof operation.body === "object" && "stream" in operation.body)
+    return { required: true, content: { "*/*": bytes } };
   const optional =
     operation.body === "optional-create" || (typeof operation.body === "object" && "optional" in operation.body);
   return {
@@ -159,7 +164,7 @@ function describeBody(operation: Operation, definition: ResourceDefinition, http
 
 function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
   if (typeof body === "object" && "custom" in body) return toJsonSchema(body.custom, "input");
-  if (typeof body === "object") {
+  if (typeof body === "object" && "linkage" in body) {
     return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage) } }, ["data"]);
   }
   const mode = body === "update" ? "update" : "create";
@@ -195,6 +200,7 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
 
 function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
   if (operation.answer === "nothing") return { description: "Done; there is no body." };
+  if (operation.answer === "content") return { description: "The content.", content: { "application/json": bytes } };
   const item = { $ref: `#/components/schemas/${operation.answers ?? definition.type}` };
   const included = { type: "array", items: { type: "object" } };
   const one = ["document", "created", "granted"].includes(operation.answer);

@@ -52,7 +52,8 @@ function verifyOperation(id: string, operation: Operation, types: ReadonlySet<st
   if (operation.answers !== undefined && !types.has(operation.answers))
     problems.push(`${id} answers ${operation.answers}, which nobody defines`);
   if (operation.body !== undefined && operation.method === "GET") problems.push(`${id} reads, but takes a body`);
-  if (operation.body !== undefined && operation.example === undefined)
+  const streams = typeof operation.body === "object" && "stream" in operation.body;
+  if (operation.body !== undefined && !streams && operation.example === undefined)
     problems.push(`${id} takes a body, but shows no example of one`);
   return problems;
 }

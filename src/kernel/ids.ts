@@ -24,6 +24,11 @@ export const idPrefixes = {
   "tag-bindings": "tb",
   "reserved-tag-keys": "rtk",
   "data-retention-policies": "drp",
+  "state-versions": "sv",
+  "state-contents": "sc",
+  "state-version-outputs": "wsout",
+  resources: "wsr",
+  vars: "var",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */

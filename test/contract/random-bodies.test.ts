@@ -77,6 +77,11 @@ function replaceAt(value: unknown, [first, ...rest]: Place, replacement: unknown
 /** Tables without a version: their rows are added and removed, and counting them tells. */
 const unversioned = new Set([
   "meta",
+  "jobs",
+  "state_contents",
+  "state_chunks",
+  "state_version_outputs",
+  "state_resources",
   "migrations",
   "team_members",
   "agent_pool_scopes",

@@ -52,7 +52,7 @@ export interface ApiOptions extends Partial<Omit<ServerOptions, "database" | "op
   readonly options?: Partial<ServiceOptions>;
 }
 
-const optionsByDefault: ServiceOptions = {
+const optionsByDefault: ServerOptions["options"] = {
   organizationCreation: "site-admins",
   edition: "self-hosted",
   globalRemoteStateDefault: false,

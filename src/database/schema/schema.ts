@@ -19,6 +19,15 @@ import type {
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
 import type {
+  JobTable,
+  StateChunkTable,
+  StateContentTable,
+  StateResourceTable,
+  StateVersionOutputTable,
+  StateVersionTable,
+  VarTable,
+} from "./state.ts";
+import type {
   DataRetentionPolicyTable,
   RemoteStateConsumerTable,
   ReservedTagKeyTable,
@@ -55,4 +64,11 @@ export interface Schema {
   tagBindings: TagBindingTable;
   reservedTagKeys: ReservedTagKeyTable;
   dataRetentionPolicies: DataRetentionPolicyTable;
+  stateVersions: StateVersionTable;
+  stateContents: StateContentTable;
+  stateChunks: StateChunkTable;
+  stateVersionOutputs: StateVersionOutputTable;
+  stateResources: StateResourceTable;
+  vars: VarTable;
+  jobs: JobTable;
 }

@@ -58,6 +58,9 @@ export interface WorkspaceTable {
   createdAt: string;
   updatedAt: string;
   version: number;
+  /** Ids joined by commas: the outputs of the current state version, and the variables. */
+  outputIds: string;
+  varIds: string;
 }
 
 export interface TeamWorkspaceTable {

@@ -10,6 +10,8 @@ export interface ServiceOptions {
   readonly edition: "self-hosted" | "hosted";
   /** What `global-remote-state` is for a workspace that is created without one; self-hosted edition only. */
   readonly globalRemoteStateDefault: boolean;
+  /** Where clients reach the service: the beginning of every absolute URL that it hands out. */
+  readonly publicUrl: string;
 }
 
 export interface Context {
@@ -19,6 +21,8 @@ export interface Context {
   /** Seals and opens the secrets that are stored. */
   readonly vault: Vault;
   readonly requestId: string;
+  /** There is work for this job: it need not wait until it is due. */
+  readonly wake?: (job: string) => void;
   /** What kind of client calls: what a workspace that it makes is said to come from. */
   readonly source?: "tfe-api" | "tfe-ui" | "terraform";
 }

@@ -43,5 +43,5 @@ export async function readableUsers(
 
 function acquaintance(actor: Actor): { userId?: string; organizationId?: string } {
   if (actor.kind === "user") return { userId: actor.userId };
-  return actor.kind === "operator" ? {} : { organizationId: actor.organizationId };
+  return "organizationId" in actor ? { organizationId: actor.organizationId } : {};
 }

@@ -89,6 +89,9 @@ const tagItem = z.object({
   attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
 });
 
+/** Ids as the row keeps them, joined by commas. */
+const idList = (joined: string): readonly string[] => (joined === "" ? [] : joined.split(","));
+
 /** Nearly always empty, and then there is nothing to parse. */
 const list = (json: string): unknown => (json === "[]" ? [] : JSON.parse(json));
 const kpi = (doc: string) => readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
@@ -255,7 +258,10 @@ export const workspaces = defineResource<WorkspaceView>()({
       id: (workspace: WorkspaceView) => workspace.organizationName,
       related: (workspace: WorkspaceView) => `/api/v2/organizations/${workspace.organizationName}`,
     }),
-    outputs: toMany("workspace-outputs", "The outputs of the state in force.", { ids: () => [] }),
+    outputs: toMany("workspace-outputs", "The outputs of the state in force, for who may read them.", {
+      ids: (workspace: WorkspaceView) =>
+        workspacePermissions(workspace)["can-read-state-outputs"] ? idList(workspace.outputIds) : [],
+    }),
     project: toOne("projects", "The project that holds it.", {
       create: "optional",
       update: "optional",
@@ -286,7 +292,10 @@ export const workspaces = defineResource<WorkspaceView>()({
       "The key-value tags in effect; named where `include` asks for them.",
       { ids: (workspace: WorkspaceView) => workspace.effectiveTagBindingIds },
     ),
-    vars: toMany("vars", "Its variables.", { ids: () => [] }),
+    vars: toMany("vars", "Its variables, for who may read them.", {
+      ids: (workspace: WorkspaceView) =>
+        workspacePermissions(workspace)["can-read-variable"] ? idList(workspace.varIds) : [],
+    }),
   },
   links: (workspace) => ({
     self: workspacePath(workspace),

@@ -68,6 +68,8 @@ function blank(
     createdAt,
     updatedAt: createdAt,
     version: 1,
+    outputIds: "",
+    varIds: "",
   };
 }
 
