@@ -1,0 +1,133 @@
+/**
+ * The grammar of JSON (RFC 8259) as a table for `json-scanner.ts`: a state and a byte give the next state, or an action
+ * where more than the state changes. Nesting is the scanner's: a table has no stack.
+ */
+
+/** Refuses every byte: where the scanner stands after a fault. */
+export const failed = 0;
+export const beforeValue = 1;
+/** After `[`: a value, or `]`. */
+export const beforeFirstElement = 2;
+/** After `{`: a key, or `}`. */
+export const beforeFirstKey = 3;
+export const beforeKey = 4;
+export const beforeColon = 5;
+export const afterMember = 6;
+export const afterElement = 7;
+export const afterAll = 8;
+export const inString = 9;
+/** A number or a literal of which no byte was read yet. */
+export const beforeScalar = 10;
+
+const inEscape = 11;
+const inHex = [12, 13, 14, 15] as const;
+const afterMinus = 16;
+const afterZero = 17;
+const inInteger = 18;
+const afterPoint = 19;
+const inFraction = 20;
+const afterExponent = 21;
+const afterExponentSign = 22;
+const inExponent = 23;
+/** The first of the states between two letters of a literal. */
+const inLiterals = 24;
+const stateCount = 40;
+
+/** What is at least this is an action and not a state. */
+export const firstAction = 64;
+export const refuse = 64;
+export const openObject = 65;
+export const openArray = 66;
+export const close = 67;
+export const startString = 68;
+export const startKey = 69;
+export const endString = 70;
+export const startScalar = 71;
+/** The byte is the first one after the number, and still to be read. */
+export const endNumber = 72;
+/** The byte is the literal's last. */
+export const endLiteral = 73;
+
+const space = " \t\n\r";
+const nonZero = "123456789";
+const digits = `0${nonZero}`;
+
+/** `grammar[(state << 8) | byte]` */
+export const grammar: Uint8Array = makeGrammar();
+
+/** 1 for the bytes that a string holds as they are. Whether those from 0x80 on are UTF-8 is checked apart from this. */
+export const plainInString: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  grammar[(inString << 8) | byte] === inString ? 1 : 0,
+);
+
+/** Whether a text without anything around it may end here: only a number has no end of its own. */
+export function endsNumber(state: number): boolean {
+  return grammar[(state << 8) | 0x20] === endNumber;
+}
+
+function makeGrammar(): Uint8Array {
+  const table = new Uint8Array(stateCount << 8).fill(refuse);
+  const on = (state: number, characters: string, next: number) => {
+    for (const character of characters) table[(state << 8) | character.charCodeAt(0)] = next;
+  };
+
+  for (const state of [beforeValue, beforeFirstElement]) {
+    on(state, "{", openObject);
+    on(state, "[", openArray);
+    on(state, '"', startString);
+    on(state, `-${digits}tfn`, startScalar);
+  }
+  on(beforeFirstElement, "]", close);
+  on(beforeFirstKey, "}", close);
+  on(beforeFirstKey, '"', startKey);
+  on(beforeKey, '"', startKey);
+  on(beforeColon, ":", beforeValue);
+  on(afterMember, ",", beforeKey);
+  on(afterMember, "}", close);
+  on(afterElement, ",", beforeValue);
+  on(afterElement, "]", close);
+  for (let state = beforeValue; state <= afterAll; state++) on(state, space, state);
+
+  addStrings(table, on);
+  addNumbers(on);
+  addLiterals(on);
+  return table;
+}
+
+type On = (state: number, characters: string, next: number) => void;
+
+function addStrings(table: Uint8Array, on: On): void {
+  table.fill(inString, (inString << 8) | 0x20, (inString + 1) << 8);
+  on(inString, '"', endString);
+  on(inString, "\\", inEscape);
+  on(inEscape, '"\\/bfnrt', inString);
+  on(inEscape, "u", inHex[0]);
+  for (const [place, state] of inHex.entries()) on(state, `${digits}abcdefABCDEF`, inHex[place + 1] ?? inString);
+}
+
+function addNumbers(on: On): void {
+  for (const state of [beforeScalar, afterMinus]) {
+    on(state, "0", afterZero);
+    on(state, nonZero, inInteger);
+  }
+  on(beforeScalar, "-", afterMinus);
+  on(inInteger, digits, inInteger);
+  for (const state of [afterZero, inInteger]) on(state, ".", afterPoint);
+  for (const state of [afterPoint, inFraction]) on(state, digits, inFraction);
+  for (const state of [afterZero, inInteger, inFraction]) on(state, "eE", afterExponent);
+  on(afterExponent, "+-", afterExponentSign);
+  for (const state of [afterExponent, afterExponentSign, inExponent]) on(state, digits, inExponent);
+  for (const state of [afterZero, inInteger, inFraction, inExponent]) on(state, `${space},]}`, endNumber);
+}
+
+function addLiterals(on: On): void {
+  let free = inLiterals;
+  for (const literal of ["true", "false", "null"]) {
+    let state: number = beforeScalar;
+    for (const [place, letter] of [...literal].entries()) {
+      const next = place === literal.length - 1 ? endLiteral : free++;
+      on(state, letter, next);
+      state = next;
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/** What a state holds in short: how many instances of which type, by module, by provider and by resource. Of bounded size. */
+
+const resourcesMax = 500;
+const groupsMax = 200;
+const typesMax = 200;
+/** All names together: the longest names, as often as the other bounds allow, would be 80 MB. */
+const namesLengthMax = 1024 * 1024;
+
+export interface SummarizedResource {
+  readonly name: string;
+  readonly type: string;
+  readonly mode: "managed" | "data";
+  readonly module: string;
+  /** As the state writes it. */
+  readonly provider: string;
+  readonly count: number;
+}
+
+type Counts = Map<string, Map<string, number>>;
+
+export class StateSummary {
+  readonly #modules: Counts = new Map();
+  readonly #providers: Counts = new Map();
+  readonly #resources: object[] = [];
+  #namesLength = 0;
+
+  add({ name, type, mode, module, provider, count }: SummarizedResource): void {
+    if (count === 0) return;
+    const prefix = mode === "data" ? "data." : "";
+    const shownType = prefix + type.replaceAll("_", "-");
+    this.#count(this.#modules, module, shownType, count);
+    this.#count(this.#providers, provider, shownType, count);
+    if (this.#resources.length < resourcesMax) {
+      this.#resources.push({ name, type: prefix + type, count, module, provider });
+    }
+  }
+
+  toObjects(): { modules: object; providers: object; resources: object[] } {
+    return { modules: asObject(this.#modules), providers: asObject(this.#providers), resources: this.#resources };
+  }
+
+  #count(groups: Counts, group: string, type: string, by: number): void {
+    const types = groups.get(group);
+    const before = types?.get(type);
+    if (before === undefined) {
+      const added = type.length + (types === undefined ? group.length : 0);
+      const isFull = (types ?? groups).size >= (types === undefined ? groupsMax : typesMax);
+      if (isFull || this.#namesLength + added > namesLengthMax) return;
+      this.#namesLength += added;
+    }
+    if (types === undefined) groups.set(group, new Map([[type, by]]));
+    else types.set(type, (before ?? 0) + by);
+  }
+}
+
+/** Without a prototype: the names are a stranger's, and `__proto__` is one like any other. */
+function asObject(counts: Counts): object {
+  const object = Object.create(null) as Record<string, object>;
+  for (const [group, types] of counts) {
+    const inner = Object.create(null) as Record<string, number>;
+    for (const [type, count] of types) inner[type] = count;
+    object[group] = inner;
+  }
+  return object;
+}
