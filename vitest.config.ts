@@ -8,7 +8,7 @@ const pure = [
   "test/settings.test.ts",
   "test/goldens.test.ts",
 ];
-const onEngines = ["test/{http,resources,database,contract}/**/*.test.ts"];
+const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
 
 const shared = { testTimeout: 30_000, hookTimeout: 60_000, isolate: false, pool: "threads" as const };
 

@@ -1,6 +1,7 @@
 /** The one table of commands, in the order in which help lists them. */
 import { backup, restore } from "./backups.ts";
 import type { Command } from "./command.ts";
+import { listJobsCommand, runJobCommand } from "./jobs.ts";
 import { migrateCommand } from "./migrate.ts";
 import { serveCommand } from "./serve.ts";
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from "./tokens.ts";
@@ -15,6 +16,8 @@ export const commands: readonly Command[] = [
   createTokenCommand,
   listTokensCommand,
   revokeTokenCommand,
+  listJobsCommand,
+  runJobCommand,
   backup,
   restore,
   versionCommand,

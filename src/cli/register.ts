@@ -1,10 +1,10 @@
 /** How a command works on the register that the settings name: opened, used as the operator, and closed again. */
 import { randomUUID } from "node:crypto";
-import type { Database, Tx } from "../database/database.ts";
+import type { Tx } from "../database/database.ts";
 import { migrations } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { openExisting, operatorContext } from "../service.ts";
+import { openExisting, operatorContext, type Register } from "../service.ts";
 import type { Settings } from "../settings.ts";
 
 /** The settings that every command which opens the register takes as flags. */
@@ -12,7 +12,7 @@ export const registerSettings = ["database", "encryptionKey"] as const satisfies
 
 /** Reads from a register that is there already and is up to date. */
 export async function reading<T>(settings: Settings, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return withDatabase(settings, (database) => work(database.reader));
+  return withRegister(settings, ({ database }) => work(database.reader));
 }
 
 /** Changes it, in one transaction that leaves its audit events in the operator's name. */
@@ -20,17 +20,21 @@ export async function writing<T>(
   settings: Settings,
   work: (tx: Tx, context: Omit<Context, "vault">) => Promise<T>,
 ): Promise<T> {
-  return withDatabase(settings, (database) => {
+  return withRegister(settings, ({ database }) => {
     const context = operatorContext(database, settings, `cli-${randomUUID()}`);
     return database.write((tx) => work(tx, context));
   });
 }
 
-async function withDatabase<T>(settings: Settings, work: (database: Database) => Promise<T>): Promise<T> {
-  const { database, applied } = await openExisting(settings);
+/** For what is more than one transaction. */
+export async function withRegister<T>(
+  settings: Settings,
+  work: (register: Pick<Register, "database" | "vault">) => Promise<T>,
+): Promise<T> {
+  const { database, vault, applied } = await openExisting(settings);
   try {
     refuseOlder(applied);
-    return await work(database);
+    return await work({ database, vault });
   } finally {
     await database.close();
   }

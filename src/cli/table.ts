@@ -1,7 +1,7 @@
 /** Rows as people read them (aligned columns) or as scripts do (JSON). */
 import type { Terminal } from "./command.ts";
 
-export type Row = Readonly<Record<string, string | boolean | null>>;
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Prints objects of the same keys; the keys become the headings. */
 export function printRows(terminal: Terminal, rows: readonly Row[], options: { json: boolean; none: string }): void {
@@ -26,8 +26,8 @@ function alignedLines(rows: readonly Row[]): string[] {
 }
 
 /** What would move the cursor or break the line is left out: a description is somebody else's text on the operator's screen. */
-function shown(value: string | boolean | null | undefined): string {
+function shown(value: Row[string] | undefined): string {
   if (value === null || value === undefined) return "-";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  return value.replace(/\p{C}/gu, " ");
+  return String(value).replace(/\p{C}/gu, " ");
 }

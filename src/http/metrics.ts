@@ -8,6 +8,7 @@ import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
 import type { Authenticator } from "./authenticate.ts";
+import { watchJobs } from "./job-metrics.ts";
 
 export interface MetricsOptions {
   readonly database: Database;
@@ -21,11 +22,13 @@ export function mountMetrics(server: FastifyInstance, { database, authenticator,
   countRequests(server, registry);
   watchProcess(server, registry);
   watchDatabase(registry, database);
+  const lookAtJobs = watchJobs(registry, database);
   server.get("/metrics", async (request, reply) => {
     if (!carriesToken(request, metricsToken)) {
       const actor = await authenticator.authenticate(request);
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
+    await lookAtJobs();
     return reply.header("content-type", registry.contentType).send(await registry.metrics());
   });
 }

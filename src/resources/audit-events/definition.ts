@@ -49,7 +49,7 @@ export const auditEvents = defineResource<AuditEventView>()({
       method: "GET",
       path: "/organizations/:organization_name/audit-events",
       summary: "Read the audit trail, newest first",
-      needs: "an owner, or the organization's token",
+      needs: "an owner, the organization's token, or its token for the audit trail",
       query: {
         paged: "cursor",
         parameters: {

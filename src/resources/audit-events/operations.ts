@@ -1,7 +1,7 @@
 /** The one operation on the audit trail. */
 import { AppError } from "../../kernel/errors.ts";
 import { parseTimestamp } from "../../kernel/time.ts";
-import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { loadOrganizationToAudit } from "../organizations/reads.ts";
 import { implement } from "../shared/context.ts";
 import { auditEvents } from "./definition.ts";
 import { type Cursor, findEvents } from "./store.ts";
@@ -10,10 +10,7 @@ export const auditEventResource = implement(auditEvents, {
   async listAuditEvents({ context, params, query }) {
     const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     const tx = context.database.reader;
-    const organization = grantOrganization(
-      await loadOrganization(tx, context, params.organizationName),
-      "can-manage-auditing",
-    );
+    const organization = await loadOrganizationToAudit(tx, context, params.organizationName);
     const { size } = query.page;
     const rows = await findEvents(tx, organization.id, {
       size,

@@ -1,7 +1,7 @@
 /** A token: the secret by which a user, a team or an organization is known. The secret itself is shown once. */
 import type { TokenTable } from "../../database/schema/identity.ts";
 import { defineResource, fixed, readOnly, toOne } from "../../jsonapi/define.ts";
-import { textParameter } from "../../jsonapi/query.ts";
+import { choice, textParameter } from "../../jsonapi/query.ts";
 import { text, timestamp } from "../../jsonapi/schemas.ts";
 
 export interface TokenView extends Omit<TokenTable, "hash"> {
@@ -9,6 +9,18 @@ export interface TokenView extends Omit<TokenTable, "hash"> {
   readonly secret?: string;
   readonly organizationName: string | null;
 }
+
+/** The organization's ordinary token, or the one beside it that reads the audit trail and no more. */
+const isOrganizations = (kind: string) => kind === "organization" || kind === "audit-trails";
+
+const organizationQuery = {
+  parameters: {
+    token: choice(
+      ["audit-trails"],
+      "With `audit-trails`: not the organization's ordinary token, but the one that reads its audit trail and nothing else.",
+    ),
+  },
+} as const;
 
 const example = {
   data: { type: "authentication-tokens", attributes: { description: "CI", "expired-at": "2099-01-31T12:00:00Z" } },
@@ -25,7 +37,10 @@ export const authenticationTokens = defineResource<TokenView>()({
   version: (token) => token.version,
   attributes: {
     description: fixed(text({ max: 256 }).nullable(), "What the token is for.", { default: null }),
-    "expired-at": fixed(timestamp().nullable(), "When it stops working; null for never.", { default: null }),
+    "expired-at": fixed(
+      timestamp().nullable(),
+      "When it stops working: two years after it was made, unless another time is sent, or null for never.",
+    ),
     "created-at": readOnly(timestamp(), "When it was made."),
     "last-used-at": readOnly(timestamp().nullable(), "When it was last used, to within a few seconds.", {
       audited: false,
@@ -45,7 +60,7 @@ export const authenticationTokens = defineResource<TokenView>()({
     user: toOne("users", "Whose token it is.", { id: ({ userId }: TokenView) => userId ?? undefined }),
     team: toOne("teams", "Whose token it is.", { id: ({ teamId }: TokenView) => teamId ?? undefined }),
     organization: toOne("organizations", "Whose token it is.", {
-      id: ({ kind, organizationName }: TokenView) => (kind === "organization" ? organizationName : undefined),
+      id: ({ kind, organizationName }: TokenView) => (isOrganizations(kind) ? organizationName : undefined),
     }),
   },
   links: (token) => ({ self: `/api/v2/authentication-tokens/${token.id}` }),
@@ -139,6 +154,7 @@ export const authenticationTokens = defineResource<TokenView>()({
       path: "/organizations/:organization_name/authentication-token",
       summary: "Make the organization's token; the one before stops working",
       needs: organizationNeeds,
+      query: organizationQuery,
       body: "optional-create",
       answer: "created",
       example,
@@ -148,6 +164,7 @@ export const authenticationTokens = defineResource<TokenView>()({
       path: "/organizations/:organization_name/authentication-token",
       summary: "Show the organization's token, without its secret",
       needs: organizationNeeds,
+      query: organizationQuery,
       answer: "document",
     },
     deleteOrganizationToken: {
@@ -155,6 +172,7 @@ export const authenticationTokens = defineResource<TokenView>()({
       path: "/organizations/:organization_name/authentication-token",
       summary: "Revoke the organization's token",
       needs: organizationNeeds,
+      query: organizationQuery,
       answer: "nothing",
     },
   },

@@ -1,14 +1,22 @@
 /** Operations on tokens: who may manage a holder's tokens may make, list, show and revoke them. */
 import { mayManageToken } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
-import { notFound } from "../../kernel/errors.ts";
+import { AppError, attributeFault, notFound } from "../../kernel/errors.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
 import { loadTokenHolder } from "../users/reads.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
-import { findLegacyToken, findToken, listTeamTokens, listTokens, type ManagedToken } from "./store.ts";
+import {
+  findLegacyToken,
+  findToken,
+  isDescriptionTaken,
+  listTeamTokens,
+  listTokens,
+  type ManagedToken,
+  type OrganizationTokenKind,
+} from "./store.ts";
 import { addToken, type NewToken, removeToken } from "./writes.ts";
 
 type Wanted = Pick<NewToken, "description" | "expiredAt">;
@@ -88,16 +96,17 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return listTeamTokens(tx, context.actor, organization, { page: query.page, part: query.q, sort: query.sort });
   },
 
-  async replaceOrganizationToken({ context, params, body }) {
+  async replaceOrganizationToken({ context, params, body, query }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update-api-token",
       );
-      const before = await findLegacyToken(tx, context.actor, params);
+      const wanted = organizationToken(params, query);
+      const before = await findLegacyToken(tx, context.actor, wanted);
       if (before !== undefined) await removeToken(tx, context, before);
       const holder = {
-        kind: "organization",
+        kind: wanted.kind,
         organizationId: organization.id,
         organizationName: organization.name,
       } as const;
@@ -105,18 +114,27 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     });
   },
 
-  async showOrganizationToken({ context, params }) {
-    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, params)) };
+  async showOrganizationToken({ context, params, query }) {
+    const wanted = organizationToken(params, query);
+    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, wanted)) };
   },
 
-  async deleteOrganizationToken({ context, params, ifMatch }) {
+  async deleteOrganizationToken({ context, params, query, ifMatch }) {
     return context.database.write(async (tx) => {
-      const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
+      const token = shownTo(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
       checkIfMatch(ifMatch, token);
       await removeToken(tx, context, token);
     });
   },
 });
+
+/** Which of an organization's two tokens is meant. */
+function organizationToken(
+  { organizationName }: { readonly organizationName: string },
+  query: { readonly token: "audit-trails" | undefined },
+): { readonly organizationName: string; readonly kind: OrganizationTokenKind } {
+  return { organizationName, kind: query.token ?? "organization" };
+}
 
 async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock = false) {
   return grantTeam(await loadTeam(tx, context, teamId, lock), "can-update-api-token");
@@ -124,6 +142,10 @@ async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock = fa
 
 type TokenTeam = Awaited<ReturnType<typeof loadTokenTeam>>;
 
+/** Clients know it by exactly this sentence. */
+const descriptionTaken = attributeFault("description", "Validation failed: Description has already been taken");
+
+/** Raises `forbidden`, and `invalid-record` for a description that another token of the team has. */
 async function addTeamToken(
   tx: Tx,
   context: Context,
@@ -132,6 +154,9 @@ async function addTeamToken(
   wanted: Wanted,
 ): Promise<TokenView> {
   await refuseExceeding(tx, context, team.organizationId, [team]);
+  // The team is locked, so nobody else takes the description meanwhile.
+  if (wanted.description && (await isDescriptionTaken(tx, team.id, wanted.description)))
+    throw new AppError("invalid-record", [descriptionTaken]);
   const holder = {
     kind: "team",
     teamId: team.id,

@@ -36,6 +36,8 @@ function toActor({ id, kind, ...holder }: TokenHolder): Actor | undefined {
       tokenId: id,
     };
   }
+  if (kind === "audit-trails")
+    return { kind, auditedId: holder.organizationId, name: holder.organizationName ?? "", tokenId: id };
   return {
     kind: "organization",
     organizationId: holder.organizationId,

@@ -16,7 +16,11 @@ import { teamIsVisible } from "../teams/visibility.ts";
 import type { TokenView } from "./definition.ts";
 
 /** Whose tokens: exactly one of the three. An organization is named, because that is how callers know it. */
-export type Holder = { readonly userId: string } | { readonly teamId: string } | { readonly organizationName: string };
+export type Holder =
+  | { readonly userId: string }
+  | { readonly teamId: string }
+  | { readonly organizationName: string; readonly kind: OrganizationTokenKind };
+export type OrganizationTokenKind = "organization" | "audit-trails";
 
 const columns = [
   "k.id",
@@ -83,7 +87,7 @@ export async function findLegacyToken(tx: Tx, actor: Actor, holder: Holder): Pro
 function heldBy(db: Kysely<Schema>, holder: Holder) {
   if ("userId" in holder) return tokens(db).where("k.userId", "=", holder.userId);
   if ("teamId" in holder) return tokens(db).where("k.teamId", "=", holder.teamId);
-  return tokens(db).where("o.nameKey", "=", fold(holder.organizationName)).where("k.kind", "=", "organization");
+  return tokens(db).where("o.nameKey", "=", fold(holder.organizationName)).where("k.kind", "=", holder.kind);
 }
 
 const newestFirst: readonly Order[] = [{ column: "k.createdAt", descending: true }, { column: "k.id" }];
@@ -147,12 +151,37 @@ export async function listTeamTokens(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
+/** Whether a token of a team has this description already. */
+export async function isDescriptionTaken(tx: Tx, teamId: string, description: string): Promise<boolean> {
+  const found = await tx.db
+    .selectFrom("tokens")
+    .select("id")
+    .where("teamId", "=", teamId)
+    .where("description", "=", description)
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
 export async function insertToken(tx: Tx, row: TokenTable): Promise<void> {
   await tx.db.insertInto("tokens").values(row).execute();
 }
 
 export async function deleteTokenRow(tx: Tx, id: string): Promise<void> {
   await tx.db.deleteFrom("tokens").where("id", "=", id).execute();
+}
+
+/** In the order of the index on the expiry. What somebody else removes at the same moment is not among the returned. */
+export async function deleteExpiredTokenRows(tx: Tx, limit: number) {
+  const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
+  const now = new Date(rows[0]?.nowMs ?? 0).toISOString();
+  return tx.db
+    .deleteFrom("tokens")
+    .where("id", "in", (tokens) =>
+      tokens.selectFrom("tokens").select("id").where("expiredAt", "<=", now).orderBy("expiredAt").limit(limit),
+    )
+    .returning(["id", "userId", "teamId", "organizationId", "description", "expiredAt"])
+    .execute();
 }
 
 // --- authentication

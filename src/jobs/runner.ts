@@ -1,0 +1,273 @@
+/**
+ * Runs the jobs of one server: looks which are due, takes the lease on one, runs it, and says how it ended. Any number of
+ * servers do the same on one database, and the lease lets one of them through. Nothing here ends the process.
+ */
+import { randomUUID } from "node:crypto";
+import type { BaseLogger } from "pino";
+import type { Database } from "../database/database.ts";
+import type { Vault } from "../database/vault.ts";
+import { AppError, conflict } from "../kernel/errors.ts";
+import { quoted } from "../kernel/text.ts";
+import type { ServiceOptions } from "../resources/shared/context.ts";
+import type { Job } from "./job.ts";
+import {
+  type Acquisition,
+  acquire,
+  askAgain,
+  dueJobs,
+  ensureJobs,
+  type Lease,
+  leaseMsByDefault,
+  release,
+} from "./lease.ts";
+import { LeasedRun, type Outcome } from "./run.ts";
+
+export type JobLogger = Pick<BaseLogger, "debug" | "info" | "warn" | "error">;
+
+export interface JobRunnerOptions {
+  readonly database: Database;
+  readonly vault: Vault;
+  readonly options: ServiceOptions;
+  readonly jobs: readonly Job[];
+  readonly logger?: JobLogger | undefined;
+  /** For how long a server that died keeps others from its job. */
+  readonly leaseMs?: number;
+  readonly tickMs?: number;
+}
+
+const tickMsByDefault = 1_000;
+
+/** What this server knows of a job that is not in the register. */
+interface Slot {
+  readonly job: Job;
+  isDue: boolean;
+  /** Somebody here asked for it: its due time does not matter. */
+  isWanted: boolean;
+  isBusy: boolean;
+}
+
+export class JobRunner {
+  readonly #options: JobRunnerOptions;
+  readonly #slots: ReadonlyMap<string, Slot>;
+  readonly #leaseMs: number;
+  readonly #stop = new AbortController();
+  /** Everything that is under way, so that `stop` can wait for it. */
+  readonly #underway = new Set<Promise<unknown>>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStarted = false;
+  #areRowsThere = false;
+  #isDatabaseGone = false;
+
+  constructor(options: JobRunnerOptions) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? leaseMsByDefault;
+    this.#slots = new Map(options.jobs.map((job) => [job.name, { job, isDue: false, isWanted: false, isBusy: false }]));
+  }
+
+  /** Looks for due jobs from now on. Its timers keep no process alive. */
+  start(): void {
+    this.#isStarted = true;
+    this.#schedule();
+  }
+
+  /**
+   * Has the job run now, whatever its due time. Where it runs already, here or elsewhere, it runs once more afterwards,
+   * because that run may have looked too early. After `stop` it is passed over: the next due time finds the work. Raises
+   * nothing, because those who wake a job are busy with something else.
+   */
+  wake(name: string): void {
+    const slot = this.#slots.get(name);
+    if (slot === undefined) return this.#options.logger?.error({ job: name }, "somebody wakes a job that there is not");
+    slot.isWanted = true;
+    this.#pump(slot);
+  }
+
+  /**
+   * By hand, now or not at all. Raises `not-found`; `conflict`, naming the holder, where it is being run, and where the run is
+   * stopped or loses its lease; and whatever the job raises.
+   */
+  async runNow(name: string, onStep?: () => void): Promise<{ handled: number }> {
+    const job = this.#slots.get(name)?.job;
+    if (job === undefined) throw new AppError("not-found", `There is no job ${quoted(name)}.`);
+    return this.#track(this.#runByHand(job, onStep));
+  }
+
+  /** Begins nothing more, waits for the steps under way, and leaves the jobs to other servers at once. */
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+    while (this.#underway.size > 0) await Promise.allSettled(this.#underway);
+  }
+
+  async #runByHand(job: Job, onStep: (() => void) | undefined): Promise<{ handled: number }> {
+    const { name } = job;
+    const acquisition = await this.#acquire(job, { isForced: true, asksAgain: false });
+    if (acquisition.kind !== "acquired") {
+      const holder = acquisition.kind === "held" ? acquisition.holder : "another server";
+      throw conflict(`The job ${name} is being run by ${holder} right now. Try again when it is done.`);
+    }
+    const { outcome } = await this.#run(job, acquisition, onStep);
+    switch (outcome.kind) {
+      case "succeeded":
+        return { handled: outcome.handled };
+      case "failed":
+        throw outcome.error;
+      case "stopped":
+        throw conflict(`The job ${name} was stopped before its end. What it has done stays done.`);
+      case "lost":
+        throw conflict(`The job ${name} lost its lease to another server, which goes on with it.`);
+    }
+  }
+
+  #isStopping(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** With jitter, so that servers which were started together do not ask together. */
+  #schedule(): void {
+    if (this.#isStopping()) return;
+    const tickMs = (this.#options.tickMs ?? tickMsByDefault) * (0.75 + Math.random() / 2);
+    this.#timer = setTimeout(() => void this.#track(this.#tick()).finally(() => this.#schedule()), tickMs).unref();
+  }
+
+  async #tick(): Promise<void> {
+    try {
+      await this.#ensureRows();
+      const due = new Set(await dueJobs(this.#options.database.reader));
+      // A database that can be read but not written to shows when a lease is asked for.
+      if (due.size === 0) this.#noteDatabase(undefined);
+      for (const slot of this.#slots.values()) {
+        slot.isDue ||= due.has(slot.job.name);
+        this.#pump(slot);
+      }
+    } catch (error) {
+      this.#noteDatabase(error);
+    }
+  }
+
+  async #ensureRows(): Promise<void> {
+    if (this.#areRowsThere) return;
+    await this.#options.database.write((tx) => ensureJobs(tx, this.#options.jobs));
+    this.#areRowsThere = true;
+  }
+
+  /** One loop for each job, so that wakes in the meantime become one. */
+  #pump(slot: Slot): void {
+    if (!slot.isBusy) void this.#track(this.#runWhileWanted(slot));
+  }
+
+  /** Raises nothing. */
+  async #runWhileWanted(slot: Slot): Promise<void> {
+    slot.isBusy = true;
+    try {
+      while ((slot.isDue || slot.isWanted) && !this.#isStopping()) await this.#attempt(slot);
+    } catch (error) {
+      // The next look finds it due still, and a wish is kept until then.
+      this.#noteDatabase(error);
+    } finally {
+      slot.isBusy = false;
+    }
+  }
+
+  /** Raises what the database raises when the lease can't be asked for. */
+  async #attempt(slot: Slot): Promise<void> {
+    const { job, isWanted } = slot;
+    slot.isDue = false;
+    slot.isWanted = false;
+    let acquisition: Acquisition;
+    try {
+      acquisition = await this.#acquire(job, { isForced: isWanted, asksAgain: isWanted });
+    } catch (error) {
+      slot.isWanted ||= isWanted;
+      this.#areRowsThere = false;
+      throw error;
+    }
+    this.#noteDatabase(undefined);
+    if (acquisition.kind !== "acquired") return;
+    const { isAskedAgain } = await this.#run(job, acquisition);
+    slot.isDue ||= isAskedAgain;
+  }
+
+  async #acquire(job: Job, { isForced, asksAgain }: { isForced: boolean; asksAgain: boolean }): Promise<Acquisition> {
+    await this.#ensureRows();
+    return this.#options.database.write(async (tx) => {
+      const acquisition = await acquire(tx, job, { leaseMs: this.#leaseMs, isForced });
+      if (acquisition.kind !== "acquired" && asksAgain) await askAgain(tx, job.name);
+      return acquisition;
+    });
+  }
+
+  /** Raises nothing. */
+  async #run(
+    job: Job,
+    { lease, abandonedBy }: Extract<Acquisition, { kind: "acquired" }>,
+    onStep?: () => void,
+  ): Promise<{ outcome: Outcome; isAskedAgain: boolean }> {
+    const { database, vault, options, logger } = this.#options;
+    const told = { job: job.name, holder: lease.holder, requestId: `job-${job.name}-${randomUUID()}` };
+    if (abandonedBy !== undefined) logger?.warn({ ...told, abandonedBy }, "taking over a job whose lease ran out");
+    const context = {
+      actor: { kind: "operator" },
+      database,
+      vault,
+      options,
+      requestId: told.requestId,
+      // At the command line nobody waits for another job: a server runs it when it is due.
+      ...(this.#isStarted && { wake: (name: string) => this.wake(name) }),
+    } as const;
+    const run = new LeasedRun({ database, job, lease, context, stop: this.#stop.signal, onStep });
+    const outcome = await run.run();
+    this.#log(outcome, told);
+    return { outcome, isAskedAgain: await this.#release(lease, outcome, told) };
+  }
+
+  /** Where it can't be recorded the lease runs out by itself, and the job runs again. */
+  async #release(lease: Lease, outcome: Outcome, told: { requestId: string }): Promise<boolean> {
+    if (outcome.kind === "lost") return false;
+    const ending =
+      outcome.kind === "failed"
+        ? ({ kind: "failed", sentence: sentenceOf(outcome.error, told.requestId) } as const)
+        : outcome;
+    try {
+      return await this.#options.database.write((tx) => release(tx, lease, ending));
+    } catch (error) {
+      this.#options.logger?.warn({ ...told, err: innermost(error) }, "the end of a job could not be recorded");
+      return false;
+    }
+  }
+
+  #log(outcome: Outcome, told: object): void {
+    const { logger } = this.#options;
+    if (outcome.kind === "lost") logger?.warn(told, "a job lost its lease");
+    else if (outcome.kind === "failed") logger?.error({ ...told, err: innermost(outcome.error) }, "a job failed");
+    else
+      logger?.[outcome.handled > 0 ? "info" : "debug"]({ ...told, handled: outcome.handled }, `a job ${outcome.kind}`);
+  }
+
+  /** Once when it goes and once when it is back, not with every look. */
+  #noteDatabase(error: unknown): void {
+    const isGone = error !== undefined;
+    if (isGone === this.#isDatabaseGone) return;
+    this.#isDatabaseGone = isGone;
+    if (isGone) this.#options.logger?.warn({ err: innermost(error) }, "jobs wait: the database does not answer");
+    else this.#options.logger?.info("jobs go on: the database answers again");
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#underway.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underway.delete(work);
+    }
+  }
+}
+
+const innermost = (error: unknown) => (error instanceof AppError ? (error.internal ?? error) : error);
+
+/** What an error of ours says is meant to be seen; what any other says may hold anything, and stays in the log. */
+function sentenceOf(error: unknown, requestId: string): string {
+  return error instanceof AppError
+    ? error.message
+    : `Something failed that should not. The log tells more under ${requestId}.`;
+}

@@ -1,0 +1,302 @@
+/** When a job runs, and on how many servers: once, and on one. */
+import { sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { inBatches } from "../../src/jobs/job.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+import { gate, makeJob, mark, until, useJobs } from "./support.ts";
+
+const jobs = useJobs();
+const servers = 5;
+const five = <T>(make: () => T) => Array.from({ length: servers }, make);
+
+describe("a job that is due", () => {
+  it("is run once by five servers that look at the same time, and again only when it is due again", async () => {
+    let runs = 0;
+    const job = makeJob(async () => {
+      runs += 1;
+      return 3;
+    });
+    const runners = five(() => jobs.server([job]));
+    for (const runner of runners) runner.start();
+    await until(async () => (await jobs.row(job.name).catch(() => undefined))?.runsTotal === 1);
+    const first = await jobs.row(job.name);
+    expect(first).toMatchObject({ holder: null, handledTotal: 3, failuresTotal: 0, lastError: null });
+    expect(first.dueMs - (first.finishedMs ?? 0)).toBeGreaterThanOrEqual(job.everyMs);
+    expect(first.succeededMs).toBe(first.finishedMs);
+    expect(first.startedMs).toBeLessThanOrEqual(first.finishedMs ?? 0);
+
+    await jobs.set(job.name, { dueMs: 1 });
+    await until(async () => (await jobs.row(job.name)).runsTotal === 2);
+    await Promise.all(runners.map((runner) => runner.stop()));
+    expect(runs).toBe(2);
+  });
+
+  it("takes one statement to look for, however many jobs there are", async () => {
+    const list = five(() => makeJob(async () => 0));
+    const counted = jobs.server(list, { database: jobs.database });
+    for (const { name } of list) await counted.runNow(name);
+    const before = jobs.database.statementCount();
+    let looks = 0;
+    const reader = new Proxy(jobs.database.reader, {
+      get: (reader, name) => {
+        if (name === "db") looks += 1;
+        return reader[name as keyof typeof reader];
+      },
+    });
+    const looking = jobs.server(list, { database: { ...jobs.database, reader } });
+    looking.start();
+    await until(() => looks >= 5);
+    await looking.stop();
+    // One more for the rows, which a runner makes sure of once.
+    expect(jobs.database.statementCount() - before).toBe(looks + 1);
+  });
+});
+
+describe("a job that is woken", () => {
+  it("on five servers at once, runs on one of them, and once more for those who asked meanwhile", async () => {
+    const door = gate();
+    let running = 0;
+    let runs = 0;
+    const job = makeJob(async ({ step }) => {
+      runs += 1;
+      running += 1;
+      expect(running).toBe(1);
+      await door.passed;
+      await step(mark(`woken-${runs}`));
+      running -= 1;
+      return 1;
+    });
+    const runners = five(() => jobs.server([job]));
+    for (const runner of runners) runner.wake(job.name);
+    await until(async () => running === 1 && (await jobs.row(job.name)).dueMs === 0);
+    expect(runs).toBe(1);
+    for (const runner of runners) for (let time = 0; time < 20; time += 1) runner.wake(job.name);
+    for (const runner of runners) runner.start();
+    door.open();
+    await until(async () => {
+      const { runsTotal, holder, dueMs } = await jobs.row(job.name);
+      return runsTotal >= 2 && holder === null && dueMs > 0;
+    });
+    await Promise.all(runners.map((runner) => runner.stop()));
+    // The one that ran it runs again for itself; whether that is also the run for the others depends on who comes first.
+    expect(runs).toBeGreaterThanOrEqual(2);
+    expect(runs).toBeLessThanOrEqual(2 * servers);
+    expect((await jobs.marks("woken-")).length).toBe(runs);
+  });
+
+  it("while it runs here, runs once more afterwards, however often it was woken", async () => {
+    const door = gate();
+    let runs = 0;
+    const job = makeJob(async () => {
+      runs += 1;
+      await door.passed;
+      return 0;
+    });
+    const runner = jobs.server([job]);
+    runner.wake(job.name);
+    await until(() => runs === 1);
+    for (let time = 0; time < 10; time += 1) runner.wake(job.name);
+    door.open();
+    await until(async () => (await jobs.row(job.name)).runsTotal === 2);
+    await runner.stop();
+    expect(runs).toBe(2);
+  });
+
+  it("need not be known, and nothing happens after stop", async () => {
+    const job = makeJob(async () => 0);
+    const runner = jobs.server([job]);
+    runner.wake("unheard-of");
+    await runner.runNow(job.name);
+    await runner.stop();
+    runner.wake(job.name);
+    await runner.stop();
+    expect((await jobs.row(job.name)).runsTotal).toBe(1);
+  });
+
+  it("can wake another", async () => {
+    let woken = 0;
+    const second = makeJob(async () => (woken += 1));
+    const first = makeJob(async ({ context }) => {
+      context.wake?.(second.name);
+      return 0;
+    });
+    const runner = jobs.server([first, second], { tickMs: 3_600_000 });
+    runner.start();
+    runner.wake(first.name);
+    await until(() => woken === 1);
+  });
+});
+
+describe("a job that fails", () => {
+  it("is recorded with the sentence, and tried again when it is due", async () => {
+    let runs = 0;
+    const job = makeJob(async () => {
+      runs += 1;
+      if (runs === 1) throw new AppError("conflict", `The shelf\0 is full. ${"x".repeat(600)}`, { internal: "s3cret" });
+      return 1;
+    });
+    const runner = jobs.server([job]);
+    runner.start();
+    await until(async () => (await jobs.row(job.name).catch(() => undefined))?.failuresTotal === 1);
+    const failed = await jobs.row(job.name);
+    expect(failed).toMatchObject({ holder: null, runsTotal: 1, succeededMs: null, handledTotal: 0 });
+    expect(failed.lastError).toMatch(/^The shelf {2}is full\. x+$/);
+    expect(failed.lastError).toHaveLength(500);
+    expect(failed.dueMs).toBeGreaterThan(failed.finishedMs ?? 0);
+    await jobs.set(job.name, { dueMs: 1 });
+    await until(async () => (await jobs.row(job.name)).runsTotal === 2);
+    expect(await jobs.row(job.name)).toMatchObject({ failuresTotal: 1, lastError: null, handledTotal: 1 });
+    await runner.stop();
+  });
+
+  it("for a reason that nobody foresaw keeps that to the log", async () => {
+    const job = makeJob(() => {
+      throw new Error("password=s3cret");
+    });
+    const lines: { err?: Error; requestId?: string }[] = [];
+    const note = (line: object) => void lines.push(line);
+    const runner = jobs.server([job], { logger: { debug: note, info: note, warn: note, error: note } });
+    await expect(runner.runNow(job.name)).rejects.toThrow("password=s3cret");
+    const { lastError } = await jobs.row(job.name);
+    expect(lastError).toMatch(/^Something failed that should not\. The log tells more under job-test-\d+-[\w-]{36}\.$/);
+    const line = lines.find(({ err }) => err?.message === "password=s3cret");
+    expect(lastError).toContain(line?.requestId);
+  });
+});
+
+describe("a job that is run by hand", () => {
+  it("runs whatever its due time, as the operator, and says how much it handled", async () => {
+    const job = makeJob(async ({ context }) => {
+      expect(context).toMatchObject({ actor: { kind: "operator" }, options: { publicUrl: "http://cadastre.example" } });
+      expect(context.requestId).toMatch(new RegExp(`^job-${job.name}-[0-9a-f-]{36}$`));
+      return 7;
+    });
+    const runner = jobs.server([job]);
+    expect(await runner.runNow(job.name)).toEqual({ handled: 7 });
+    expect(await runner.runNow(job.name)).toEqual({ handled: 7 });
+  });
+
+  it("is refused while another server runs it, and names that", async () => {
+    const door = gate();
+    const job = makeJob(async () => {
+      await door.passed;
+      return 1;
+    });
+    const busy = jobs.server([job]).runNow(job.name);
+    await until(async () => (await jobs.row(job.name).catch(() => undefined))?.holder != null);
+    const { holder } = await jobs.row(job.name);
+    await expect(jobs.server([job]).runNow(job.name)).rejects.toMatchObject({
+      code: "conflict",
+      message: `The job ${job.name} is being run by ${holder} right now. Try again when it is done.`,
+    });
+    door.open();
+    expect(await busy).toEqual({ handled: 1 });
+    // A refused run by hand leaves nothing behind that would run later.
+    expect(await jobs.row(job.name)).toMatchObject({ runsTotal: 1, holder: null });
+    expect((await jobs.row(job.name)).dueMs).toBeGreaterThan(0);
+  });
+
+  it("must be known", async () => {
+    await expect(jobs.server([]).runNow("fly")).rejects.toMatchObject({
+      code: "not-found",
+      message: "There is no job 'fly'.",
+    });
+  });
+});
+
+describe("stopping", () => {
+  it("in the middle finishes the step, releases the lease, and another server goes on at once", async () => {
+    const [inStep, door] = [gate(), gate()];
+    const units = ["stop-1", "stop-2", "stop-3"];
+    const job = makeJob(async ({ step, signal }) => {
+      let handled = 0;
+      for (const unit of units.slice((await jobs.marks("stop-")).length)) {
+        if (signal.aborted) break;
+        await step(async (tx) => {
+          inStep.open();
+          await door.passed;
+          await mark(unit)(tx);
+        });
+        handled += 1;
+      }
+      return handled;
+    });
+    const first = jobs.server([job], { leaseMs: 3_600_000 });
+    const run = first.runNow(job.name);
+    run.catch(() => {});
+    await inStep.passed;
+    const stopped = first.stop();
+    door.open();
+    await stopped;
+    await expect(run).rejects.toThrow(`The job ${job.name} was stopped before its end.`);
+    expect(await jobs.row(job.name)).toMatchObject({
+      holder: null,
+      dueMs: 0,
+      handledTotal: 1,
+      failuresTotal: 0,
+      succeededMs: null,
+    });
+    const second = jobs.server([job]);
+    second.start();
+    await until(async () => (await jobs.row(job.name)).succeededMs !== null);
+    expect(await jobs.marks("stop-")).toEqual(units);
+    expect((await jobs.row(job.name)).handledTotal).toBe(3);
+  });
+
+  it("counts the batches that were done", async () => {
+    let count = 0;
+    const job = makeJob((work) =>
+      inBatches(work, 1, async () => {
+        count += 1;
+        if (count === 3) setImmediate(() => void runner.stop());
+        return 1;
+      }),
+    );
+    const runner = jobs.server([job]);
+    await expect(runner.runNow(job.name)).rejects.toThrow("was stopped");
+    expect(await jobs.row(job.name)).toMatchObject({ handledTotal: count, dueMs: 0, lastError: null });
+  });
+
+  it("does not wait for a job that does not listen, and refuses its later steps", async () => {
+    const [begun, door] = [gate(), gate()];
+    let late: unknown;
+    const job = makeJob(async ({ step }) => {
+      begun.open();
+      await door.passed;
+      await step(mark("deaf")).catch((error: unknown) => (late = error));
+      return 0;
+    });
+    const runner = jobs.server([job]);
+    runner.wake(job.name);
+    await begun.passed;
+    await runner.stop();
+    expect(await jobs.row(job.name)).toMatchObject({ holder: null, dueMs: 0 });
+    door.open();
+    await until(() => late !== undefined);
+    expect(await jobs.marks("deaf")).toEqual([]);
+  });
+});
+
+it("a database that does not answer ends nothing, and jobs go on when it does", async () => {
+  let runs = 0;
+  const job = makeJob(async () => (runs += 1));
+  const said: string[] = [];
+  const logger = { debug: () => {}, error: () => {}, info: keep, warn: keep };
+  function keep(...line: unknown[]) {
+    said.push(String(line.at(-1)));
+  }
+  const runner = jobs.server([job], { logger });
+  const rename = (from: string, to: string) =>
+    jobs.database.write(async (tx) => {
+      await sql`alter table ${sql.table(from)} rename to ${sql.table(to)}`.execute(tx.db);
+    });
+  await rename("jobs", "jobs_away");
+  runner.start();
+  runner.wake(job.name);
+  await until(() => said.length > 0);
+  await rename("jobs_away", "jobs");
+  await until(() => runs > 0);
+  await until(() => said.includes("jobs go on: the database answers again"));
+  await runner.stop();
+  expect(said.filter((line) => line === "jobs wait: the database does not answer")).toHaveLength(1);
+});
