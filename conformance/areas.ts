@@ -1,0 +1,40 @@
+/** Which of the client's tests are ours to pass: by area, each with the beginnings of its tests' names. */
+
+export interface Area {
+  readonly name: string;
+  /** Each matches the beginning of a test's name. The first area that matches a test has it. */
+  readonly tests: readonly RegExp[];
+}
+
+/** A test's verb follows its subject (`TestTeamsList`), or an underscore does. */
+const of = (subject: string) => new RegExp(`^Test${subject}(?![a-z])`);
+
+export const areas: readonly Area[] = [
+  { name: "Workspaces", tests: [of("Workspaces"), /^TestWorkspace_/] },
+  { name: "Projects", tests: [of("Projects")] },
+  { name: "Team access to workspaces", tests: [of("TeamAccesses")] },
+  { name: "Team access to projects", tests: [of("TeamProjectAccesses")] },
+  { name: "State versions", tests: [of("StateVersions")] },
+  { name: "State version outputs", tests: [of("StateVersionOutputs")] },
+  { name: "Workspace resources", tests: [of("WorkspaceResources")] },
+  { name: "Variables", tests: [of("Variables")] },
+  { name: "Variable sets", tests: [of("VariableSets"), of("VariableSetVariables")] },
+  { name: "Organization tags", tests: [of("OrganizationTags")] },
+  { name: "Reserved tag keys", tests: [of("ReservedTagKeys")] },
+  { name: "SSH keys", tests: [of("SSHKeys")] },
+  { name: "Agent pools", tests: [of("AgentPools")] },
+  { name: "Organizations", tests: [of("Organizations")] },
+  { name: "Organization memberships", tests: [of("OrganizationMemberships")] },
+  { name: "Organization tokens", tests: [of("OrganizationTokens")] },
+  { name: "Teams", tests: [of("Teams")] },
+  { name: "Team members", tests: [of("TeamMembers")] },
+  { name: "Team tokens", tests: [of("TeamTokens")] },
+  { name: "Users", tests: [of("Users")] },
+];
+
+/** Tests that look at the whole service, or change the account that all of them use, run when no other does. */
+export const alone = [/^TestUsers/, /^TestOrganizationsList$/];
+
+export function areaOf(test: string): Area | undefined {
+  return areas.find(({ tests }) => tests.some((pattern) => pattern.test(test)));
+}

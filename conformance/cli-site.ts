@@ -1,0 +1,252 @@
+/**
+ * One server with an organization in it, set up through the API as its owner would; and what a scenario needs to use it: folders
+ * with configurations, the CLI run in them as one person or another, and the API to look at what came of it.
+ */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { type Ended, type Running, startTerraform, type Terraform } from "./cli-terraform.ts";
+import { type Engine, type Server, startServer } from "./server.ts";
+
+export const transports = ["http", "https"] as const;
+export type Transport = (typeof transports)[number];
+
+/** What each holds on the default project: Grace makes workspaces, Linus works in them, and Ada looks on. */
+const levels = { grace: "maintain", linus: "write", ada: "read" } as const;
+export type Person = keyof typeof levels;
+
+export const organization = "acme";
+/** What `host` of the CLI configuration file names: no such host is ever looked up. */
+const namedHost = "cadastre.test";
+const tokenVariable = "TF_TOKEN_cadastre_test";
+
+export interface Answer {
+  readonly status: number;
+  /** What the answer holds: whatever the path gives. */
+  readonly body: any;
+}
+
+export interface Workspace {
+  readonly id: string;
+  readonly attributes: Record<string, any>;
+}
+
+export interface Site {
+  readonly hostname: string;
+  readonly tokens: Readonly<Record<Person, string>>;
+  /** Variables for somebody whose home is the folder and who has no token yet. */
+  newcomer(folder: string): NodeJS.ProcessEnv;
+  /** The owner's view, by the API. */
+  api(path: string, body?: object, method?: string): Promise<Answer>;
+  /** Fails where there is none of this name. */
+  workspace(name: string): Promise<Workspace>;
+  /** The attributes of the state in force; undefined where there is none. */
+  state(name: string): Promise<Record<string, any> | undefined>;
+  folder(files: Record<string, string>): Folder;
+  errors(): readonly string[];
+  stop(): Promise<void>;
+}
+
+export interface Options {
+  readonly as?: Person;
+  /** Standard input as a whole, for what reads a file there. */
+  readonly input?: string;
+  /** What is typed, one line for each time that the CLI asks. */
+  readonly answers?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export interface Folder {
+  readonly path: string;
+  write(files: Record<string, string>): void;
+  read(name: string): string;
+  start(words: readonly string[], options?: Options): Running;
+  run(words: readonly string[], options?: Options): Promise<Ended>;
+  /** Fails unless the CLI ends with 0. */
+  succeed(words: readonly string[], options?: Options): Promise<Ended>;
+  /** Fails unless the CLI ends with 1 and says what the pattern matches. */
+  refuse(words: readonly string[], saying: RegExp, options?: Options): Promise<Ended>;
+}
+
+export async function openSite(terraform: Terraform, engine: Engine, transport: Transport): Promise<Site> {
+  const home = mkdtempSync(join(tmpdir(), "cadastre-terraform-"));
+  const remove = () => rmSync(home, { recursive: true, force: true });
+  process.once("exit", remove);
+  const tls = transport === "https" ? makeCertificate(home) : undefined;
+  const server = await startServer(
+    engine,
+    "self-hosted",
+    tls && { CADASTRE_TLS_CERT: tls.cert, CADASTRE_TLS_KEY: tls.key },
+  );
+  const stop = async () => {
+    await server.stop();
+    process.removeListener("exit", remove);
+    remove();
+  };
+  try {
+    const api = (path: string, body?: object, method?: string) => call(server, path, body, method);
+    const tokens = await settle(api);
+    const { port } = new URL(server.url);
+    const hostname = tls === undefined ? namedHost : `localhost:${port}`;
+    const host = tls === undefined ? hostBlock(hostname, server.url) : "";
+    const environments = environmentsOf({ home, host, hostname, tokens, trusted: tls?.cert });
+    return {
+      hostname,
+      tokens,
+      newcomer: (folder) => {
+        writeFileSync(join(folder, ".terraformrc"), host);
+        // A file that is named there would hide what `login` keeps.
+        return { HOME: folder, TF_CLI_CONFIG_FILE: undefined, [tokenVariable]: undefined };
+      },
+      api,
+      workspace: async (name) => one(await api(`/organizations/${organization}/workspaces/${name}`)),
+      state: (name) => stateOf(api, name),
+      folder: (files) => makeFolder(terraform, mkdtempSync(join(home, "folder-")), environments, files),
+      errors: () => server.errors(),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** For `localhost` and 127.0.0.1, signed by itself; this process trusts it from now on, and the CLI is told to. */
+function makeCertificate(home: string): { cert: string; key: string } {
+  const [cert, key] = [join(home, "cert.pem"), join(home, "key.pem")];
+  const words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  execFileSync("openssl", [...words, ...names, "-keyout", key, "-out", cert], { stdio: "pipe" });
+  setDefaultCACertificates([...getCACertificates("default"), readFileSync(cert, "utf8")]);
+  return { cert, key };
+}
+
+async function call({ url, token }: Server, path: string, body?: object, method?: string): Promise<Answer> {
+  const response = await fetch(path.startsWith("http") ? path : `${url}/api/v2${path}`, {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/vnd.api+json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+type Api = Site["api"];
+
+function one({ status, body }: Answer): any {
+  assert.ok(status >= 200 && status < 300, `the API answered ${status}: ${JSON.stringify(body)}`);
+  return body?.data;
+}
+
+async function stateOf(api: Api, name: string): Promise<Record<string, any> | undefined> {
+  const { id } = one(await api(`/organizations/${organization}/workspaces/${name}`));
+  const answer = await api(`/workspaces/${id}/current-state-version`);
+  return answer.status === 404 ? undefined : one(answer).attributes;
+}
+
+const identifier = (type: string, id: string) => ({ data: { type, id } });
+
+/** The organization, whose new workspaces execute locally; and the people, each in a team and with a token. */
+async function settle(api: Api): Promise<Record<Person, string>> {
+  const attributes = { name: organization, email: "platform@acme.example", "default-execution-mode": "local" };
+  const { relationships } = one(await api("/organizations", { data: { type: "organizations", attributes } }));
+  const project = relationships["default-project"].data.id as string;
+  const tokens = {} as Record<Person, string>;
+  for (const [person, access] of Object.entries(levels) as [Person, string][])
+    tokens[person] = await addPerson(api, person, await makeTeam(api, `with-${access}`, project, access));
+  return tokens;
+}
+
+async function makeTeam(api: Api, name: string, project: string, access: string): Promise<string> {
+  const team = one(
+    await api(`/organizations/${organization}/teams`, { data: { type: "teams", attributes: { name } } }),
+  );
+  const relationships = { project: identifier("projects", project), team: identifier("teams", team.id) };
+  one(await api("/team-projects", { data: { type: "team-projects", attributes: { access }, relationships } }));
+  return team.id;
+}
+
+/** Gives back the person's token. */
+async function addPerson(api: Api, person: Person, team: string): Promise<string> {
+  const email = `${person}@acme.example`;
+  const user = one(await api("/admin/users", { data: { type: "users", attributes: { username: person, email } } }));
+  const relationships = { teams: { data: [{ type: "teams", id: team }] } };
+  const membership = { type: "organization-memberships", attributes: { email }, relationships };
+  one(await api(`/organizations/${organization}/organization-memberships`, { data: membership }));
+  const token = { type: "authentication-tokens", attributes: { description: "the CLI" } };
+  return one(await api(`/users/${user.id}/authentication-tokens`, { data: token })).attributes.token;
+}
+
+interface Surroundings {
+  readonly home: string;
+  /** What the CLI configuration file says about the host, over HTTP. */
+  readonly host: string;
+  readonly hostname: string;
+  readonly tokens: Readonly<Record<Person, string>>;
+  /** The certificate to trust, over HTTPS. */
+  readonly trusted: string | undefined;
+}
+
+/** The CLI looks for a host's services by HTTPS only, unless its configuration file names them. */
+function hostBlock(hostname: string, url: string): string {
+  const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"].map((name) => `    "${name}" = "${url}/api/v2/"\n`);
+  return `host "${hostname}" {\n  services = {\n${services.join("")}  }\n}\n`;
+}
+
+/** The token is in a variable over HTTP, and in the file over HTTPS, so that both ways are tried. */
+function environmentsOf({ home, host, hostname, tokens, trusted }: Surroundings): Record<Person, NodeJS.ProcessEnv> {
+  const environmentOf = (person: Person): NodeJS.ProcessEnv => {
+    const own = join(home, person);
+    mkdirSync(own);
+    const file = join(own, "cli.tfrc");
+    const credentials = `credentials "${hostname}" {\n  token = "${tokens[person]}"\n}\n`;
+    writeFileSync(file, trusted === undefined ? host : credentials);
+    return {
+      PATH: process.env["PATH"],
+      HOME: own,
+      TMPDIR: own,
+      TF_CLI_CONFIG_FILE: file,
+      TF_IN_AUTOMATION: "1",
+      CHECKPOINT_DISABLE: "1",
+      ...(trusted === undefined ? { [tokenVariable]: tokens[person] } : { SSL_CERT_FILE: trusted }),
+    };
+  };
+  return { grace: environmentOf("grace"), linus: environmentOf("linus"), ada: environmentOf("ada") };
+}
+
+function makeFolder(
+  terraform: Terraform,
+  path: string,
+  environments: Readonly<Record<Person, NodeJS.ProcessEnv>>,
+  files: Record<string, string>,
+): Folder {
+  const write = (more: Record<string, string>) => {
+    for (const [name, text] of Object.entries(more)) writeFileSync(join(path, name), text);
+  };
+  write(files);
+  const start = (words: readonly string[], { as = "grace", input, answers, env }: Options = {}) =>
+    startTerraform(terraform, { folder: path, words, env: { ...environments[as], ...env }, input, answers });
+  const run = (words: readonly string[], options?: Options) => start(words, options).ended;
+  const told = (words: readonly string[], { code, text }: Ended) =>
+    `terraform ${words.join(" ")} ended with ${code} and said: ${text}`;
+  return {
+    path,
+    write,
+    read: (name) => readFileSync(join(path, name), "utf8"),
+    start,
+    run,
+    succeed: async (words, options) => {
+      const ended = await run(words, options);
+      assert.equal(ended.code, 0, told(words, ended));
+      return ended;
+    },
+    refuse: async (words, saying, options) => {
+      const ended = await run(words, options);
+      assert.ok(ended.code === 1 && saying.test(ended.text), `${told(words, ended)}\nExpected 1 and ${saying}`);
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,89 @@
+/** What came out of one test on one combination of database and edition, and how it is counted and told. */
+import { areaOf, areas, type Area } from "./areas.ts";
+import type { Exception } from "./exceptions.ts";
+import type { Edition, Engine } from "./server.ts";
+import { type Check, housekeeping, leaves, type Outcome, type TestOutput } from "./verbose.ts";
+
+export interface Result {
+  readonly test: string;
+  readonly area: Area;
+  readonly outcome: Outcome | "out of scope";
+  readonly checks: readonly Check[];
+  /** How many of its subtests are exceptions. */
+  readonly leftOut: number;
+  /** For a test that failed: what it printed. */
+  readonly failure: string;
+}
+
+export interface Combination {
+  readonly engine: Engine;
+  readonly edition: Edition;
+  readonly results: readonly Result[];
+}
+
+export const engineNames = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
+
+export const nameOf = ({ engine, edition }: Pick<Combination, "engine" | "edition">) =>
+  `${engineNames[engine]}, ${edition}`;
+
+/** Tests in the order of their areas; those of no area are nobody's. */
+export function inScope(tests: readonly string[]): { test: string; area: Area }[] {
+  return areas.flatMap((area) => tests.filter((test) => areaOf(test) === area).map((test) => ({ test, area })));
+}
+
+export function outOfScope(test: string, area: Area): Result {
+  return { test, area, outcome: "out of scope", checks: [], leftOut: 0, failure: "" };
+}
+
+export function resultOf(test: string, area: Area, { checks, rest }: TestOutput, leftOut: number): Result {
+  // A test that panicked or hung has no verdict.
+  const outcome = checks.find(({ name }) => name === test)?.outcome ?? "failed";
+  const told = checks
+    .filter((check) => check.outcome === "failed" && essential(check.output) !== "")
+    .map(({ name, output }) => `${name}\n${essential(output)}`);
+  const failure = outcome === "failed" ? [...told, rest].filter((text) => text !== "").join("\n") : "";
+  return { test, area, outcome, checks: leaves(checks), leftOut, failure };
+}
+
+/** Without the places in the module cache, and without the client's housekeeping. */
+function essential(output: string): string {
+  const noise = /^\s*(Error Trace|Test):/;
+  return output
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !noise.test(line) && !housekeeping.test(line))
+    .join("\n");
+}
+
+export function count(results: readonly Result[], outcome: Result["outcome"]): number {
+  return results.filter((result) => result.outcome === outcome).length;
+}
+
+export function countChecks(results: readonly Result[], outcome: Outcome): number {
+  return results.flatMap(({ checks }) => checks).filter((check) => check.outcome === outcome).length;
+}
+
+/** `12 passed, 1 failed`; what there is none of is not told. */
+export function tally(results: readonly Result[]): string {
+  const kinds = ["passed", "failed", "skipped", "out of scope"] as const;
+  const parts = kinds.map((kind) => ({ kind, number: count(results, kind) })).filter(({ number }) => number > 0);
+  return parts.map(({ kind, number }) => `${number} ${kind}`).join(", ");
+}
+
+/** `passed (7 checks, 1 skipped)` */
+export function verdict({ outcome, checks, leftOut }: Result): string {
+  if (outcome === "out of scope" || outcome === "skipped") return outcome;
+  const number = (kind: Outcome) => checks.filter((check) => check.outcome === kind).length;
+  const failed =
+    number("failed") > 0 ? `${number("failed")} of ${plural(checks.length, "check")}` : "outside its checks";
+  const parts = [
+    outcome === "failed" ? failed : plural(number("passed"), "check"),
+    number("skipped") > 0 ? `${number("skipped")} skipped` : "",
+    leftOut > 0 ? `${leftOut} out of scope` : "",
+  ];
+  return `${outcome} (${parts.filter((part) => part !== "").join(", ")})`;
+}
+
+const plural = (number: number, word: string) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+export const exceptionsOf = (exceptions: readonly Exception[], test: string) =>
+  exceptions.filter((exception) => exception.test.startsWith(`${test}/`)).map((exception) => exception.test);
