@@ -19,6 +19,8 @@ export type Actor =
     }
   /** An organization, by its own token: an owner, but not someone who runs things. */
   | { readonly kind: "organization"; readonly organizationId: string; readonly name: string; readonly tokenId: string }
+  /** Who was given nothing but an organization's audit trail to read: a stranger to everything else. */
+  | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
   /** The person at the machine, through the command line: a site admin without a token. */
   | { readonly kind: "operator" }
   /** Whoever holds a signed URL: nobody in particular, who may do nothing but what the URL was signed for. */
@@ -38,6 +40,7 @@ export function isSiteAdmin(actor: Actor): boolean {
 /** What names the actor for good: in the audit trail, as the maker of a token. */
 export function actorId(actor: Actor): string {
   if (actor.kind === "organization") return actor.organizationId;
+  if (actor.kind === "audit-trails") return actor.tokenId;
   return "tokenId" in actor ? principalOf(actor) : actor.kind;
 }
 

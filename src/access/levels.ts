@@ -6,20 +6,22 @@ export type ProjectLevel = (typeof projectLevelNames)[number];
 
 // prettier-ignore
 const projectLevelTable = {
-  //                                  read     write    maintain  admin     custom default
-  "project-access.settings":         ["read",  "read",  "read",   "delete", "read"],
-  "project-access.teams":            ["none",  "none",  "none",   "manage", "none"],
-  "workspace-access.runs":           ["read",  "apply", "apply",  "apply",  "read"],
-  "workspace-access.policy-mocks":   ["none",  "read",  "read",   "read",   "none"],
-  "workspace-access.state-versions": ["read",  "write", "write",  "write",  "none"],
-  "workspace-access.variables":      ["read",  "write", "write",  "write",  "none"],
-  "workspace-access.create":         [false,   false,   true,     true,     false],
-  "workspace-access.locking":        [false,   true,    true,     true,     false],
-  "workspace-access.delete":         [false,   false,   true,     true,     false],
-  "workspace-access.move":           [false,   false,   false,    true,     false],
-  "workspace-access.run-tasks":      [false,   false,   true,     true,     false],
+  //                                    read     write    maintain  admin     custom default
+  "project-access.settings":           ["read",  "read",  "read",   "delete", "read"],
+  "project-access.teams":              ["none",  "none",  "none",   "manage", "none"],
+  "project-access.variable-sets":      ["read",  "write", "write",  "write",  "none"],
+  "workspace-access.runs":             ["read",  "apply", "apply",  "apply",  "read"],
+  "workspace-access.policy-mocks":     ["none",  "read",  "read",   "read",   "none"],
+  "workspace-access.state-versions":   ["read",  "write", "write",  "write",  "none"],
+  "workspace-access.variables":        ["read",  "write", "write",  "write",  "none"],
+  "workspace-access.create":           [false,   false,   true,     true,     false],
+  "workspace-access.locking":          [false,   true,    true,     true,     false],
+  "workspace-access.delete":           [false,   false,   true,     true,     false],
+  "workspace-access.move":             [false,   false,   false,    true,     false],
+  "workspace-access.run-tasks":        [false,   false,   true,     true,     false],
+  "workspace-access.policy-overrides": [false,   false,   true,     true,     false],
   // Not an attribute: "admin workspace role" in the meaning of the levels. A custom set never has it.
-  "workspace-admin":                 [false,   false,   true,     true,     false],
+  "workspace-admin":                   [false,   false,   true,     true,     false],
 } as const;
 
 export const workspaceLevelNames = ["read", "plan", "write", "admin", "custom"] as const;
@@ -34,6 +36,7 @@ const workspaceLevelTable = {
   "policy-mocks":      ["none",  "none", "read",  "read",  "none"],
   "workspace-locking": [false,   false,  true,    true,    false],
   "run-tasks":         [false,   false,  false,   true,    false],
+  "policy-overrides":  [false,   false,  false,   true,    false],
   // Not an attribute: what the admin level is. A custom set never has it.
   "workspace-admin":   [false,   false,  false,   true,    false],
 } as const;
@@ -42,6 +45,7 @@ const workspaceLevelTable = {
 export const permissionOfRow = {
   "project-access.settings": "settings",
   "project-access.teams": "teams",
+  "project-access.variable-sets": "variableSets",
   "workspace-access.runs": "runs",
   "workspace-access.policy-mocks": "policyMocks",
   "workspace-access.state-versions": "stateVersions",
@@ -51,12 +55,14 @@ export const permissionOfRow = {
   "workspace-access.delete": "delete",
   "workspace-access.move": "move",
   "workspace-access.run-tasks": "runTasks",
+  "workspace-access.policy-overrides": "policyOverrides",
   runs: "runs",
   variables: "variables",
   "state-versions": "stateVersions",
   "policy-mocks": "policyMocks",
   "workspace-locking": "locking",
   "run-tasks": "runTasks",
+  "policy-overrides": "policyOverrides",
   "workspace-admin": "workspaceAdmin",
 } as const satisfies Record<keyof typeof projectLevelTable | keyof typeof workspaceLevelTable, keyof PermissionSet>;
 

@@ -2,6 +2,7 @@
  * What an actor is in an organization: an owner, a holder of organization-level permissions, a member, or nobody; and what
  * that gives on every project and workspace of it.
  */
+import { AppError } from "../kernel/errors.ts";
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { projectLevelMask } from "./levels.ts";
 import { everything, type Mask, maskOf } from "./permission-set.ts";
@@ -26,6 +27,7 @@ export const organizationPermissionNames = [
   "manage-run-tasks",
   "manage-modules",
   "manage-providers",
+  "delegate-policy-overrides",
 ] as const;
 export type OrganizationPermission = (typeof organizationPermissionNames)[number];
 
@@ -58,7 +60,7 @@ export function organizationMaskOf(chosen: Partial<OrganizationAccess>, base: Ma
 /** Reading the workspaces, without the project around them. */
 const readWorkspaces = maskOf({ runs: "read", stateVersions: "read", variables: "read" });
 
-/** Workspace admin without the rights over the project that holds it. */
+/** Workspace admin without the rights over the project that holds it; all that a project's maintainers have. */
 const adminWorkspaces = maskOf({
   settings: "read",
   runs: "apply",
@@ -70,6 +72,8 @@ const adminWorkspaces = maskOf({
   delete: true,
   runTasks: true,
   workspaceAdmin: true,
+  variableSets: "write",
+  policyOverrides: true,
 });
 
 /** What each organization-level permission gives on every project and workspace; those not named give nothing there. */
@@ -108,11 +112,27 @@ export interface StandingRow {
   readonly organizationId: string;
   /** The organization-level permissions of all the actor's teams there, added up; null when the actor is in none. */
   readonly teamAccess: number | null;
-  /** 1 when the actor has an active membership. */
+  /** 1 when the actor has an active membership; and `refusesUserTokens` more where the organization refuses users' tokens. */
   readonly isMember: number;
 }
 
+const memberBit = 1;
+/** Comes with `isMember`, so that no statement has to read it for itself. */
+export const refusesUserTokens = 2;
+
+/** Raises `unauthorized` for a user's token, also a site admin's, where the organization refuses those. */
 export function standingOf(actor: Actor, row: StandingRow): Standing {
+  const standing = standingByRights(actor, row);
+  // To a stranger the organization is not there, whatever it refuses.
+  if (actor.kind === "user" && (row.isMember & refusesUserTokens) !== 0 && standing.member)
+    throw new AppError(
+      "unauthorized",
+      "The organization refuses users' tokens (user-tokens-enabled is false). Use a token of the organization or of one of its teams.",
+    );
+  return standing;
+}
+
+function standingByRights(actor: Actor, row: StandingRow): Standing {
   if (isSiteAdmin(actor)) return ownerStanding(true);
   if (actor.kind === "organization")
     return actor.organizationId === row.organizationId ? organizationTokenStanding : stranger;
@@ -120,7 +140,7 @@ export function standingOf(actor: Actor, row: StandingRow): Standing {
   if ((access & ownersBit) !== 0) return ownerStanding(true);
   const held = everywhereOf(access);
   return {
-    member: row.isMember === 1 || row.teamAccess !== null,
+    member: (row.isMember & memberBit) !== 0 || row.teamAccess !== null,
     owner: false,
     ownerInPerson: false,
     seesSecretTeams: (access & organizationBit("access-secret-teams")) !== 0,

@@ -21,6 +21,8 @@ export const ladders = {
   delete: [false, true],
   runTasks: [false, true],
   workspaceAdmin: [false, true],
+  variableSets: ["none", "read", "write"],
+  policyOverrides: [false, true],
 } as const;
 
 export type Permission = keyof typeof ladders;
@@ -32,7 +34,10 @@ export type Mask = number;
 
 export const permissionNames = Object.keys(ladders) as Permission[];
 
-/** The order in which steps were given their bits. Append only: the numbers are in the database. */
+/**
+ * The order in which steps were given their bits. Append only: the numbers are in the database. There is room for 31: more
+ * would make numbers negative here, where bitwise operations have 32 bits with a sign.
+ */
 const steps: readonly (readonly [Permission, string | true])[] = [
   ["settings", "read"],
   ["settings", "update"],
@@ -54,6 +59,9 @@ const steps: readonly (readonly [Permission, string | true])[] = [
   ["delete", true],
   ["runTasks", true],
   ["workspaceAdmin", true],
+  ["variableSets", "read"],
+  ["variableSets", "write"],
+  ["policyOverrides", true],
 ];
 
 const bits = new Map(steps.map(([permission, value], position) => [`${permission}=${String(value)}`, 1 << position]));

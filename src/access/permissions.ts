@@ -1,6 +1,6 @@
 /** Access → every `can-*` that a document shows and a check asks for. No other file decides a permission. */
 import { type Actor, isSiteAdmin } from "./actor.ts";
-import type { Access } from "./effective.ts";
+import { type Access, effective } from "./effective.ts";
 import { holdsOrganization, type Standing } from "./organization.ts";
 import { holds, maskOf } from "./permission-set.ts";
 
@@ -233,6 +233,28 @@ export function organizationPermissions(standing: Standing): Record<Organization
   };
 }
 
+/** A variable set as the decision about it needs to see it. */
+export interface VariableSetFacts {
+  readonly standing: Standing;
+  /** Null for a set of the organization. */
+  readonly parentProjectId: string | null;
+  readonly projectAccess: number | null;
+}
+
+/** Who manages sets reads every project and every workspace: nothing that they name has to be checked for that. */
+export function managesVariableSets(standing: Standing): boolean {
+  return (
+    standing.owner || holdsOrganization(standing, "manage-workspaces") || holdsOrganization(standing, "manage-projects")
+  );
+}
+
+export function variableSetPermissions(set: VariableSetFacts): Record<"can-read" | "can-manage", boolean> {
+  const { standing, parentProjectId, projectAccess } = set;
+  const readsParent =
+    parentProjectId === null || projectPermissions(effective(standing.everywhere, projectAccess))["can-read"];
+  return { "can-read": standing.member && readsParent, "can-manage": managesVariableSets(standing) };
+}
+
 /** A team as the decision about it needs to see it. */
 export interface TeamFacts {
   readonly isOwners: number;
@@ -289,6 +311,12 @@ export function mayManageToken(
   if (token.teamId === null) return organizationPermissions(token.standing)["can-update-api-token"];
   const held = teamPermissions(token.standing, token);
   return held["can-read"] && held["can-update-api-token"];
+}
+
+/** Who manages auditing reads the trail; so does the token that was made for that alone. */
+export function mayReadAuditTrail(actor: Actor, organizationId: string, standing: Standing): boolean {
+  if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
+  return organizationPermissions(standing)["can-manage-auditing"];
 }
 
 /** Who creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { projectLevel, projectLevelMask, projectLevelNames } from "../../src/access/levels.ts";
 import { everything, holds, setOf } from "../../src/access/permission-set.ts";
 
-/** The specification's table of implied values, column by column. */
+/** The specification's table of implied values, column by column, with those that were added since. */
 const implied = {
   read: {
     settings: "read",
     teams: "none",
+    variableSets: "read",
     runs: "read",
     policyMocks: "none",
     stateVersions: "read",
@@ -15,11 +16,13 @@ const implied = {
     locking: false,
     delete: false,
     move: false,
+    policyOverrides: false,
     runTasks: false,
   },
   write: {
     settings: "read",
     teams: "none",
+    variableSets: "write",
     runs: "apply",
     policyMocks: "read",
     stateVersions: "write",
@@ -28,11 +31,13 @@ const implied = {
     locking: true,
     delete: false,
     move: false,
+    policyOverrides: false,
     runTasks: false,
   },
   maintain: {
     settings: "read",
     teams: "none",
+    variableSets: "write",
     runs: "apply",
     policyMocks: "read",
     stateVersions: "write",
@@ -41,11 +46,13 @@ const implied = {
     locking: true,
     delete: true,
     move: false,
+    policyOverrides: true,
     runTasks: true,
   },
   admin: {
     settings: "delete",
     teams: "manage",
+    variableSets: "write",
     runs: "apply",
     policyMocks: "read",
     stateVersions: "write",
@@ -54,11 +61,13 @@ const implied = {
     locking: true,
     delete: true,
     move: true,
+    policyOverrides: true,
     runTasks: true,
   },
   custom: {
     settings: "read",
     teams: "none",
+    variableSets: "none",
     runs: "read",
     policyMocks: "none",
     stateVersions: "none",
@@ -67,6 +76,7 @@ const implied = {
     locking: false,
     delete: false,
     move: false,
+    policyOverrides: false,
     runTasks: false,
   },
 } as const;

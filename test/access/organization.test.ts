@@ -11,9 +11,11 @@ import {
   type OrganizationPermission,
   organizationPermissionNames,
   ownersAccess,
+  refusesUserTokens,
   standingOf,
 } from "../../src/access/organization.ts";
 import { everything, holds, setOf } from "../../src/access/permission-set.ts";
+import { mayReadAuditTrail } from "../../src/access/permissions.ts";
 
 const runs = { seed: 20260102, numRuns: 200 };
 
@@ -26,6 +28,7 @@ const user = (siteAdmin = false): Actor => ({
 });
 const team: Actor = { kind: "team", teamId: "team-1", name: "network", organizationId: "org-1", tokenId: "at-1" };
 const organization: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "at-1" };
+const auditor: Actor = { kind: "audit-trails", auditedId: "org-1", name: "acme", tokenId: "at-1" };
 const row = (teamAccess: number | null, isMember = 1) => ({ organizationId: "org-1", teamAccess, isMember });
 
 const anyAccess = fc.subarray([...organizationPermissionNames]).map((names) => maskOfAll(names));
@@ -33,7 +36,7 @@ const maskOfAll = (names: readonly OrganizationPermission[]) =>
   names.reduce((mask, name) => mask | organizationBit(name), 0);
 
 describe("organization-level permissions", () => {
-  it("are the fifteen of the specification, with the bits that databases hold already", () => {
+  it("are those of the specification and of the clients, with the bits that databases hold already", () => {
     expect(Object.fromEntries(organizationPermissionNames.map((name) => [name, organizationBit(name)]))).toEqual({
       "manage-workspaces": 2,
       "read-workspaces": 4,
@@ -50,8 +53,9 @@ describe("organization-level permissions", () => {
       "manage-run-tasks": 8192,
       "manage-modules": 16384,
       "manage-providers": 32768,
+      "delegate-policy-overrides": 65536,
     });
-    expect(ownersAccess).toBe(65535);
+    expect(ownersAccess).toBe(131071);
   });
 
   it("are the same as an object and as a number", () => {
@@ -96,8 +100,17 @@ describe("what they give on every project and workspace", () => {
       delete: true,
       runTasks: true,
       workspaceAdmin: true,
+      variableSets: "write",
+      policyOverrides: true,
     },
-    "read-projects": { ...nothing, settings: "read", runs: "read", stateVersions: "read", variables: "read" },
+    "read-projects": {
+      ...nothing,
+      settings: "read",
+      runs: "read",
+      stateVersions: "read",
+      variables: "read",
+      variableSets: "read",
+    },
     "read-workspaces": { ...nothing, runs: "read", stateVersions: "read", variables: "read" },
   };
 
@@ -217,6 +230,43 @@ describe("what an actor is in an organization", () => {
       }),
       runs,
     );
+  });
+});
+
+describe("an organization that refuses users' tokens", () => {
+  const refused = (isMember: number) => isMember + refusesUserTokens;
+
+  it("raises `unauthorized` for a user who would be let in otherwise", () => {
+    for (const [actor, facts] of [
+      [user(), row(null, refused(1))],
+      [user(), row(ownersAccess, refused(1))],
+      [user(), row(organizationBit("manage-teams"), refused(0))],
+      [user(true), row(null, refused(0))],
+    ] as const)
+      expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
+  });
+
+  it("is the same as ever to everybody else", () => {
+    for (const [actor, access, isMember] of [
+      [user(), null, 0],
+      [team, organizationBit("manage-teams"), 0],
+      [team, ownersAccess, 0],
+      [organization, null, 0],
+      [auditor, null, 0],
+      [{ kind: "operator" }, null, 0],
+    ] as const)
+      expect(standingOf(actor, row(access, refused(isMember)))).toEqual(standingOf(actor, row(access, isMember)));
+  });
+});
+
+describe("the token for the audit trail", () => {
+  it("is a stranger, and reads the trail of its organization alone", () => {
+    const standing = standingOf(auditor, row(null, 0));
+    expect(standing).toMatchObject({ member: false, owner: false, organization: 0, everywhere: 0, grantable: 0 });
+    expect(mayReadAuditTrail(auditor, "org-1", standing)).toBe(true);
+    expect(mayReadAuditTrail(auditor, "org-2", standing)).toBe(false);
+    expect(mayReadAuditTrail(user(), "org-1", standingOf(user(), row(null, 1)))).toBe(false);
+    expect(mayReadAuditTrail(user(), "org-1", standingOf(user(), row(ownersAccess, 1)))).toBe(true);
   });
 });
 

@@ -28,7 +28,7 @@ const anyStep = fc
 const height = (set: PermissionSet, name: Permission) => (ladders[name] as readonly unknown[]).indexOf(set[name]);
 
 describe("the ladders", () => {
-  it("are those of the specification, lowest value first", () => {
+  it("are those of the specification and of the clients, lowest value first", () => {
     expect(ladders).toEqual({
       settings: ["none", "read", "update", "delete"],
       teams: ["none", "read", "manage"],
@@ -42,6 +42,8 @@ describe("the ladders", () => {
       delete: [false, true],
       runTasks: [false, true],
       workspaceAdmin: [false, true],
+      variableSets: ["none", "read", "write"],
+      policyOverrides: [false, true],
     });
   });
 
@@ -70,8 +72,11 @@ describe("the ladders", () => {
       "delete=true": 131072,
       "runTasks=true": 262144,
       "workspaceAdmin=true": 524288,
+      "variableSets=read": 1048576,
+      "variableSets=write": 2097152,
+      "policyOverrides=true": 4194304,
     });
-    expect(everything).toBe(1048575);
+    expect(everything).toBe(8388607);
   });
 });
 

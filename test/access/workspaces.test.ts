@@ -12,6 +12,7 @@ const implied = {
     policyMocks: "none",
     locking: false,
     runTasks: false,
+    policyOverrides: false,
     workspaceAdmin: false,
   },
   plan: {
@@ -21,6 +22,7 @@ const implied = {
     policyMocks: "none",
     locking: false,
     runTasks: false,
+    policyOverrides: false,
     workspaceAdmin: false,
   },
   write: {
@@ -30,6 +32,7 @@ const implied = {
     policyMocks: "read",
     locking: true,
     runTasks: false,
+    policyOverrides: false,
     workspaceAdmin: false,
   },
   admin: {
@@ -39,6 +42,7 @@ const implied = {
     policyMocks: "read",
     locking: true,
     runTasks: true,
+    policyOverrides: true,
     workspaceAdmin: true,
   },
   custom: {
@@ -48,6 +52,7 @@ const implied = {
     policyMocks: "none",
     locking: false,
     runTasks: false,
+    policyOverrides: false,
     workspaceAdmin: false,
   },
 } as const;

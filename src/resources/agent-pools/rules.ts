@@ -86,10 +86,21 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
+/** What uses a pool. */
+export interface PoolUse {
+  readonly isDefault: boolean;
+  readonly projectCount: number;
+  readonly workspaceCount: number;
+}
+
 /** Why a pool can't be deleted, if it can't. */
-export function deletionObstacle(use: { isDefault: boolean; workspaceCount: number }): AppError | undefined {
+export function deletionObstacle(use: PoolUse): AppError | undefined {
   if (use.isDefault)
     return conflict("The agent pool is the organization's default. Make another one the default, then delete it.");
+  if (use.projectCount > 0) {
+    const projects = use.projectCount === 1 ? "of 1 project" : `of ${use.projectCount} projects`;
+    return conflict(`The agent pool is the default ${projects}. Give them another one, then delete it.`);
+  }
   if (use.workspaceCount === 0) return undefined;
   const workspaces = use.workspaceCount === 1 ? "1 workspace uses" : `${use.workspaceCount} workspaces use`;
   return conflict(`${workspaces} this agent pool. Give them another one or another execution mode, then delete it.`);

@@ -14,6 +14,7 @@ import type { OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage, type Order } from "../shared/paging.ts";
 import { readableCondition } from "../workspaces/reads.ts";
 import type { AgentPoolView, ScopeKind, Scopes } from "./definition.ts";
+import type { PoolUse } from "./rules.ts";
 
 /** A list as one text: ids hold no commas, and both engines join in the given order. */
 const listed = (kind: ScopeKind) => sql<string | null>`(
@@ -163,22 +164,28 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
         where s.agent_pool_id = p.id and s.kind = 'allowed-projects' and s.target_id = j.id)))`;
 }
 
-/** What keeps a pool from being deleted. Locks the organization, so that it can't become the default meanwhile. */
-export async function useOf(
-  tx: Tx,
-  pool: Granted<AgentPoolView, "can-update-agent-pools">,
-): Promise<{ isDefault: boolean; workspaceCount: number }> {
+/**
+ * What keeps a pool from being deleted. Locks the organization, so that it can't become the default meanwhile; a project's
+ * default it can't become, because its own row is locked by now.
+ */
+export async function useOf(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
+  const count = (table: string, column: string) =>
+    sql<number>`(select count(*) from ${sql.table(table)} where organization_id = o.id and ${sql.ref(column)} = ${pool.id})`;
   const row = await tx.db
     .selectFrom("organizations as o")
     .select("o.defaultAgentPoolId")
-    .select(
-      sql<number>`(
-        select count(*) from workspaces where organization_id = o.id and agent_pool_id = ${pool.id})`.as("used"),
-    )
+    .select([
+      count("projects", "default_agent_pool_id").as("projectCount"),
+      count("workspaces", "agent_pool_id").as("workspaceCount"),
+    ])
     .where("o.id", "=", pool.organizationId)
     .modifyEnd(tx.dialect.lockRows("o"))
     .executeTakeFirstOrThrow();
-  return { isDefault: row.defaultAgentPoolId === pool.id, workspaceCount: Number(row.used) };
+  return {
+    isDefault: row.defaultAgentPoolId === pool.id,
+    projectCount: Number(row.projectCount),
+    workspaceCount: Number(row.workspaceCount),
+  };
 }
 
 export async function isAgentPoolNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {

@@ -3,12 +3,20 @@ import type { Access } from "../../access/effective.ts";
 import { projectPermissions } from "../../access/permissions.ts";
 import type { ProjectTable } from "../../database/schema/projects.ts";
 import { defineResource, optional, readOnly, required, toMany, toOne } from "../../jsonapi/define.ts";
-import { listParameter, presence, textParameter } from "../../jsonapi/query.ts";
-import { flag, flags, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
-import { bindingItem } from "../tag-bindings/definition.ts";
+import { type IndexedParameter, listParameter, presence, textParameter } from "../../jsonapi/query.ts";
+import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../kernel/durations.ts";
+import { executionModes } from "../organizations/definition.ts";
+import { bindingItem } from "../tag-bindings/definition.ts";
+import {
+  defaultModeOf,
+  defaultPoolOf,
+  type DefaultsInput,
+  defaultsFaults,
+  type OrganizationDefaults,
+} from "./execution.ts";
 
-export interface ProjectView extends ProjectTable {
+export interface ProjectView extends ProjectTable, OrganizationDefaults {
   readonly organizationName: string;
   readonly access: Access;
   /** Only where they were asked for. */
@@ -21,6 +29,12 @@ const name = text({
   pattern: /^(?! )[A-Za-z0-9 _-]+(?<! )$/,
   sentence: "may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
 });
+
+const taggedFilters: IndexedParameter<"key" | "value"> = {
+  doc: "Only projects with this key-value tag; further ones are numbered 1, 2, …, and all are required. An empty value stands for any.",
+  members: ["key", "value"],
+  max: 25,
+};
 
 const shownPermissions = ["can-update", "can-destroy", "can-create-workspace"] as const;
 
@@ -36,6 +50,26 @@ export const projects = defineResource<ProjectView>()({
       text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
       "How long its workspaces may be inactive before they are destroyed, unless they say otherwise: up to four digits and 'd' or 'h'.",
       { default: null },
+    ),
+    "default-execution-mode": optional(
+      oneOf(executionModes),
+      "What its workspaces without an execution mode of their own use. Without one, the organization's default is followed.",
+      { from: defaultModeOf },
+    ),
+    "default-agent-pool-id": optional(
+      text({ min: 1, max: 256 }).nullable(),
+      "The pool that agent mode as the default needs.",
+      { shown: false },
+    ),
+    "setting-overwrites": optional(
+      flags(["default-execution-mode", "default-agent-pool"]),
+      "Which settings are the project's own instead of the organization's default.",
+      {
+        from: ({ defaultExecutionMode }: ProjectView) => ({
+          "default-execution-mode": defaultExecutionMode !== null,
+          "default-agent-pool": defaultExecutionMode !== null,
+        }),
+      },
     ),
     "workspace-count": readOnly(wholeNumber(), "How many workspaces it holds.", { audited: false }),
     "team-count": readOnly(wholeNumber(), "How many teams have access to it by a record of their own.", {
@@ -56,6 +90,14 @@ export const projects = defineResource<ProjectView>()({
       id: (project: ProjectView) => project.organizationName,
       related: (project: ProjectView) => `/api/v2/organizations/${project.organizationName}`,
     }),
+    "default-agent-pool": toOne(
+      "agent-pools",
+      "The pool that its workspaces in agent mode without one of their own use.",
+      {
+        nullable: true,
+        id: defaultPoolOf,
+      },
+    ),
     "tag-bindings": toMany("tag-bindings", "Its key-value tags; an empty list clears them.", {
       create: "optional",
       update: "optional",
@@ -71,6 +113,7 @@ export const projects = defineResource<ProjectView>()({
     ),
   },
   links: (project) => ({ self: `/api/v2/projects/${project.id}` }),
+  bodyFaults: (attributes: DefaultsInput) => defaultsFaults(attributes),
   operations: {
     createProject: {
       method: "POST",
@@ -98,6 +141,7 @@ export const projects = defineResource<ProjectView>()({
           ),
           "filter[permissions][update]": presence("If given, only projects that the caller may update."),
         },
+        indexed: { "filter[tagged]": taggedFilters },
       },
       answer: "list",
     },

@@ -2,12 +2,12 @@
 import { bitOf, type Mask } from "../../access/permission-set.ts";
 import { effective } from "../../access/effective.ts";
 import type { Tx } from "../../database/database.ts";
+import type { ProjectTable } from "../../database/schema/projects.ts";
 import type { Included } from "../../jsonapi/define.ts";
-import { refuseIfAny } from "../../kernel/errors.ts";
+import { type Fault, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
 import { forgetScopeTarget } from "../agent-pools/writes.ts";
-import { recordChange } from "../audit-events/writes.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { countProjects } from "../organizations/writes.ts";
 import { changesOf } from "../shared/changes.ts";
@@ -16,11 +16,20 @@ import { checkIfMatch } from "../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
-import { inheritDuration } from "../workspaces/writes.ts";
+import { inheritDuration, raiseFollowersOf } from "../workspaces/writes.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
-import { deletionObstacle, nameTaken, newProject, toColumns } from "./rules.ts";
-import { deleteProjectRow, insertProject, isProjectNameTaken, listProjectRows, updateProjectRow } from "./store.ts";
+import { defaultPoolFaults } from "./execution.ts";
+import { defaultsOf, deletionObstacle, nameTaken, newProject, poolUnknown, toColumns } from "./rules.ts";
+import {
+  deleteProjectRow,
+  hasAgentPool,
+  insertProject,
+  isProjectNameTaken,
+  listProjectRows,
+  updateProjectRow,
+} from "./store.ts";
+import { recordProjectChange } from "./trail.ts";
 
 export const projectResource = implement(projects, {
   async createProject({ context, params, body }) {
@@ -30,18 +39,24 @@ export const projectResource = implement(projects, {
         "can-create-project",
       );
       const row = newProject({
-        ...body.attributes,
+        ...toColumns(body.attributes),
+        name: body.attributes.name,
         id: newId("projects"),
         organizationId: organization.id,
         createdAt: now(),
       });
-      refuseIfAny((await isProjectNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
+      refuseIfAny(await faultsOf(tx, row));
       await insertProject(tx, row);
       const bound = { organizationId: organization.id, projectId: row.id };
       const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
       await countProjects(tx, organization.id, 1);
-      const view = { ...row, organizationName: organization.name, access: effective(organization.standing.everywhere) };
-      await recordChange(tx, context, projects, { after: view }, bindings);
+      const view = {
+        ...row,
+        ...defaultsOf(organization),
+        organizationName: organization.name,
+        access: effective(organization.standing.everywhere),
+      };
+      await recordProjectChange(tx, context, { after: view }, bindings);
       return { view };
     });
   },
@@ -57,6 +72,7 @@ export const projectResource = implement(projects, {
       sort: query.sort,
       part: query.q || undefined,
       names: query.filterNames,
+      tagged: query.filterTagged,
       bits,
     });
     const shown = await withBindings(tx, views, query.include);
@@ -77,17 +93,17 @@ export const projectResource = implement(projects, {
     return context.database.write(async (tx) => {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
       checkIfMatch(ifMatch, project);
-      const changes = changesOf(project, toColumns(body.attributes));
+      const changes = changesOf(project, toColumns(body.attributes, project));
       const bound = { organizationId: project.organizationId, projectId: project.id };
       const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
       const changed = { ...project, ...changes, version: project.version + 1 };
-      const renamed =
-        changed.nameKey !== project.nameKey && (await isProjectNameTaken(tx, project.organizationId, changed.name));
-      refuseIfAny(renamed ? [nameTaken()] : []);
+      refuseIfAny(await faultsOf(tx, changed, project));
       await updateProjectRow(tx, project, changes ?? {});
       if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
-      await recordChange(tx, context, projects, { before: project, after: changed }, rebound);
+      if (changes?.defaultExecutionMode !== undefined || changes?.defaultAgentPoolId !== undefined)
+        await raiseFollowersOf(tx, changed);
+      await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
       return { view: changed };
     });
   },
@@ -101,10 +117,19 @@ export const projectResource = implement(projects, {
       await deleteProjectRow(tx, project);
       await forgetScopeTarget(tx, project.organizationId, project.id);
       await countProjects(tx, project.organizationId, -1);
-      await recordChange(tx, context, projects, { before: project });
+      await recordProjectChange(tx, context, { before: project });
     });
   },
 });
+
+/** What the register knows against a project as it is to be; only what is new in it is looked up. */
+async function faultsOf(tx: Tx, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
+  const { organizationId, nameKey, defaultAgentPoolId: pool } = after;
+  const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
+  const unknown =
+    pool !== null && pool !== before?.defaultAgentPoolId && !(await hasAgentPool(tx, organizationId, pool));
+  return [...(taken ? [nameTaken()] : []), ...defaultPoolFaults(after), ...(unknown ? [poolUnknown()] : [])];
+}
 
 /** The key-value tags in effect, where they are asked for: one statement more. */
 async function withBindings(

@@ -3,7 +3,9 @@ import type { ProjectTable } from "../../database/schema/projects.ts";
 import type { UpdateAttributes } from "../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
 import type { projects } from "./definition.ts";
+import { applyDefaults, followingOrganization, type DefaultsColumns, type OrganizationDefaults } from "./execution.ts";
 
 export const defaultProjectName = "Default Project";
 
@@ -16,6 +18,7 @@ export function newProject(
     isDefault: 0,
     workspaceCount: 0,
     teamCount: 0,
+    ...followingOrganization,
     ...facts,
     nameKey: fold(facts.name),
     version: 1,
@@ -23,8 +26,28 @@ export function newProject(
 }
 
 /** Attributes as the table stores them; absent stays absent. */
-export function toColumns(attributes: UpdateAttributes<typeof projects>): Partial<ProjectTable> {
-  return { ...attributes, ...(attributes.name !== undefined && { nameKey: fold(attributes.name) }) };
+export function toColumns(
+  attributes: UpdateAttributes<typeof projects>,
+  before: DefaultsColumns = followingOrganization,
+): Partial<ProjectTable> {
+  const { settingOverwrites: _, ...plain } = attributes;
+  return {
+    ...plain,
+    ...(plain.name !== undefined && { nameKey: fold(plain.name) }),
+    ...applyDefaults(before, attributes),
+  };
+}
+
+/** What the organization gives to projects that follow it. */
+export function defaultsOf(organization: OrganizationView): OrganizationDefaults {
+  return {
+    organizationExecutionMode: organization.defaultExecutionMode,
+    organizationAgentPoolId: organization.defaultAgentPoolId,
+  };
+}
+
+export function poolUnknown(): Fault {
+  return attributeFault("default-agent-pool-id", "Default agent pool does not exist in this organization");
 }
 
 export function nameTaken(): Fault {

@@ -1,5 +1,5 @@
 /** SQL of projects. */
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../access/actor.ts";
 import { effective } from "../../access/effective.ts";
 import type { Granted } from "../../access/granted.ts";
@@ -15,8 +15,10 @@ import { hasProjectGrant, projectGrants, standingColumns } from "../grants/reads
 import type { OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage, type Order } from "../shared/paging.ts";
 import type { ProjectView } from "./definition.ts";
+import type { OrganizationDefaults } from "./execution.ts";
+import { defaultsOf } from "./rules.ts";
 
-interface ProjectRow extends ProjectTable {
+interface ProjectRow extends ProjectTable, OrganizationDefaults {
   readonly organizationName: string;
   readonly teamAccess: number | null;
   readonly isMember: number;
@@ -28,7 +30,11 @@ function projectsForActor(db: Kysely<Schema>, principal: string) {
     .selectFrom("projects as p")
     .innerJoin("organizations as o", "o.id", "p.organizationId")
     .selectAll("p")
-    .select("o.name as organizationName")
+    .select([
+      "o.name as organizationName",
+      "o.defaultExecutionMode as organizationExecutionMode",
+      "o.defaultAgentPoolId as organizationAgentPoolId",
+    ])
     .select(standingColumns(sql.ref("p.organizationId"), principal))
     .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal));
 }
@@ -67,11 +73,17 @@ export async function findProjects(
   return rows.map((row) => toProjectView(actor, row));
 }
 
+interface Tagged {
+  readonly key?: string;
+  readonly value?: string;
+}
+
 export interface ProjectSearch {
   readonly page: Page;
   readonly sort: Sort<"name"> | undefined;
   readonly part: string | undefined;
   readonly names: readonly string[] | undefined;
+  readonly tagged: readonly Tagged[];
   /** Each must be held on a listed project. */
   readonly bits: readonly Mask[];
 }
@@ -88,13 +100,17 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
   const readable = projectsOf(tx.db, organization, principal, [bitOf("settings", "read")]);
   const filtered = narrowed(
     tx,
+    organization.id,
     projectsOf(tx.db, organization, principal, [bitOf("settings", "read"), ...search.bits]),
     search,
   );
   const readsAll = holds(everywhere, "settings", "read");
   const total = readsAll ? organization.projectCount : countOf(readable.select("p.id"));
   const unfiltered =
-    search.part === undefined && search.names === undefined && search.bits.every((bit) => (everywhere & bit) === bit);
+    search.part === undefined &&
+    search.names === undefined &&
+    search.tagged.length === 0 &&
+    search.bits.every((bit) => (everywhere & bit) === bit);
   const found = await fetchPage(tx, {
     rows: filtered.selectAll("p").select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal)),
     order:
@@ -108,6 +124,7 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
     views: found.rows.map((row): ProjectView => ({
       ...row,
       organizationName: organization.name,
+      ...defaultsOf(organization),
       access: effective(everywhere, row.projectAccess),
     })),
     totals: found.totals,
@@ -124,10 +141,38 @@ function projectsOf(db: Kysely<Schema>, organization: OrganizationView, principa
   return query;
 }
 
-function narrowed(tx: Tx, query: ReturnType<typeof projectsOf>, { names, part }: ProjectSearch) {
-  if (names !== undefined) return query.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
-  if (part !== undefined) return query.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(part)));
-  return query;
+function narrowed(
+  tx: Tx,
+  organizationId: string,
+  query: ReturnType<typeof projectsOf>,
+  { names, part, tagged }: ProjectSearch,
+) {
+  const bound = tagged.reduce((found, filter) => found.where(isTagged(organizationId, filter)), query);
+  if (names !== undefined) return bound.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
+  if (part !== undefined) return bound.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(part)));
+  return bound;
+}
+
+/** By a key-value tag; what is absent or empty stands for any. */
+function isTagged(organizationId: string, { key, value }: Tagged): RawBuilder<SqlBool> {
+  const fits = [
+    sql`b.organization_id = ${organizationId} and b.project_id is not null`,
+    ...(key ? [sql`b.key = ${key}`] : []),
+    ...(value ? [sql`b.value = ${value}`] : []),
+  ];
+  return sql<SqlBool>`p.id in (select b.project_id from tag_bindings as b where ${sql.join(fits, sql` and `)})`;
+}
+
+/** Whether the organization has the pool. Holds its row: a pool that is being deleted can't become a default. */
+export async function hasAgentPool(tx: Tx, organizationId: string, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("agentPools as a")
+    .select("a.id")
+    .where("a.organizationId", "=", organizationId)
+    .where("a.id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("a"))
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 export async function isProjectNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {

@@ -57,6 +57,16 @@ export async function countWorkspaces(tx: Tx, projectId: string, change: 1 | -1)
     .execute();
 }
 
+/** Something in the organization has changed that documents show: of all its projects, or of those that follow its defaults. */
+export async function raiseProjectVersions(tx: Tx, organizationId: string, whose: "all" | "followers"): Promise<void> {
+  await tx.db
+    .updateTable("projects")
+    .set({ version: sql`version + 1` })
+    .where("organizationId", "=", organizationId)
+    .$if(whose === "followers", (query) => query.where("defaultExecutionMode", "is", null))
+    .execute();
+}
+
 export interface Moved {
   readonly from: string;
   readonly to: string;

@@ -11,7 +11,9 @@ import type { OrganizationView } from "../organizations/definition.ts";
 export interface SharingWorkspace {
   readonly id: string;
   readonly version: number;
+  readonly projectId: string;
   readonly globalRemoteState: number;
+  readonly projectRemoteState: number;
   readonly access: Access;
   readonly organization: OrganizationView;
 }
@@ -50,16 +52,14 @@ function permissionsOn({ access, organization }: SharingWorkspace) {
   return workspacePermissions({ access, owner: organization.standing.owner, allowForceDeleteWorkspaces });
 }
 
-/** While the state is shared with everybody, there is no list to change. */
-export function sharedFaults({ globalRemoteState }: Pick<SharingWorkspace, "globalRemoteState">): Fault[] {
-  if (globalRemoteState === 0) return [];
-  return [
-    {
-      pointer: "/data",
-      detail:
-        "Remote state consumers can't be changed while global-remote-state is true: every workspace of the organization may read the state. Set it to false first",
-    },
-  ];
+/** While the state is shared with everybody, or with the whole project, there is no list to change. */
+export function sharedFaults(workspace: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState">): Fault[] {
+  const refused = (setting: string, whole: string): Fault => ({
+    pointer: "/data",
+    detail: `Remote state consumers can't be changed while ${setting} is true: every workspace of the ${whole} may read the state. Set it to false first`,
+  });
+  if (workspace.globalRemoteState === 1) return [refused("global-remote-state", "organization")];
+  return workspace.projectRemoteState === 1 ? [refused("project-remote-state", "project")] : [];
 }
 
 /** Those of the named ones that are not there for the caller. */

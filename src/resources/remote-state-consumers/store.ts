@@ -16,7 +16,9 @@ import type { SharingWorkspace } from "./rules.ts";
 interface SharingRow extends OrganizationTable {
   readonly workspaceId: string;
   readonly workspaceVersion: number;
+  readonly projectId: string;
   readonly globalRemoteState: number;
+  readonly projectRemoteState: number;
   readonly teamAccess: number | null;
   readonly isMember: number;
   readonly projectAccess: number | null;
@@ -28,7 +30,8 @@ function sharingForActor(db: Kysely<Schema>, principal: string) {
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("o")
-    .select(["w.id as workspaceId", "w.version as workspaceVersion", "w.globalRemoteState"])
+    .select(["w.id as workspaceId", "w.version as workspaceVersion", "w.projectId"])
+    .select(["w.globalRemoteState", "w.projectRemoteState"])
     .select(standingColumns(sql.ref("w.organizationId"), principal))
     .select(projectGrants(sql.ref("w.organizationId"), sql.ref("w.projectId"), principal))
     .select(workspaceGrants(sql.ref("w.organizationId"), sql.ref("w.id"), principal));
@@ -42,27 +45,31 @@ const byId = prepared<{ id: string; principal: string }, SharingRow>((db, { id, 
 export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<SharingWorkspace | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
   if (row === undefined) return undefined;
-  const { workspaceId, workspaceVersion, globalRemoteState, projectAccess, workspaceAccess, ...organization } = row;
+  const { workspaceId, workspaceVersion, projectId, globalRemoteState, projectRemoteState, ...rest } = row;
+  const { projectAccess, workspaceAccess, ...organization } = rest;
   const standing = standingOf(actor, { ...row, organizationId: row.id });
   return {
     id: workspaceId,
     version: workspaceVersion,
+    projectId,
     globalRemoteState,
+    projectRemoteState,
     access: effective(standing.everywhere, projectAccess, workspaceAccess),
     organization: { ...organization, standing },
   };
 }
 
 /** Who reads the state, as a condition on the workspaces `w` of the organization. */
-export function consumersOf({ id, globalRemoteState }: SharingWorkspace): RawBuilder<boolean> {
-  return globalRemoteState === 1
-    ? sql<boolean>`w.id <> ${id}`
-    : sql<boolean>`w.id in (select consumer_id from remote_state_consumers where workspace_id = ${id})`;
+export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
+  const { id, projectId, globalRemoteState, projectRemoteState } = workspace;
+  if (globalRemoteState === 1) return sql<boolean>`w.id <> ${id}`;
+  if (projectRemoteState === 1) return sql<boolean>`w.project_id = ${projectId} and w.id <> ${id}`;
+  return sql<boolean>`w.id in (select consumer_id from remote_state_consumers where workspace_id = ${id})`;
 }
 
 export interface Locked {
   /** The workspace as it is now; undefined when it went meanwhile. */
-  readonly current: Pick<SharingWorkspace, "version" | "globalRemoteState"> | undefined;
+  readonly current: Pick<SharingWorkspace, "version" | "globalRemoteState" | "projectRemoteState"> | undefined;
   /** Those that are named and that the caller may read. */
   readonly readable: ReadonlySet<string>;
 }
@@ -80,7 +87,7 @@ export async function lockWithNamed(
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .select(["w.id", "w.version", "w.globalRemoteState"])
+    .select(["w.id", "w.version", "w.globalRemoteState", "w.projectRemoteState"])
     .where("w.organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...named]))
     .where(condition)

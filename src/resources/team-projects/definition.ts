@@ -21,6 +21,7 @@ export interface TeamProjectView extends TeamProjectTable {
 const projectAccess = z.object({
   settings: oneOf(["read", "update", "delete"]).optional(),
   teams: oneOf(["none", "read", "manage"]).optional(),
+  "variable-sets": oneOf(["none", "read", "write"]).optional(),
 });
 
 const workspaceAccess = z.object({
@@ -33,6 +34,7 @@ const workspaceAccess = z.object({
   delete: flag().optional(),
   move: flag().optional(),
   "run-tasks": flag().optional(),
+  "policy-overrides": flag().optional(),
 });
 
 const managers =
@@ -52,10 +54,10 @@ export const teamProjects = defineResource<TeamProjectView>()({
       "What the team may do to the project: implied by the level, or chosen where it is 'custom'.",
       {
         from: ({ permissions }: TeamProjectView) => {
-          const { settings, teams } = setOf(permissions);
-          return { settings, teams };
+          const { settings, teams, variableSets } = setOf(permissions);
+          return { settings, teams, "variable-sets": variableSets };
         },
-        default: { settings: "read", teams: "none" },
+        default: { settings: "read", teams: "none", "variable-sets": "none" },
       },
     ),
     "workspace-access": optional(
@@ -74,6 +76,7 @@ export const teamProjects = defineResource<TeamProjectView>()({
             "state-versions": set.stateVersions,
             "policy-mocks": set.policyMocks,
             "run-tasks": set.runTasks,
+            "policy-overrides": set.policyOverrides,
           };
         },
         default: {
@@ -86,6 +89,7 @@ export const teamProjects = defineResource<TeamProjectView>()({
           "state-versions": "none",
           "policy-mocks": "none",
           "run-tasks": false,
+          "policy-overrides": false,
         },
       },
     ),

@@ -53,6 +53,10 @@ export const teamWorkspaces = defineResource<TeamWorkspaceView>()({
       default: false,
     }),
     "run-tasks": optional(flag(), "Managing the workspace's run tasks.", { from: given("runTasks"), default: false }),
+    "policy-overrides": optional(flag(), "Letting runs pass that a policy stopped.", {
+      from: given("policyOverrides"),
+      default: false,
+    }),
   },
   relationships: {
     team: toOne("teams", "The team that has access.", {

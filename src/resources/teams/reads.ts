@@ -74,6 +74,12 @@ export async function teamsByIds(tx: Tx, actor: Actor, ids: readonly string[]): 
   return rows.map((row) => toTeamView(actor, row));
 }
 
+/** Which of these teams the caller could GET. */
+export async function readableTeams(tx: Tx, actor: Actor, ids: readonly string[]): Promise<TeamView[]> {
+  const found = await teamsByIds(tx, actor, ids);
+  return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
+}
+
 /** An organization keeps at least one owner. Locks the owners team, so that the last two can't go at once. Raises `conflict`. */
 export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: readonly string[]): Promise<void> {
   const team = await tx.db

@@ -260,6 +260,34 @@ describe("deleteAgentPool", () => {
     }
   });
 
+  it("is refused while it is a project's default", async () => {
+    const defaults = { "default-execution-mode": "agent", "default-agent-pool-id": pool.id };
+    const project = await makeProject(api, org.name, defaults);
+    const answer = await org.owner.delete(at());
+    expect(answer.status).toBe(409);
+    expect(details(answer)[0]).toBe(
+      "The agent pool is the default of 1 project. Give them another one, then delete it.",
+    );
+    data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { "default-execution-mode": "local" })));
+    expect((await org.owner.delete(at())).status).toBe(204);
+  });
+
+  it("leaves no project behind with a default that is gone", async () => {
+    const project = await makeProject(api, org.name);
+    for (let round = 0; round < 8; round += 1) {
+      const contested = data(await create({}));
+      const defaults = { "default-execution-mode": "agent", "default-agent-pool-id": contested.id };
+      const [deleted, changed] = await Promise.all([
+        org.owner.delete(`/agent-pools/${contested.id}`),
+        org.owner.patch(`/projects/${project.id}`, resource("projects", defaults)),
+      ]);
+      expect([
+        [204, 422],
+        [409, 200],
+      ]).toContainEqual([deleted.status, changed.status]);
+    }
+  });
+
   it("is refused while it is the organization's default", async () => {
     const setDefault = (id: string | null) =>
       api.database.write((tx) =>

@@ -30,7 +30,7 @@ const create = (attributes: object, teamId: string, projectId = project.id) =>
 /** The specification's table of implied values, a column for each level. */
 const implied = {
   read: {
-    "project-access": { settings: "read", teams: "none" },
+    "project-access": { settings: "read", teams: "none", "variable-sets": "read" },
     "workspace-access": {
       runs: "read",
       "policy-mocks": "none",
@@ -42,10 +42,11 @@ const implied = {
       delete: false,
       move: false,
       "run-tasks": false,
+      "policy-overrides": false,
     },
   },
   write: {
-    "project-access": { settings: "read", teams: "none" },
+    "project-access": { settings: "read", teams: "none", "variable-sets": "write" },
     "workspace-access": {
       runs: "apply",
       "policy-mocks": "read",
@@ -57,10 +58,11 @@ const implied = {
       delete: false,
       move: false,
       "run-tasks": false,
+      "policy-overrides": false,
     },
   },
   maintain: {
-    "project-access": { settings: "read", teams: "none" },
+    "project-access": { settings: "read", teams: "none", "variable-sets": "write" },
     "workspace-access": {
       runs: "apply",
       "policy-mocks": "read",
@@ -72,10 +74,11 @@ const implied = {
       delete: true,
       move: false,
       "run-tasks": true,
+      "policy-overrides": true,
     },
   },
   admin: {
-    "project-access": { settings: "delete", teams: "manage" },
+    "project-access": { settings: "delete", teams: "manage", "variable-sets": "write" },
     "workspace-access": {
       runs: "apply",
       "policy-mocks": "read",
@@ -87,10 +90,11 @@ const implied = {
       delete: true,
       move: true,
       "run-tasks": true,
+      "policy-overrides": true,
     },
   },
   custom: {
-    "project-access": { settings: "read", teams: "none" },
+    "project-access": { settings: "read", teams: "none", "variable-sets": "none" },
     "workspace-access": {
       runs: "read",
       "policy-mocks": "none",
@@ -102,6 +106,7 @@ const implied = {
       delete: false,
       move: false,
       "run-tasks": false,
+      "policy-overrides": false,
     },
   },
 };
@@ -110,6 +115,7 @@ const implied = {
 const choices: readonly (readonly [string, string, readonly unknown[]])[] = [
   ["project-access", "settings", ["read", "update", "delete"]],
   ["project-access", "teams", ["none", "read", "manage"]],
+  ["project-access", "variable-sets", ["none", "read", "write"]],
   ["workspace-access", "runs", ["read", "plan", "apply"]],
   ["workspace-access", "policy-mocks", ["none", "read"]],
   ["workspace-access", "state-versions", ["none", "read-outputs", "read", "write"]],
@@ -119,6 +125,7 @@ const choices: readonly (readonly [string, string, readonly unknown[]])[] = [
   ["workspace-access", "delete", [false, true]],
   ["workspace-access", "move", [false, true]],
   ["workspace-access", "run-tasks", [false, true]],
+  ["workspace-access", "policy-overrides", [false, true]],
 ];
 const values = choices.flatMap(([group, name, all]) => all.map((value) => [group, name, value] as const));
 
@@ -316,6 +323,8 @@ describe("createTeamProject: 403, nobody gives more than they hold", () => {
     ["maintain, whose workspace admin no custom set has", { access: "maintain" }],
     ["one permission", { access: "custom", "workspace-access": { move: true } }],
     ["a higher value", { access: "custom", "workspace-access": { runs: "plan" } }],
+    ["reading variable sets", { access: "custom", "project-access": { "variable-sets": "read" } }],
+    ["overriding policies", { access: "custom", "workspace-access": { "policy-overrides": true } }],
   ])("%s, by who holds only teams: manage", async (_, attributes) => {
     const managers = await makeTeam(api, org.name);
     const fresh = await makeProject(api, org.name);

@@ -29,7 +29,7 @@ const patch = (id: string, attributes: object, headers?: Record<string, string>)
 
 const rich = {
   access: "custom",
-  "project-access": { settings: "delete", teams: "manage" },
+  "project-access": { settings: "delete", teams: "manage", "variable-sets": "write" },
   "workspace-access": {
     runs: "apply",
     "policy-mocks": "read",
@@ -40,6 +40,7 @@ const rich = {
     delete: true,
     move: true,
     "run-tasks": true,
+    "policy-overrides": true,
   },
 };
 
@@ -83,7 +84,7 @@ describe("updateTeamProject: a level", () => {
 
 describe("updateTeamProject: custom, value / null / absent", () => {
   const lowest: Record<string, Record<string, unknown>> = {
-    "project-access": { settings: "read", teams: "none" },
+    "project-access": { settings: "read", teams: "none", "variable-sets": "none" },
     "workspace-access": {
       runs: "read",
       "policy-mocks": "none",
@@ -94,6 +95,7 @@ describe("updateTeamProject: custom, value / null / absent", () => {
       delete: false,
       move: false,
       "run-tasks": false,
+      "policy-overrides": false,
     },
   };
   const keys = Object.entries(lowest).flatMap(([group, members]) => Object.keys(members).map((name) => [group, name]));

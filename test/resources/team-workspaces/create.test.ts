@@ -40,6 +40,7 @@ const implied: Record<string, readonly unknown[]> = {
   "sentinel-mocks": ["none", "none", "read", "read", "none"],
   "workspace-locking": [false, false, true, true, false],
   "run-tasks": [false, false, false, true, false],
+  "policy-overrides": [false, false, false, true, false],
 };
 const impliedBy = (level: string) =>
   Object.fromEntries(Object.entries(implied).map(([name, row]) => [name, row[levels.indexOf(level)]]));
@@ -51,6 +52,7 @@ const choices: Record<string, readonly unknown[]> = {
   "policy-mocks": ["none", "read"],
   "workspace-locking": [false, true],
   "run-tasks": [false, true],
+  "policy-overrides": [false, true],
 };
 const human = (name: string) => {
   const words = name.replaceAll("-", " ");

@@ -42,6 +42,7 @@ const rich = {
   "policy-mocks": "read",
   "workspace-locking": true,
   "run-tasks": true,
+  "policy-overrides": true,
 };
 const lowest = {
   runs: "read",
@@ -50,6 +51,7 @@ const lowest = {
   "policy-mocks": "none",
   "workspace-locking": false,
   "run-tasks": false,
+  "policy-overrides": false,
 };
 
 describe("updateTeamWorkspace: levels", () => {

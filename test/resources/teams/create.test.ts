@@ -34,6 +34,7 @@ const permissionNames = [
   "manage-run-tasks",
   "manage-modules",
   "manage-providers",
+  "delegate-policy-overrides",
 ];
 const none = Object.fromEntries(permissionNames.map((name) => [name, false]));
 

@@ -43,7 +43,7 @@ async function countOf(team: Json): Promise<number> {
 }
 
 describe("manage-membership", () => {
-  it.each(["manage-teams", "manage-projects", "read-projects", "access-secret-teams", "manage-providers"])(
+  it.each(["manage-teams", "manage-projects", "read-projects", "access-secret-teams", "delegate-policy-overrides"])(
     "403: brings nobody, itself included, into a team that holds %s",
     async (permission) => {
       const org = await makeOrganization(api);
