@@ -4,9 +4,9 @@ import type { TokenTable } from "../database/schema/identity.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { activityDurationMs, activityDurationPattern } from "../kernel/durations.ts";
 import { AppError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/text.ts";
+import { fold, quoted } from "../kernel/text.ts";
 import { authenticationTokens } from "../resources/authentication-tokens/definition.ts";
-import { addToken, removeToken } from "../resources/authentication-tokens/writes.ts";
+import { addToken, type NewToken, removeToken } from "../resources/authentication-tokens/writes.ts";
 import { type Command, type Invocation, jsonOption, UsageError } from "./command.ts";
 import { reading, registerSettings, writing } from "./register.ts";
 import { printRows } from "./table.ts";
@@ -14,10 +14,14 @@ import { findUserNamed } from "./users.ts";
 
 export const createTokenCommand: Command = {
   name: "token create",
-  summary: "Make a token for a user",
+  summary: "Make a token for a user, or for an organization's owners team",
   settings: registerSettings,
   options: {
-    user: { shape: "NAME", doc: "Whose token it is: a username or a user's id.", required: true },
+    user: { shape: "NAME", doc: "Whose token it is: a username or a user's id." },
+    "owners-of": {
+      shape: "ORGANIZATION",
+      doc: "Instead of --user: a token of this organization's owners team. The way back into an organization that refuses users' tokens.",
+    },
     description: { shape: "TEXT", doc: "What it is for." },
     "expires-in": {
       shape: "DURATION",
@@ -36,23 +40,45 @@ export const createTokenCommand: Command = {
       description: value("description") ?? null,
       "expired-at": expiry(invocation) ?? null,
     });
-    const { token, username } = await writing(settings(), async (tx, context) => {
-      const user = await findUserNamed(tx, value("user") ?? "");
-      const holder = { kind: "user", userId: user.id } as const;
-      return {
-        token: await addToken(tx, context, { holder, isLegacy: false, ...attributes }),
-        username: user.username,
-      };
+    const [user, organization] = [value("user"), value("owners-of")];
+    if ((user === undefined) === (organization === undefined))
+      throw new UsageError("Say whose token it is: either --user or --owners-of.");
+    const { token, name } = await writing(settings(), async (tx, context) => {
+      const { holder, name } = await (user === undefined ? ownersOf(tx, organization ?? "") : personNamed(tx, user));
+      return { token: await addToken(tx, context, { holder, isLegacy: false, ...attributes }), name };
     });
     if (isOn("json")) {
-      terminal.out(JSON.stringify({ ...toRow({ ...token, holder: username }), token: token.secret }, null, 2));
+      terminal.out(JSON.stringify({ ...toRow({ ...token, holder: name }), token: token.secret }, null, 2));
       return;
     }
     const until = token.expiredAt === null ? "does not expire" : `works until ${token.expiredAt}`;
-    terminal.out(`Made the token ${token.id} for ${username}; it ${until}. Shown this once:`);
+    terminal.out(`Made the token ${token.id} for ${name}; it ${until}. Shown this once:`);
     terminal.out(`\n  ${token.secret}\n`);
   },
 };
+
+interface Holder {
+  readonly holder: NewToken["holder"];
+  readonly name: string;
+}
+
+async function personNamed(tx: Tx, name: string): Promise<Holder> {
+  const { id, username } = await findUserNamed(tx, name);
+  return { holder: { kind: "user", userId: id }, name: username };
+}
+
+/** Raises `not-found`. */
+async function ownersOf(tx: Tx, organization: string): Promise<Holder> {
+  const team = await tx.db
+    .selectFrom("teams as t")
+    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .select(["t.id as teamId", "t.organizationId", "o.name as organizationName"])
+    .where("o.nameKey", "=", fold(organization))
+    .where("t.isOwners", "=", 1)
+    .executeTakeFirst();
+  if (team === undefined) throw new AppError("not-found", `There is no organization ${quoted(organization)}.`);
+  return { holder: { kind: "team", ...team }, name: `the owners of ${team.organizationName}` };
+}
 
 export const listTokensCommand: Command = {
   name: "token list",

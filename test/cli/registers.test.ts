@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { tokenHash } from "../../src/kernel/ids.ts";
-import { cadastre, dropRegistersAfterwards, newRegister, useFolder } from "./support.ts";
+import { cadastre, dropRegistersAfterwards, newRegister, startService, stopService, useFolder } from "./support.ts";
 
 dropRegistersAfterwards();
 const folder = useFolder();
@@ -15,6 +15,7 @@ async function migrated(engine: "sqlite" | "postgres") {
   return register;
 }
 
+const adminToken = "an-admin-who-is-locked-out";
 const ada = ["user", "create", "--username", "Ada", "--email", "ada@acme.example"];
 
 describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
@@ -84,6 +85,28 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     );
     const actions = (await auditEvents(register)).map(({ action }) => action);
     expect(actions.sort()).toEqual(["authentication-tokens.create", "authentication-tokens.delete", "users.create"]);
+  });
+
+  test("the owners of an organization get a token, also where users' tokens are refused", async () => {
+    const register = await migrated(engine);
+    const service = await startService({ ...register, CADASTRE_ADMIN_TOKEN: adminToken });
+    const call = (token: string, path: string, method = "GET", body?: object) =>
+      fetch(`${service.url}/api/v2${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/vnd.api+json" },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    const organization = (attributes: object) => ({ data: { type: "organizations", attributes } });
+    await call(adminToken, "/organizations", "POST", organization({ name: "acme", email: "a@example.com" }));
+    const made = await cadastre(["token", "create", "--owners-of", "ACME", "--json"], register);
+    const { token, kind } = JSON.parse(made.out);
+    expect(kind).toBe("team");
+    await call(token, "/organizations/acme", "PATCH", organization({ "user-tokens-enabled": false }));
+    expect((await call(adminToken, "/organizations/acme")).status).toBe(401);
+    expect((await call(token, "/organizations/acme")).status).toBe(200);
+    expect((await stopService(service)).code).toBe(0);
+    const unknown = await cadastre(["token", "create", "--owners-of", "nobody"], register);
+    expect(unknown).toMatchObject({ code: 1, err: "There is no organization 'nobody'." });
   });
 
   test("a token's expiry is given as a duration or an instant", async () => {

@@ -68,7 +68,8 @@ describe("a command that was written wrongly", () => {
       "'cadastre user create' needs --username NAME. See 'cadastre user create --help'.",
     ],
     ["user create --username a", "'cadastre user create' needs --email ADDRESS. See 'cadastre user create --help'."],
-    ["token create", "'cadastre token create' needs --user NAME. See 'cadastre token create --help'."],
+    ["token create", "Say whose token it is: either --user or --owners-of."],
+    ["token create --user a --owners-of b", "Say whose token it is: either --user or --owners-of."],
     ["token create --user a --expires-in soon", "--expires-in must be a number of days or hours, such as 30d or 12h."],
     [
       "token create --user a --expires-in 1d --expires-at 2090-01-01T00:00:00Z",

@@ -18,7 +18,8 @@ export const entitlementSets = defineResource<EntitlementSetView>()({
     "audit-logging": always(true, "The audit trail."),
     "cost-estimation": always(false, "Cost estimates of runs."),
     "global-run-tasks": always(false, "Run tasks of the whole organization."),
-    operations: always(true, "Workspaces with operations."),
+    // While nothing runs here, engines that read this run on the caller's machine, whatever a workspace's execution mode says.
+    operations: always(false, "Runs on the service; there are none yet."),
     "private-module-registry": always(false, "A registry of modules."),
     "private-run-tasks": always(false, "Run tasks on private networks."),
     "run-tasks": always(false, "Run tasks."),

@@ -4,6 +4,7 @@ import { defineResource, fixed, readOnly, toMany, toOne } from "../../jsonapi/de
 import { choice, listParameter, textParameter } from "../../jsonapi/query.ts";
 import { oneOf, timestamp } from "../../jsonapi/schemas.ts";
 import { email } from "../organizations/definition.ts";
+import { invitedUserId } from "../users/definition.ts";
 
 export interface MembershipView extends OrganizationMembershipTable {
   readonly organizationName: string;
@@ -31,9 +32,8 @@ export const organizationMemberships = defineResource<MembershipView>()({
       id: (membership: MembershipView) => membership.organizationName,
       related: (membership: MembershipView) => `/api/v2/organizations/${membership.organizationName}`,
     }),
-    user: toOne("users", "The member; null while invited.", {
-      nullable: true,
-      id: (membership: MembershipView) => membership.userId,
+    user: toOne("users", "The member; while invited, a place holder that the registered user takes.", {
+      id: (membership: MembershipView) => membership.userId ?? invitedUserId(membership.id),
       related: (membership: MembershipView) =>
         membership.userId === null ? undefined : `/api/v2/users/${membership.userId}`,
     }),

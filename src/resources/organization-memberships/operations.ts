@@ -14,7 +14,7 @@ import { teams } from "../teams/definition.ts";
 import { loadTeamsToFill, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
 import { discountMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
-import { usersByIds } from "../users/reads.ts";
+import { invitedUserView, toUserView, usersByIds } from "../users/reads.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import {
   deleteMembershipRow,
@@ -46,10 +46,10 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const row = {
         id: newId("organization-memberships"),
         organizationId: organization.id,
-        userId: person.userId,
+        userId: person.user?.id ?? null,
         email,
         emailKey: fold(email),
-        status: person.userId === null ? "invited" : "active",
+        status: person.user === undefined ? "invited" : "active",
         createdAt: now(),
         version: 1,
       };
@@ -58,11 +58,13 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const view: MembershipView = {
         ...row,
         organizationName: organization.name,
-        username: person.username,
+        username: person.user?.username ?? null,
         teamIds: teamIds.toSorted(),
       };
       await recordMembership(tx, context, { after: view });
-      return { view };
+      const user =
+        person.user === undefined ? invitedUserView(view) : toUserView(context.actor, person.user, context.options);
+      return { view, included: [{ definition: users, view: user }] };
     });
   },
 
@@ -126,6 +128,8 @@ async function included(
   if (wanted.has("user")) {
     const ids = views.flatMap((view) => view.userId ?? []);
     for (const view of await usersByIds(tx, context, ids)) found.push({ definition: users, view });
+    for (const view of views.filter(({ userId }) => userId === null))
+      found.push({ definition: users, view: invitedUserView(view) });
   }
   if (wanted.has("teams")) {
     const ids = views.flatMap((view) => view.teamIds);

@@ -4,7 +4,7 @@ import { type Actor, principalOf } from "../../access/actor.ts";
 import type { Granted } from "../../access/granted.ts";
 import { type Standing, standingOf } from "../../access/organization.ts";
 import type { Tx } from "../../database/database.ts";
-import type { OrganizationMembershipTable } from "../../database/schema/identity.ts";
+import type { OrganizationMembershipTable, UserTable } from "../../database/schema/identity.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 import type { Page } from "../../jsonapi/query.ts";
 import { fold } from "../../kernel/text.ts";
@@ -141,6 +141,7 @@ export async function membershipsWhere(
 export async function listOwnMembershipRows(tx: Tx, userId: string, page: Page) {
   const rows = memberships(tx.db)
     .where("m.userId", "=", userId)
+    .where("o.userTokensEnabled", "=", 1)
     .select(
       sql<
         string | null
@@ -160,17 +161,16 @@ export async function lookUpAddress(
   tx: Tx,
   organizationId: string,
   emailKey: string,
-): Promise<{ userId: string | null; username: string | null; taken: boolean }> {
-  const result = await sql<{ userId: string | null; username: string | null; taken: number }>`
-    select
-      (select id from users where email_key = ${emailKey}) as user_id,
-      (select username from users where email_key = ${emailKey}) as username,
-      (select count(*) from organization_memberships where organization_id = ${organizationId}
-        and (email_key = ${emailKey} or user_id = (select id from users where email_key = ${emailKey}))) as taken`.execute(
-    tx.db,
-  );
-  const row = result.rows[0];
-  return { userId: row?.userId ?? null, username: row?.username ?? null, taken: Number(row?.taken ?? 0) > 0 };
+): Promise<{ user: UserTable | undefined; taken: boolean }> {
+  const result = await sql<UserTable & { taken: number }>`
+    select u.*, found.taken from (
+      select count(*) as taken from organization_memberships where organization_id = ${organizationId}
+        and (email_key = ${emailKey} or user_id = (select id from users where email_key = ${emailKey}))) as found
+    left join users as u on u.email_key = ${emailKey}`.execute(tx.db);
+  const [row] = result.rows;
+  if (row === undefined) return { user: undefined, taken: false };
+  const { taken, ...user } = row;
+  return { user: user.id === null ? undefined : user, taken: Number(taken) > 0 };
 }
 
 export async function insertMembership(tx: Tx, row: OrganizationMembershipTable): Promise<void> {

@@ -22,6 +22,12 @@ const name = text({
 });
 export const email = text({ min: 3, max: 254, pattern: /^[^\s@]+@[^\s@]+$/, sentence: "must be an e-mail address" });
 
+/** Clients take it for a number of 32 bits. */
+const unlimited = 2_147_483_647;
+
+/** One relationship by two spellings: the API's own, and the one that its client sends. */
+export const defaultProjectSpellings = ["default_project", "default-project"] as const;
+
 const organizationPath = (organization: OrganizationView) => `/api/v2/organizations/${organization.name}`;
 
 export const organizations = defineResource<OrganizationView>()({
@@ -74,6 +80,16 @@ export const organizations = defineResource<OrganizationView>()({
     "speculative-plan-management-enabled": optional(flag(), "Whether outdated speculative plans are cancelled.", {
       default: true,
     }),
+    "user-tokens-enabled": optional(
+      flag(),
+      "Whether users' own tokens may be used here. If not, they are refused with 401, site admins' too; only a token of the organization or of a team switches them off.",
+      { default: true },
+    ),
+    "remaining-testable-count": readOnly(
+      wholeNumber(),
+      "How many more modules may be tested: there is no limit, so it is always the largest number.",
+      { from: () => unlimited },
+    ),
     "saml-enabled": readOnly(flag(), "Always false: there is no single sign-on.", { from: () => false }),
     "two-factor-conformant": readOnly(flag(), "Always true: no member is required to have a second factor.", {
       from: () => true,
@@ -90,11 +106,15 @@ export const organizations = defineResource<OrganizationView>()({
       id: (organization: OrganizationView) => organization.defaultProjectId,
       related: (organization: OrganizationView) => `/api/v2/projects/${organization.defaultProjectId}`,
     }),
-    "default-agent-pool": toOne("agent-pools", "What workspaces in agent mode without a pool of their own use.", {
-      update: "optional",
-      nullable: true,
-      id: (organization: OrganizationView) => organization.defaultAgentPoolId,
-    }),
+    "default-agent-pool": toOne(
+      "agent-pools",
+      "What workspaces in agent mode without a pool of their own use; null in every other default execution mode.",
+      {
+        update: "optional",
+        nullable: true,
+        id: (organization: OrganizationView) => organization.defaultAgentPoolId,
+      },
+    ),
     "data-retention-policy": toOne(
       ["data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"],
       "How long old state is kept in workspaces that don't say so themselves.",
@@ -139,13 +159,14 @@ export const organizations = defineResource<OrganizationView>()({
       path: "/organizations/:organization_name",
       summary: "Show an organization",
       needs: "a member, or a token of the organization or of one of its teams",
+      query: { include: defaultProjectSpellings },
       answer: "document",
     },
     updateOrganization: {
       method: "PATCH",
       path: "/organizations/:organization_name",
       summary: "Change an organization's settings",
-      needs: "an owner, or the organization's token",
+      needs: "an owner, or the organization's token; users' tokens are not switched off by one of them",
       body: "update",
       answer: "document",
       example: { data: { type: "organizations", attributes: { email: "ops@acme.example" } } },

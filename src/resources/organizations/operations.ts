@@ -6,15 +6,26 @@ import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
 import { recordChange } from "../audit-events/writes.ts";
 import { addFirstOwner } from "../organization-memberships/writes.ts";
+import { projects } from "../projects/definition.ts";
+import { readableProjects } from "../projects/reads.ts";
 import { insertDefaultProject } from "../projects/writes.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
 import { raiseWorkspaceVersions } from "../workspaces/writes.ts";
-import { organizations, type OrganizationView } from "./definition.ts";
+import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
-import { executionModeFaults, nameTaken, newOrganization, poolUnknown, toColumns } from "./rules.ts";
+import {
+  executionModeFaults,
+  nameTaken,
+  newOrganization,
+  poolAfter,
+  poolUnknown,
+  refuseLockingOut,
+  toColumns,
+  unusedPoolFaults,
+} from "./rules.ts";
 import {
   deleteOrganizationRow,
   hasAgentPool,
@@ -34,6 +45,7 @@ export const organizationResource = implement(organizations, {
         defaultProjectId: newId("projects"),
         createdAt: now(),
       });
+      refuseLockingOut(context.actor, row);
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, row);
       await insertDefaultProject(tx, row);
@@ -49,8 +61,12 @@ export const organizationResource = implement(organizations, {
     return listOrganizationRows(context.database.reader, context.actor, query.page, { q: query.q, name: query.qName });
   },
 
-  async showOrganization({ context, params }) {
-    return { view: await loadOrganization(context.database.reader, context, params.organizationName) };
+  async showOrganization({ context, params, query }) {
+    const tx = context.database.reader;
+    const view = await loadOrganization(tx, context, params.organizationName);
+    if (!defaultProjectSpellings.some((spelling) => query.include.has(spelling))) return { view };
+    const found = await readableProjects(tx, context.actor, view.id, [view.defaultProjectId]);
+    return { view, included: found.map((project) => ({ definition: projects, view: project })) };
   },
 
   async updateOrganization({ context, params, body, ifMatch }) {
@@ -63,13 +79,15 @@ export const organizationResource = implement(organizations, {
       const pool = body.relationships.defaultAgentPool;
       const changes = changesOf<OrganizationView>(organization, {
         ...toColumns(body.attributes),
-        defaultAgentPoolId: pool,
+        defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
+      refuseLockingOut(context.actor, changes);
       const changed = { ...organization, ...changes, version: organization.version + 1 };
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),
+        ...unusedPoolFaults(changed.defaultExecutionMode, pool),
         ...(renamed ? [nameTaken()] : []),
         ...(changes.defaultAgentPoolId && !(await hasAgentPool(tx, organization.id, changes.defaultAgentPoolId))
           ? [poolUnknown()]

@@ -1,6 +1,7 @@
 /** What neighbours ask of organizations: the one they work in, with what the caller is there. */
 import { grant, type Granted } from "../../access/granted.ts";
 import {
+  mayReadAuditTrail,
   type OrganizationFlag,
   organizationPermissionNeeds,
   organizationPermissions,
@@ -23,6 +24,18 @@ export async function loadOrganization(
   const organization = await findOrganization(tx, context.actor, name, lock);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");
   return organization;
+}
+
+/** The organization whose audit trail the caller may read. Raises `not-found` or `forbidden`. */
+export async function loadOrganizationToAudit(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  name: string,
+): Promise<OrganizationView> {
+  const organization = await findOrganization(tx, context.actor, name);
+  if (organization === undefined) throw notFound("organization");
+  if (mayReadAuditTrail(context.actor, organization.id, organization.standing)) return organization;
+  return grantOrganization(organization, "can-manage-auditing");
 }
 
 /** Raises `forbidden`, or `not-found` where the caller may not know of the organization. */

@@ -1,7 +1,8 @@
 /** Rules across an organization's fields. */
+import type { Actor } from "../../access/actor.ts";
 import type { OrganizationTable } from "../../database/schema/identity.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../jsonapi/define.ts";
-import { attributeFault, type Fault, relationshipFault } from "../../kernel/errors.ts";
+import { attributeFault, type Fault, forbidden, relationshipFault } from "../../kernel/errors.ts";
 import { fold } from "../../kernel/text.ts";
 import { stored } from "../shared/changes.ts";
 import type { organizations } from "./definition.ts";
@@ -22,6 +23,7 @@ const initially = {
   sendPassingStatusesForUntriggeredSpeculativePlans: 0,
   aggregatedCommitStatusEnabled: 1,
   speculativePlanManagementEnabled: 1,
+  userTokensEnabled: 1,
 } as const;
 
 export function newOrganization(
@@ -52,7 +54,32 @@ export function toColumns(attributes: Changed): Partial<OrganizationTable> {
     ),
     aggregatedCommitStatusEnabled: stored(attributes.aggregatedCommitStatusEnabled),
     speculativePlanManagementEnabled: stored(attributes.speculativePlanManagementEnabled),
+    userTokensEnabled: stored(attributes.userTokensEnabled),
   } as Partial<OrganizationTable>;
+}
+
+/** The default agent pool after a change: it leaves with the agent mode. Undefined where it stays. */
+export function poolAfter(mode: string | undefined, sent: string | null | undefined): string | null | undefined {
+  return sent === undefined && mode !== undefined && mode !== "agent" ? null : sent;
+}
+
+/** A pool that is sent must be used: a default execution mode that ignores it would hide the mistake. */
+export function unusedPoolFaults(mode: string, sent: string | null | undefined): Fault[] {
+  if (mode === "agent" || !sent) return [];
+  return [
+    relationshipFault(
+      "default-agent-pool",
+      "Default agent pool must not be specified unless using 'agent' execution mode",
+    ),
+  ];
+}
+
+/** Whoever switches users' tokens off must hold a token that goes on working. Raises `forbidden`. */
+export function refuseLockingOut(actor: Actor, changes: Pick<Partial<OrganizationTable>, "userTokensEnabled">): void {
+  if (actor.kind === "user" && changes.userTokensEnabled === 0)
+    throw forbidden(
+      "Your own token would be refused from now on: switch users' tokens off with a token of the organization or of its owners team.",
+    );
 }
 
 export function executionModeFaults(

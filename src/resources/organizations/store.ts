@@ -83,6 +83,8 @@ export async function listOrganizationRows(
         .where("m.status", "=", "active"),
     );
   }
+  // Of an organization that refuses users' tokens they see nothing, in lists either.
+  if (actor.kind === "user") rows = rows.where("o.userTokensEnabled", "=", 1);
   if (search.name) rows = rows.where(contains(sql.ref("o.nameKey"), fold(search.name)));
   if (search.q) {
     const part = fold(search.q);

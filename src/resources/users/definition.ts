@@ -4,11 +4,14 @@ import { defineResource, optional, readOnly, required, toMany } from "../../json
 import { textParameter } from "../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../jsonapi/schemas.ts";
 import { email } from "../organizations/definition.ts";
+import { avatarOf } from "./avatar.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey"> {
   /** Whether the caller may see the address: the person itself and site admins may. */
   readonly showsEmail: boolean;
   readonly permissions: Readonly<Record<(typeof userPermissionNames)[number], boolean>>;
+  /** Nobody yet: it stands for a person who is invited to an organization, and is found beside the invitation only. */
+  readonly isInvited?: true;
 }
 
 export const userPermissionNames = [
@@ -20,6 +23,9 @@ export const userPermissionNames = [
 
 /** People are put into teams by name or by id. What has the form of an id is one, so that no name can stand for another's. */
 export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);
+
+/** What stands for the person in an invitation until there is a user: made from the membership's id, so it is always the same. */
+export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");
 
 const username = text({
   min: 1,
@@ -60,8 +66,8 @@ export const users = defineResource<UserView>()({
       audited: false,
     }),
     "is-service-account": readOnly(flag(), "Whether it stands for a team's or an organization's token."),
-    "avatar-url": readOnly(text().nullable(), "Always null: there are no pictures.", {
-      from: () => null,
+    "avatar-url": readOnly(text(), "A picture in one colour, the same for ever; it is in the URL, on no host.", {
+      from: (user: UserView) => avatarOf(user.id),
       audited: false,
     }),
     "v2-only": readOnly(flag(), "Always true.", { from: () => true, audited: false }),
@@ -76,10 +82,10 @@ export const users = defineResource<UserView>()({
   relationships: {
     "authentication-tokens": toMany("authentication-tokens", "The user's tokens.", {
       related: (user: UserView) =>
-        user.isServiceAccount ? undefined : `/api/v2/users/${user.id}/authentication-tokens`,
+        user.isServiceAccount || user.isInvited ? undefined : `/api/v2/users/${user.id}/authentication-tokens`,
     }),
   },
-  links: (user) => ({ self: `/api/v2/users/${user.id}` }),
+  links: (user) => (user.isInvited ? undefined : { self: `/api/v2/users/${user.id}` }),
   operations: {
     showAccount: {
       method: "GET",

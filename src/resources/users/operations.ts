@@ -1,11 +1,12 @@
 /** Operations on users: load → authorize → decide → write. */
-import { type Actor, isSiteAdmin } from "../../access/actor.ts";
+import { isSiteAdmin } from "../../access/actor.ts";
 import type { Tx } from "../../database/database.ts";
 import type { UserTable } from "../../database/schema/identity.ts";
 import type { IfMatch, UpdateAttributes } from "../../jsonapi/define.ts";
 import { conflict, forbidden, notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { recordChange } from "../audit-events/writes.ts";
 import { moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
+import { requireSiteAdmin } from "../shared/administration.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
@@ -110,9 +111,4 @@ async function refuseLastSiteAdmin(tx: Tx, user: UserTable): Promise<void> {
 
 function audited(context: Context, user: UserTable) {
   return { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null };
-}
-
-/** To everybody else, the administration is not there. */
-function requireSiteAdmin(actor: Actor): void {
-  if (!isSiteAdmin(actor)) throw notFound("page");
 }

@@ -9,7 +9,7 @@ import { fold } from "../../kernel/text.ts";
 import { now } from "../../kernel/time.ts";
 import type { ServiceOptions } from "../shared/context.ts";
 import { stored } from "../shared/changes.ts";
-import type { users, UserView } from "./definition.ts";
+import { invitedUserId, type users, type UserView } from "./definition.ts";
 
 export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
   return {
@@ -71,6 +71,38 @@ export function toUserView(actor: Actor, user: UserTable, options: ServiceOption
   };
 }
 
+/**
+ * Who is invited has no user yet, but clients look for one beside the membership. It goes by the address, which no username
+ * can be, and shows it, as the membership does; nobody signs in as it.
+ */
+export function invitedUserView(membership: {
+  readonly id: string;
+  readonly email: string;
+  readonly createdAt: string;
+}): UserView {
+  const { id, email, createdAt } = membership;
+  return {
+    id: invitedUserId(id),
+    username: email,
+    email,
+    unconfirmedEmail: null,
+    isSiteAdmin: 0,
+    isServiceAccount: 0,
+    createdAt,
+    version: 1,
+    showsEmail: true,
+    isInvited: true,
+    permissions: noPermissions,
+  };
+}
+
+const noPermissions: UserView["permissions"] = {
+  "can-create-organizations": false,
+  "can-change-email": false,
+  "can-change-username": false,
+  "can-manage-user-tokens": false,
+};
+
 /** A team's or an organization's token is not a person, but clients ask it who it is. */
 export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): UserView {
   const [id, name] =
@@ -78,7 +110,9 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
       ? [actor.teamId, `api-team-${actor.name}`]
       : actor.kind === "organization"
         ? [actor.organizationId, `api-org-${actor.name}`]
-        : ["operator", "operator"];
+        : actor.kind === "audit-trails"
+          ? [actor.auditedId, `api-audit-trails-${actor.name}`]
+          : ["operator", "operator"];
   return {
     id,
     username: name,
@@ -89,12 +123,7 @@ export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): Use
     createdAt: new Date(0).toISOString(),
     version: 1,
     showsEmail: false,
-    permissions: {
-      "can-create-organizations": false,
-      "can-change-email": false,
-      "can-change-username": false,
-      "can-manage-user-tokens": false,
-    },
+    permissions: noPermissions,
   };
 }
 

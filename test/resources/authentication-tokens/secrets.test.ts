@@ -17,7 +17,8 @@ async function makeAll(org: Org): Promise<Json[]> {
     `/organizations/${org.name}/authentication-token`,
   ];
   const tokens: Json[] = [];
-  for (const path of paths) tokens.push(data(await org.owner.post(path, wanted({ description: "secret keeper" }))));
+  for (const path of paths)
+    tokens.push(data(await org.owner.post(path, wanted({ description: path, "expired-at": null }))));
   return tokens;
 }
 
@@ -74,9 +75,9 @@ describe("the secret of a token", () => {
       expect(text).not.toContain(attributes.token);
       expect(text).not.toContain(createHash("sha256").update(attributes.token).digest("hex"));
     }
-    for (const { id } of shared) {
+    for (const { id, attributes } of shared) {
       const trail = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`));
-      const told = { description: "secret keeper", "expired-at": null };
+      const told = { description: attributes.description, "expired-at": null };
       const byAction = trail
         .map((event: Json) => event.attributes)
         .toSorted((one: Json, two: Json) => one.action.localeCompare(two.action));

@@ -35,7 +35,7 @@ describe("showEntitlementSet", () => {
           "audit-logging": true,
           "cost-estimation": false,
           "global-run-tasks": false,
-          operations: true,
+          operations: false,
           "private-module-registry": false,
           "private-run-tasks": false,
           "run-tasks": false,

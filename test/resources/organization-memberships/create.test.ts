@@ -56,7 +56,9 @@ describe("createOrganizationMembership", () => {
     const email = newAddress();
     const membership = data(await org.owner.post(path(org), invitation(email)));
     expect(membership.attributes).toMatchObject({ email, status: "invited" });
-    expect(membership.relationships.user.data).toBeNull();
+    expect(membership.relationships.user).toEqual({
+      data: { id: membership.id.replace("ou-", "user-"), type: "users" },
+    });
   });
 
   it("201: with teams, each once, and the person is counted in each", async () => {

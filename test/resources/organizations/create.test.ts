@@ -62,6 +62,8 @@ describe("createOrganization: made", () => {
           "send-passing-statuses-for-untriggered-speculative-plans": false,
           "aggregated-commit-status-enabled": true,
           "speculative-plan-management-enabled": true,
+          "user-tokens-enabled": true,
+          "remaining-testable-count": 2_147_483_647,
           "saml-enabled": false,
           "two-factor-conformant": true,
           "is-unified": false,

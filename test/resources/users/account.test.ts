@@ -46,6 +46,21 @@ describe("showAccount", () => {
     );
   });
 
+  it("200: the picture is in the URL, on nobody's host, and stays the same", async () => {
+    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const pictureOf = async (caller: typeof ada, path = "/account/details"): Promise<string> =>
+      data(await caller.get(path)).attributes["avatar-url"];
+    const picture = await pictureOf(ada);
+    expect(decodeURIComponent(picture)).toMatch(/^data:image\/svg\+xml,<svg [^]*<\/svg>$/);
+    await ada.patch("/account/update", own({ username: unique("renamed") }));
+    expect(await pictureOf(ada)).toBe(picture);
+    expect(data(await api.admin.get(`/users/${ada.id}`)).attributes["avatar-url"]).toBe(picture);
+    expect(await pictureOf(grace)).toMatch(/^data:image/);
+    const org = await makeOrganization(api);
+    const token = await makeOrganizationToken(api, org.name);
+    expect(data(await token.get("/account/details")).attributes["avatar-url"]).toMatch(/^data:image/);
+  });
+
   it("200: a site admin may create organizations", async () => {
     const { attributes } = data(await api.admin.get("/account/details"));
     expect(attributes).toMatchObject({ "is-site-admin": true, "is-admin": true });
