@@ -29,7 +29,9 @@ if (node === undefined) {
   process.exit(1);
 }
 
-const words = [quiet, cli, ...process.argv.slice(2)];
+// So that who streams large contents can free their buffers in time.
+const frees = "--expose-gc";
+const words = [quiet, frees, cli, ...process.argv.slice(2)];
 // Where this Node can, it becomes the other: then signals and exit codes need nobody between.
 if (typeof process.execve === "function") process.execve(node, [node, ...words], process.env);
 

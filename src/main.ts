@@ -1,10 +1,13 @@
-/** The composition root: settings → database → server. Nothing else wires things. */
+/** The composition root: settings → database → server and jobs. Nothing else wires things. */
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import type { Database } from "./database/database.ts";
 import { createServer, urlOf } from "./http/server.ts";
+import { jobs } from "./jobs/index.ts";
+import { JobRunner } from "./jobs/runner.ts";
+import type { ServiceOptions } from "./resources/shared/context.ts";
 import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
 import { SettingError, type Settings } from "./settings.ts";
 import { version } from "./version.ts";
@@ -20,36 +23,60 @@ export interface RunningService {
 export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
   const tls = readTls(settings);
   const { database, vault } = await openRegister(settings);
+  const logger = pino({ level: settings.logLevel, redact: ["req.headers.authorization"] });
   const server = createServer({
     database,
     vault,
     options: settings,
+    wake: (name) => runner.wake(name),
     version,
-    logger: pino({ level: settings.logLevel, redact: ["req.headers.authorization"] }),
+    logger,
     rateLimit: settings.rateLimit,
     trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
     metricsToken: settings.metricsToken,
     tls,
   });
+  const urlNow = () => urlOf(server, { tls });
+  const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs, logger });
   try {
     await listen(server, settings);
     const adminToken = await ensureFirstAdmin(database, settings);
-    const url = urlOf(server, { tls });
+    const url = urlNow();
     announce(settings, url, adminToken, say);
+    runner.start();
     return {
       url,
-      stop: () => stop(server, database, settings.graceSeconds),
+      stop: () => stop({ server, runner, database }, settings.graceSeconds),
     };
   } catch (error) {
-    await server.close();
+    await Promise.all([server.close(), runner.stop()]);
     await database.close();
     throw error;
   }
 }
 
+/** For the jobs; the listening address is only known once the server listens. */
+function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
+  const { organizationCreation, edition, globalRemoteStateDefault } = settings;
+  return {
+    organizationCreation,
+    edition,
+    globalRemoteStateDefault,
+    get publicUrl() {
+      return settings.publicUrl ?? listeningUrl();
+    },
+  };
+}
+
 const sweepMs = 50;
 
-async function stop(server: FastifyInstance, database: Database, graceSeconds: number): Promise<void> {
+interface Parts {
+  readonly server: FastifyInstance;
+  readonly runner: JobRunner;
+  readonly database: Database;
+}
+
+async function stop({ server, runner, database }: Parts, graceSeconds: number): Promise<void> {
   // A connection that is kept alive falls idle only when its running request is answered; nobody else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
   let grace: NodeJS.Timeout | undefined;
@@ -60,7 +87,9 @@ async function stop(server: FastifyInstance, database: Database, graceSeconds: n
       resolve();
     }, graceSeconds * 1000);
   });
-  await Promise.race([server.close().then(() => database.close()), cut]);
+  // Together: while requests are finished here, other servers go on with the jobs already.
+  const closed = Promise.all([server.close(), runner.stop()]).then(() => database.close());
+  await Promise.race([closed, cut]);
   clearInterval(sweep);
   clearTimeout(grace);
 }

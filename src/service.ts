@@ -177,6 +177,7 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
       holder: { kind: "user", userId: admin.id },
       isLegacy: false,
       description: "Made on the first start",
+      expiredAt: null,
       secret,
     });
     return secret;

@@ -58,7 +58,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   publicUrl: {
     variable: "CADASTRE_PUBLIC_URL",
     shape: "URL",
-    doc: "Where clients reach the service; shown at the start, and the beginning of every absolute URL that it hands out (so far there are none). The listening address when unset.",
+    doc: "Where clients reach the service; shown at the start, and the beginning of every absolute URL that it hands out: those that states are sent to and fetched from. The listening address when unset.",
     initially: undefined,
     parse: parseUrl,
   },

@@ -6,10 +6,13 @@ import type { Database, Tx } from "./database.ts";
 import { foundation } from "./migrations/0001-foundation.ts";
 import { workspaces } from "./migrations/0002-workspaces.ts";
 import { state } from "./migrations/0003-state.ts";
+import { identity } from "./migrations/0004-identity.ts";
+import { projects } from "./migrations/0005-projects.ts";
+import { variableSets } from "./migrations/0006-variable-sets.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
-export const migrations: readonly Migration[] = [foundation, workspaces, state];
+export const migrations: readonly Migration[] = [foundation, workspaces, state, identity, projects, variableSets];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
 export async function migrate(database: Database): Promise<string[]> {

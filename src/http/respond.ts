@@ -41,6 +41,7 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   "too-large": { status: 413, title: "payload too large" },
   "unsupported-media-type": { status: 415, title: "unsupported media type" },
   invalid: { status: 422, title: "invalid attribute" },
+  "invalid-record": { status: 422, title: "invalid attributes" },
   "too-many-requests": { status: 429, title: "too many requests" },
   internal: { status: 500, title: "internal server error" },
   unavailable: { status: 503, title: "service unavailable" },
@@ -52,7 +53,7 @@ export const httpFacts: HttpFacts = {
   basePath,
   refusals: {
     400: "The body is not JSON, or a query parameter is unusable.",
-    401: "No token, or an unknown, expired or revoked one.",
+    401: "No token, or an unknown, expired or revoked one; or a user's, where the organization refuses those.",
     403: "The caller may see the thing, but not do this to it.",
     404: "There is no such thing, or the caller may not see it.",
     409: "The thing's state does not allow it.",

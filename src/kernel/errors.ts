@@ -13,6 +13,8 @@ export type ErrorCode =
   | "too-large"
   | "unsupported-media-type"
   | "invalid"
+  /** Like `invalid`, where clients know the refusal by the title that HCP Terraform gives to whole records. */
+  | "invalid-record"
   | "too-many-requests"
   | "unavailable"
   | "internal";

@@ -29,6 +29,7 @@ export const idPrefixes = {
   "state-version-outputs": "wsout",
   resources: "wsr",
   vars: "var",
+  varsets: "varset",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */

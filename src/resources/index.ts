@@ -6,15 +6,20 @@ import { auditEventResource } from "./audit-events/operations.ts";
 import { authenticationTokenResource } from "./authentication-tokens/operations.ts";
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./data-retention-policies/operations.ts";
 import { entitlementSetResource } from "./entitlement-sets/operations.ts";
+import { featureSetResource } from "./feature-sets/operations.ts";
 import { oauthClientResource } from "./oauth-clients/operations.ts";
 import { oauthTokenResource } from "./oauth-tokens/operations.ts";
 import { organizationMembershipResource } from "./organization-memberships/operations.ts";
 import { organizationResource } from "./organizations/operations.ts";
 import { projectResource } from "./projects/operations.ts";
 import { remoteStateConsumerResource } from "./remote-state-consumers/operations.ts";
+import { managedResourceResource } from "./resources/operations.ts";
 import { reservedTagKeyResource } from "./reserved-tag-keys/operations.ts";
 import type { Context } from "./shared/context.ts";
 import { sshKeyResource } from "./ssh-keys/operations.ts";
+import { subscriptionResource } from "./subscriptions/operations.ts";
+import { stateVersionOutputResource } from "./state-version-outputs/operations.ts";
+import { stateVersionResource } from "./state-versions/operations.ts";
 import { effectiveTagBindingResource } from "./effective-tag-bindings/operations.ts";
 import { tagBindingResource } from "./tag-bindings/operations.ts";
 import { tagResource } from "./tags/operations.ts";
@@ -23,7 +28,10 @@ import { teamWorkspaceResource } from "./team-workspaces/operations.ts";
 import { teamResource } from "./teams/operations.ts";
 import { terraformVersionResource } from "./terraform-versions/operations.ts";
 import { userResource } from "./users/operations.ts";
+import { varResource } from "./vars/operations.ts";
+import { varsetResource } from "./varsets/operations.ts";
 import { workspaceMoveResource } from "./workspace-moves/operations.ts";
+import { workspaceOutputs } from "./workspace-outputs/definition.ts";
 import { workspaceResource } from "./workspaces/operations.ts";
 
 export const resources: readonly Resource<Context>[] = [
@@ -39,9 +47,15 @@ export const resources: readonly Resource<Context>[] = [
   teamProjectResource,
   teamWorkspaceResource,
   accessExplanationResource,
+  stateVersionResource,
+  stateVersionOutputResource,
+  { definition: workspaceOutputs, handlers: {} },
+  managedResourceResource,
   remoteStateConsumerResource,
   deleteOlderPolicyResource,
   dontDeletePolicyResource,
+  varResource,
+  varsetResource,
   tagResource,
   tagBindingResource,
   effectiveTagBindingResource,
@@ -51,6 +65,8 @@ export const resources: readonly Resource<Context>[] = [
   oauthClientResource,
   oauthTokenResource,
   terraformVersionResource,
+  featureSetResource,
+  subscriptionResource,
   auditEventResource,
 ];
 
@@ -59,8 +75,5 @@ export const foreignTypes: readonly string[] = [
   "assessment-results",
   "configuration-versions",
   "runs",
-  "state-versions",
-  "vars",
-  "workspace-outputs",
   "workspace-readme",
 ];

@@ -15,7 +15,15 @@ beforeAll(async () => {
 });
 
 describe("without a token", () => {
-  it.each(routes)("$id answers 401", async ({ operation }) => {
+  it.each(routes.filter(({ operation }) => operation.signed))(
+    "$id answers 404 to a URL that we did not sign",
+    async ({ operation }) => {
+      const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), "{}");
+      expect(answer.status).toBe(404);
+    },
+  );
+
+  it.each(routes.filter(({ operation }) => !operation.signed))("$id answers 401", async ({ operation }) => {
     const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), operation.example);
     expect(answer.status).toBe(401);
   });
@@ -68,6 +76,13 @@ describe("another organization's callers", () => {
     expect((await owner.post(`/teams/${mine.teamId}/relationships/organization-memberships`, memberships)).status).toBe(
       422,
     );
+    for (const [type, id] of [
+      ["workspaces", theirs.params["workspace_id"]],
+      ["projects", theirs.projectId],
+    ] as const) {
+      const path = `/varsets/${mine.params["varset_id"]}/relationships/${type}`;
+      expect((await owner.post(path, { data: [{ type, id }] })).status).toBe(422);
+    }
   });
 });
 

@@ -85,6 +85,8 @@ const unversioned = new Set([
   "migrations",
   "team_members",
   "agent_pool_scopes",
+  "varset_workspaces",
+  "varset_projects",
   "remote_state_consumers",
   "workspace_tags",
   "tag_bindings",
@@ -109,7 +111,9 @@ async function fingerprint(): Promise<string> {
 }
 
 describe("random bodies", () => {
-  const withBody = routes.filter(({ operation }) => writes(operation) && operation.body !== undefined);
+  const withBody = routes.filter(
+    ({ operation }) => writes(operation) && operation.body !== undefined && !operation.signed,
+  );
 
   it.each(withBody)("leave $id standing", async (route) => {
     let tenant = await makeTenant(api);

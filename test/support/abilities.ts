@@ -88,6 +88,8 @@ export const byProjectRecord: readonly (readonly [string, object, Abilities])[] 
   ...(["create", "move", "delete"] as const).map((name) => customFlag("workspace-access", name, name)),
   customFlag("workspace-access", "locking", "lock"),
   customFlag("workspace-access", "run-tasks", "run tasks"),
+  ...customOf("project-access", "variable-sets", { read: [], write: [] }),
+  customFlag("workspace-access", "policy-overrides"),
 ];
 
 type Row = readonly [string, object, Abilities];
@@ -100,8 +102,8 @@ function customOf(group: string, name: string, values: Record<string, readonly A
   ]);
 }
 
-function customFlag(group: string, name: string, ability: Ability): Row {
-  return [`custom: ${name}`, { access: "custom", [group]: { [name]: true } }, set(customOnProject, [ability])];
+function customFlag(group: string, name: string, ...abilities: Ability[]): Row {
+  return [`custom: ${name}`, { access: "custom", [group]: { [name]: true } }, set(customOnProject, abilities)];
 }
 
 const customOnWorkspace = (attributes: object, abilities: readonly Ability[]): Row => [
@@ -127,6 +129,7 @@ export const byWorkspaceRecord: readonly Row[] = [
   customOnWorkspace({ "policy-mocks": "read" }, []),
   customOnWorkspace({ "workspace-locking": true }, ["lock"]),
   customOnWorkspace({ "run-tasks": true }, ["run tasks"]),
+  customOnWorkspace({ "policy-overrides": true }, []),
 ];
 
 export const byOrganizationPermission: readonly (readonly [string, Abilities])[] = [
@@ -146,6 +149,7 @@ export const byOrganizationPermission: readonly (readonly [string, Abilities])[]
     "manage-run-tasks",
     "manage-modules",
     "manage-providers",
+    "delegate-policy-overrides",
   ].map((name) => [name, plainMember] as const),
 ];
 

@@ -126,7 +126,7 @@ async function addFirstAdmin(database: Database): Promise<void> {
   });
 }
 
-function callerOn(url: string, token: string | undefined): Caller {
+export function callerOn(url: string, token: string | undefined): Caller {
   const send: Caller["send"] = async (method, path, body, headers = {}) => {
     const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
     const response = await fetch(

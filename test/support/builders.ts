@@ -137,6 +137,16 @@ export async function makeWorkspace(
   return data(await api.admin.post(`/organizations/${organizationName}/workspaces`, body));
 }
 
+export async function makeVarset(
+  api: Api,
+  organizationName: string,
+  attributes: object = {},
+  relationships?: object,
+): Promise<Json> {
+  const body = resource("varsets", { name: unique("set"), ...attributes }, relationships);
+  return data(await api.admin.post(`/organizations/${organizationName}/varsets`, body));
+}
+
 /** The relationship that puts a thing into a project. */
 export const inProject = (id: string) => ({ project: { data: { type: "projects", id } } });
 

@@ -14,12 +14,14 @@ import {
   makeProject,
   makeTeam,
   makeTeamToken,
+  makeVarset,
   makeWorkspace,
   type Member,
   type Org,
   resource,
   unique,
 } from "./builders.ts";
+import { managed, stateOf, writeState } from "./states.ts";
 
 export interface Tenant extends Org {
   readonly member: Member;
@@ -51,6 +53,12 @@ export async function makeTenant(api: Api): Promise<Tenant> {
     `/organizations/${org.name}/reserved-tag-keys`,
     resource("reserved-tag-keys", { key: unique("key") }),
   );
+  const variable = await org.owner.post(
+    `/workspaces/${workspace.id}/vars`,
+    resource("vars", { key: unique("key"), category: "terraform" }),
+  );
+  const varset = await makeVarsetFor(api, org, workspace);
+  const state = await makeState(org.owner, workspace.id);
   const callers = {
     owner: org.owner,
     member,
@@ -74,6 +82,10 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       token_id: token.id,
       workspace_id: workspace.id,
       workspace_name: workspace.attributes.name,
+      var_id: data(variable).id,
+      ...varset,
+      state_version_id: state.id,
+      output_id: state.relationships.outputs.data[0].id,
       tag_id: tag.id,
       team_project_id: teamProjectId,
       team_workspace_id: teamWorkspaceId,
@@ -81,6 +93,22 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       reserved_tag_key_id: data(reservedKey).id,
     },
   };
+}
+
+/** A set with one variable, applied to the workspace and its project. */
+async function makeVarsetFor(api: Api, { name, owner }: Org, workspace: Json): Promise<Record<string, string>> {
+  const workspaces = { data: [{ type: "workspaces", id: workspace.id }] };
+  const projects = { data: [workspace.relationships.project.data] };
+  const set = await makeVarset(api, name, {}, { workspaces, projects });
+  const variable = resource("vars", { key: unique("key"), category: "terraform" });
+  const made = data(await owner.post(`/varsets/${set.id}/relationships/vars`, variable));
+  return { varset_id: set.id, varset_var_id: made.id };
+}
+
+/** A state in force, with one output and one resource. */
+async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
+  const state = stateOf({ outputs: { name: { value: "a value", type: "string" } }, resources: [managed("one")] });
+  return writeState(owner, workspaceId, state);
 }
 
 /** What workspaces are connected to, one of each; the version is disabled, so that it is nobody's default. */

@@ -49,7 +49,8 @@ class Connection implements DatabaseConnection {
     this.#counter = counter;
     this.control("PRAGMA journal_mode = WAL");
     this.control("PRAGMA synchronous = FULL");
-    this.control("PRAGMA cache_size = -65536");
+    // Small: what it does not hold, the operating system's own cache does, and large contents pass through it.
+    this.control("PRAGMA cache_size = -8192");
     this.control("PRAGMA temp_store = MEMORY");
     // So that what a REPLACE removes fires the triggers that refuse removal.
     this.control("PRAGMA recursive_triggers = ON");

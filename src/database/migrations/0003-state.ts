@@ -1,4 +1,4 @@
-/** State versions with their contents, outputs and resources; variables; and the jobs that look after them. */
+/** State versions with their contents, outputs and resources, and the jobs that look after them. */
 import type { Migration } from "./migration.ts";
 
 const ofOrganization = "organization_id TEXT NOT NULL REFERENCES organizations (id) ON DELETE CASCADE";
@@ -28,6 +28,8 @@ export const state: Migration = {
       modules TEXT NOT NULL,
       providers TEXT NOT NULL,
       resources TEXT NOT NULL,
+      output_ids TEXT NOT NULL,
+      superseded INTEGER NOT NULL,
       upload_expires_at TEXT,
       has_json INTEGER NOT NULL,
       run_id TEXT,
@@ -43,6 +45,8 @@ export const state: Migration = {
     `CREATE INDEX state_versions_age ON state_versions (organization_id, created_at, id)`,
     `CREATE INDEX state_versions_pending ON state_versions (upload_expires_at) WHERE status = 'pending'`,
     `CREATE INDEX state_versions_unprocessed ON state_versions (created_at) WHERE resources_processed = 0 AND status = 'finalized'`,
+
+    `CREATE INDEX state_versions_superseded ON state_versions (workspace_id) WHERE superseded = 1`,
 
     // Contents outlive their version until a job has removed them, a few chunks at a time: a workspace or an organization
     // with gigabytes of state is deleted in one short transaction. So nothing here is removed by a foreign key.
@@ -100,21 +104,8 @@ export const state: Migration = {
     )`,
     `CREATE INDEX state_resources_organization ON state_resources (organization_id)`,
 
-    `CREATE TABLE vars (
-      id TEXT PRIMARY KEY,
-      ${ofOrganization},
-      workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
-      key TEXT NOT NULL,
-      value BYTES NOT NULL,
-      description TEXT NOT NULL,
-      category TEXT NOT NULL,
-      hcl INTEGER NOT NULL,
-      sensitive INTEGER NOT NULL,
-      created_at TEXT NOT NULL,
-      version INTEGER NOT NULL
-    )`,
-    `CREATE UNIQUE INDEX vars_key ON vars (workspace_id, category, key)`,
-    `CREATE INDEX vars_of ON vars (organization_id, workspace_id, key, id)`,
+    // For the job that removes expired tokens, of all organizations at once.
+    `CREATE INDEX tokens_expiry ON tokens (expired_at) WHERE expired_at IS NOT NULL`,
 
     // Times that are compared are the database's own, in milliseconds: servers' clocks differ.
     `CREATE TABLE jobs (

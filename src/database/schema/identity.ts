@@ -31,6 +31,8 @@ export interface OrganizationTable {
   sendPassingStatusesForUntriggeredSpeculativePlans: number;
   aggregatedCommitStatusEnabled: number;
   speculativePlanManagementEnabled: number;
+  /** 0: users' own tokens are refused on everything of the organization. */
+  userTokensEnabled: number;
   defaultProjectId: string;
   /** Kept with every creation and deletion, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
   projectCount: number;
@@ -77,6 +79,7 @@ export interface TeamMemberTable {
 
 export interface TokenTable {
   id: string;
+  /** Whom it stands for: `user`, `team` or `organization`; or `audit-trails`, which reads an organization's trail and no more. */
   kind: string;
   userId: string | null;
   teamId: string | null;

@@ -12,6 +12,9 @@ export interface ProjectTable {
   teamCount: number;
   createdAt: string;
   version: number;
+  /** Null where the organization's default is followed; the pool only with the mode `agent`. */
+  defaultExecutionMode: string | null;
+  defaultAgentPoolId: string | null;
 }
 
 export interface TeamProjectTable {

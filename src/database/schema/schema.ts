@@ -25,8 +25,8 @@ import type {
   StateResourceTable,
   StateVersionOutputTable,
   StateVersionTable,
-  VarTable,
 } from "./state.ts";
+import type { VarsetProjectTable, VarsetTable, VarsetWorkspaceTable, VarTable } from "./variables.ts";
 import type {
   DataRetentionPolicyTable,
   RemoteStateConsumerTable,
@@ -69,6 +69,9 @@ export interface Schema {
   stateChunks: StateChunkTable;
   stateVersionOutputs: StateVersionOutputTable;
   stateResources: StateResourceTable;
+  varsets: VarsetTable;
+  varsetWorkspaces: VarsetWorkspaceTable;
+  varsetProjects: VarsetProjectTable;
   vars: VarTable;
   jobs: JobTable;
 }

@@ -1,4 +1,4 @@
-/** State versions with their contents, outputs and resources; variables; jobs. Flags are 0 or 1 on both engines. */
+/** State versions with their contents, outputs and resources; jobs. Flags are 0 or 1 on both engines. */
 
 export interface StateVersionTable {
   id: string;
@@ -23,6 +23,10 @@ export interface StateVersionTable {
   modules: string;
   providers: string;
   resources: string;
+  /** Joined by commas; a workspace takes them over with the version. */
+  outputIds: string;
+  /** Another has become the current one since: its rows in `stateResources` serve nobody and are removed by a job. */
+  superseded: number;
   uploadExpiresAt: string | null;
   hasJson: number;
   runId: string | null;
@@ -39,7 +43,7 @@ export interface StateContentTable {
   organizationId: string;
   /** Null once the version is gone: then a job removes it. */
   stateVersionId: string | null;
-  /** `state`, `json` or `outputs`. */
+  /** `state` or `json`. */
   kind: string;
   /** Of the content itself, before it was compressed. */
   size: number;
@@ -86,21 +90,6 @@ export interface StateResourceTable {
   modifiedByStateVersionId: string;
   createdAt: string;
   updatedAt: string;
-}
-
-export interface VarTable {
-  id: string;
-  organizationId: string;
-  workspaceId: string;
-  key: string;
-  /** Sealed, whether it is sensitive or not. */
-  value: Uint8Array;
-  description: string;
-  category: string;
-  hcl: number;
-  sensitive: number;
-  createdAt: string;
-  version: number;
 }
 
 /** One row for each job. Times are milliseconds of the database's clock. */

@@ -17,7 +17,7 @@ export interface WorkspaceTable {
   autoDestroyActivityDuration: string | null;
   inheritsProjectAutoDestroy: number;
   autoDestroyStatus: string | null;
-  /** Null where the organization's default is followed. */
+  /** Null where the default of the project, or of the organization, is followed. */
   executionMode: string | null;
   agentPoolId: string | null;
   overwritesExecutionMode: number;
@@ -61,6 +61,7 @@ export interface WorkspaceTable {
   /** Ids joined by commas: the outputs of the current state version, and the variables. */
   outputIds: string;
   varIds: string;
+  projectRemoteState: number;
 }
 
 export interface TeamWorkspaceTable {

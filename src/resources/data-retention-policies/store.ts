@@ -1,7 +1,6 @@
 /** SQL of data retention policies. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../access/actor.ts";
-import { effective } from "../../access/effective.ts";
 import type { Granted } from "../../access/granted.ts";
 import { standingOf } from "../../access/organization.ts";
 import { workspacePermissions } from "../../access/permissions.ts";
@@ -9,7 +8,7 @@ import type { Tx } from "../../database/database.ts";
 import { prepared } from "../../database/prepared.ts";
 import type { DataRetentionPolicyTable } from "../../database/schema/workspaces.ts";
 import { fold } from "../../kernel/text.ts";
-import { projectGrants, standingColumns, workspaceGrants } from "../grants/reads.ts";
+import { standingColumns, workspaceAccessColumns, workspaceFactsOf } from "../grants/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
@@ -44,9 +43,7 @@ const onWorkspace = prepared<{ id: string; principal: string }, FoundOnWorkspace
     )
     .selectAll("d")
     .select(["w.organizationId as holderOrganizationId", "o.allowForceDeleteWorkspaces"])
-    .select(standingColumns(sql.ref("w.organizationId"), principal))
-    .select(projectGrants(sql.ref("w.organizationId"), sql.ref("w.projectId"), principal))
-    .select(workspaceGrants(sql.ref("w.organizationId"), sql.ref("w.id"), principal))
+    .select(workspaceAccessColumns(principal))
     .where("w.id", "=", id),
 );
 
@@ -72,12 +69,7 @@ export interface Found {
 export async function findPolicyInForce(tx: Tx, actor: Actor, workspaceId: string): Promise<Found> {
   const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
   if (row === undefined) return { visible: false, policy: undefined };
-  const standing = standingOf(actor, { ...row, organizationId: row.holderOrganizationId });
-  const held = workspacePermissions({
-    access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
-    owner: standing.owner,
-    allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
-  });
+  const held = workspacePermissions(workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }));
   return { visible: held["can-read-settings"], policy: policyIn(row) };
 }
 

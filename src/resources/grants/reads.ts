@@ -4,8 +4,10 @@
  */
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../access/actor.ts";
-import type { Standing } from "../../access/organization.ts";
+import { effective } from "../../access/effective.ts";
+import { refusesUserTokens, type Standing, standingOf } from "../../access/organization.ts";
 import type { Mask } from "../../access/permission-set.ts";
+import type { WorkspaceFacts } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 
 /** The ids of the teams of an organization that a principal is in; a team token is in its own team. */
@@ -26,8 +28,10 @@ export function standingColumns(
       select bit_or(organization_access) from teams
       where organization_id = ${organizationId} and id in ${actorTeams(organizationId, principal)})`.as("teamAccess"),
     sql<number>`(
-      select count(*) from organization_memberships
-      where organization_id = ${organizationId} and user_id = ${principal} and status = 'active')`.as("isMember"),
+      (select count(*) from organization_memberships
+        where organization_id = ${organizationId} and user_id = ${principal} and status = 'active')
+      + coalesce((select ${sql.lit(refusesUserTokens)} * (1 - user_tokens_enabled) from organizations
+        where id = ${organizationId}), 0))`.as("isMember"),
   ];
 }
 
@@ -53,6 +57,35 @@ export function workspaceGrants(
     select bit_or(permissions) from team_workspaces
     where organization_id = ${organizationId} and workspace_id = ${workspaceId}
       and team_id in ${actorTeams(organizationId, principal)})`.as("workspaceAccess");
+}
+
+/** For a statement with a workspace `w`: every column from which `workspaceFactsOf` tells what the caller holds on it. */
+export function workspaceAccessColumns(principal: string) {
+  const organizationId = sql.ref<string>("w.organizationId");
+  return [
+    ...standingColumns(organizationId, principal),
+    projectGrants(organizationId, sql.ref("w.projectId"), principal),
+    workspaceGrants(organizationId, sql.ref("w.id"), principal),
+  ] as const;
+}
+
+export interface WorkspaceAccessRow {
+  readonly organizationId: string;
+  readonly allowForceDeleteWorkspaces: number;
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+/** What the caller may do to a workspace, from the columns that came with something of it. */
+export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): WorkspaceFacts {
+  const standing = standingOf(actor, row);
+  return {
+    access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
+    owner: standing.owner,
+    allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
+  };
 }
 
 /** Whether any of the caller's team-workspace records on a workspace holds a bit. */

@@ -1,11 +1,11 @@
 /** Operations on engine versions: load → authorize → decide → write. */
-import { type Actor, isSiteAdmin } from "../../access/actor.ts";
 import type { Tx } from "../../database/database.ts";
 import type { EngineVersionTable } from "../../database/schema/connections.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
 import { recordChange } from "../audit-events/writes.ts";
+import { requireSiteAdmin } from "../shared/administration.ts";
 import { changesOf } from "../shared/changes.ts";
 import { implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
@@ -85,9 +85,4 @@ async function loadVersion(tx: Tx, id: string, lock = false): Promise<EngineVers
 /** It belongs to no organization. */
 function inAudit(row: EngineVersionTable): EngineVersionTable & { readonly organizationId: null } {
   return { ...row, organizationId: null };
-}
-
-/** To everybody else, the administration is not there. */
-function requireSiteAdmin(actor: Actor): void {
-  if (!isSiteAdmin(actor)) throw notFound("page");
 }

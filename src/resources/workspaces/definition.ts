@@ -11,6 +11,7 @@ import { isConstraint, isExactVersion } from "../terraform-versions/versions.ts"
 import { type AutoDestroyInput, autoDestroyFaults } from "./auto-destroy.ts";
 import { workspaceOperations } from "./contract.ts";
 import { type ExecutionInput, executionFaults } from "./execution.ts";
+import { sharingFaults, type SharingInput } from "./sharing.ts";
 import {
   agentPoolOf,
   assessmentsEnabledOf,
@@ -146,7 +147,7 @@ export const workspaces = defineResource<WorkspaceView>()({
     environment: readOnly(text(), "Always `default`.", { from: () => "default", audited: false }),
     "execution-mode": optional(
       oneOf(executionModes),
-      "Where it runs; `local` stores state only. Without one, the organization's default is followed.",
+      "Where it runs; `local` stores state only. Without one, the default of its project, or else of the organization, is followed.",
       { from: executionModeOf },
     ),
     operations: optional(flag(), "Deprecated: false is the execution mode `local`.", {
@@ -168,6 +169,11 @@ export const workspaces = defineResource<WorkspaceView>()({
     "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
       default: false,
     }),
+    "project-remote-state": optional(
+      flag(),
+      "Whether every workspace of its project may read its state; not together with global-remote-state.",
+      { default: false },
+    ),
     locked: readOnly(flag(), "Whether it is locked.", {
       from: (workspace: WorkspaceView) => workspace.lockedByType !== null,
     }),
@@ -201,7 +207,7 @@ export const workspaces = defineResource<WorkspaceView>()({
     }),
     "setting-overwrites": optional(
       flags(["execution-mode", "agent-pool"]),
-      "Which settings are the workspace's own instead of the organization's default.",
+      "Which settings are the workspace's own instead of the default of its project or organization.",
       {
         from: (workspace: WorkspaceView) => ({
           "execution-mode": workspace.overwritesExecutionMode === 1,
@@ -301,8 +307,9 @@ export const workspaces = defineResource<WorkspaceView>()({
     self: workspacePath(workspace),
     "self-html": `/app/${workspace.organizationName}/workspaces/${workspace.name}`,
   }),
-  bodyFaults: (attributes: ExecutionInput & AutoDestroyInput) => [
+  bodyFaults: (attributes: ExecutionInput & AutoDestroyInput & SharingInput) => [
     ...executionFaults(attributes),
+    ...sharingFaults(attributes),
     ...autoDestroyFaults(attributes),
   ],
   operations: workspaceOperations,

@@ -1,16 +1,18 @@
 /** What is shown beside workspaces: each thing once, and never what the caller couldn't read by itself. */
 import type { Tx } from "../../database/database.ts";
 import type { Included } from "../../jsonapi/define.ts";
-import { teamPermissions } from "../../access/permissions.ts";
+import { workspacePermissions } from "../../access/permissions.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
 import { organizations } from "../organizations/definition.ts";
 import { loadOrganization } from "../organizations/reads.ts";
 import { projects } from "../projects/definition.ts";
 import { readableProjects } from "../projects/reads.ts";
 import type { Context } from "../shared/context.ts";
+import { outputsOfVersions } from "../state-version-outputs/reads.ts";
+import { workspaceOutputs } from "../workspace-outputs/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { teams } from "../teams/definition.ts";
-import { teamsByIds } from "../teams/reads.ts";
+import { readableTeams } from "../teams/reads.ts";
 import { users } from "../users/definition.ts";
 import { readableUsers } from "../users/reads.ts";
 import type { WorkspaceView } from "./view.ts";
@@ -37,6 +39,12 @@ export async function includedWith(
       views.map((view) => view.projectId),
     );
     included.push(...found.map((view) => ({ definition: projects, view })));
+  }
+  if (wanted.has("outputs")) {
+    const shared = views.filter((view) => workspacePermissions(view)["can-read-state-outputs"]);
+    const versionIds = shared.flatMap((view) => view.currentStateVersionId ?? []);
+    const found = versionIds.length === 0 ? [] : await outputsOfVersions(tx, context, first, versionIds);
+    included.push(...found.map((view) => ({ definition: workspaceOutputs, view })));
   }
   if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
   return included;
@@ -70,9 +78,7 @@ async function lockHolders(tx: Tx, context: Context, views: readonly WorkspaceVi
     included.push(...(await readableUsers(tx, context, userIds)).map((view) => ({ definition: users, view })));
   }
   if (teamIds.length > 0) {
-    const found = await teamsByIds(tx, context.actor, teamIds);
-    const visible = found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
-    included.push(...visible.map((view) => ({ definition: teams, view })));
+    included.push(...(await readableTeams(tx, context.actor, teamIds)).map((view) => ({ definition: teams, view })));
   }
   return included;
 }

@@ -2,20 +2,18 @@
  * The lock of a workspace: the specification's one state machine. The row is locked while it is decided, so that of many
  * callers at once exactly one gets the lock, also across servers.
  */
-import type { Actor } from "../../access/actor.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
-import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import type { DocumentAnswer, IfMatch } from "../../jsonapi/define.ts";
 import { attributeFault, conflict, notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { recordEvent } from "../audit-events/writes.ts";
 import type { Context } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
+import { discardPending, settleState, type SettledState } from "../state-versions/writes.ts";
+import { holderOf, holdsLock, type LockColumns, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
-
-type LockColumns = Pick<WorkspaceTable, "lockedByType" | "lockedById" | "lockedByName" | "lockedReason">;
 
 const unlocked: LockColumns = { lockedByType: null, lockedById: null, lockedByName: null, lockedReason: null };
 
@@ -34,20 +32,25 @@ export async function lock(
   });
 }
 
-/** Raises `conflict` when it is not locked, or locked by somebody else. */
+/**
+ * The latest state that was written under the lock becomes the current one. Raises `conflict` when it is not locked, or locked
+ * by somebody else, and `unavailable` while that latest state is still awaited.
+ */
 export async function unlock(context: Context, reference: WorkspaceReference): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
-    const holder = holderOf(context.actor);
-    if (holder?.lockedByType !== workspace.lockedByType || holder.lockedById !== workspace.lockedById)
-      throw conflict(heldByAnother(workspace));
-    return change(tx, context, workspace, "unlock", unlocked);
+    if (!holdsLock(context.actor, workspace))
+      throw conflict(
+        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.`,
+      );
+    const state = await settleState(tx, workspace);
+    return change(tx, context, workspace, "unlock", { ...unlocked, ...state });
   });
 }
 
-/** Raises `conflict` when it is not locked. */
+/** The same, but what is still awaited is given up. Raises `conflict` when it is not locked. */
 export async function forceUnlock(
   context: Context,
   reference: WorkspaceReference,
@@ -56,22 +59,10 @@ export async function forceUnlock(
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
-    return change(tx, context, workspace, "force-unlock", unlocked);
+    await discardPending(tx, context, workspace);
+    const state = await settleState(tx, workspace);
+    return change(tx, context, workspace, "force-unlock", { ...unlocked, ...state });
   });
-}
-
-/** A lock is held by a person, whichever token is used, or by a team; an organization's token holds none. */
-function holderOf(actor: Actor): Omit<LockColumns, "lockedReason"> | undefined {
-  if (actor.kind === "user") return { lockedByType: "users", lockedById: actor.userId, lockedByName: actor.name };
-  if (actor.kind === "team") return { lockedByType: "teams", lockedById: actor.teamId, lockedByName: actor.name };
-  return undefined;
-}
-
-/** In words that clients look for. */
-function heldByAnother({ lockedByType, lockedByName, lockedById }: LockColumns): string {
-  const holder =
-    lockedByType === "runs" ? `Run ${lockedById}` : `${lockedByType === "teams" ? "Team" : "User"} ${lockedByName}`;
-  return `Unable to unlock workspace. The workspace is locked by ${holder} and may not be unlocked except by them.`;
 }
 
 type LockPermission = "can-lock" | "can-unlock" | "can-force-unlock";
@@ -81,7 +72,7 @@ async function change(
   context: Context,
   workspace: Granted<WorkspaceView, LockPermission>,
   verb: string,
-  columns: LockColumns,
+  columns: LockColumns & Partial<SettledState>,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   await updateWorkspaceRow(tx, workspace, columns);
   const view = { ...workspace, ...columns, version: workspace.version + 1 };

@@ -13,6 +13,7 @@ import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
+import { isStateProcessing } from "../state-versions/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { newestRelease } from "../terraform-versions/reads.ts";
@@ -60,7 +61,11 @@ export const workspaceResource = implement(workspaces, {
       const projectDuration = project.autoDestroyActivityDuration;
       const { options, source } = context;
       const row = newWorkspace(body.attributes, { identity, newestEngine, projectDuration, options, source });
-      const mode = executionModeOf({ ...row, defaultExecutionMode: organization.defaultExecutionMode });
+      const mode = executionModeOf({
+        ...row,
+        projectExecutionMode: project.defaultExecutionMode,
+        defaultExecutionMode: organization.defaultExecutionMode,
+      });
       const wanted = referencesOf(undefined, row);
       refuseIfAny([
         ...workspaceFaults(body.attributes, row, mode, context.options),
@@ -163,7 +168,12 @@ async function update(
         : { ...workspace, projectId: destination.id, ...movedTo(projectDuration, workspace) };
     const after = changedColumns(moved, attributes, projectDuration, context.options);
     const wanted = referencesOf(workspace, after);
-    const mode = executionModeOf({ ...after, defaultExecutionMode: workspace.defaultExecutionMode });
+    const { projectExecutionMode, defaultExecutionMode } = workspace;
+    const mode = executionModeOf({
+      ...after,
+      projectExecutionMode: destination === undefined ? projectExecutionMode : destination.defaultExecutionMode,
+      defaultExecutionMode,
+    });
     refuseIfAny([
       ...faults,
       ...workspaceFaults(attributes, after, mode, context.options),
@@ -213,7 +223,7 @@ async function durationInForce(
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-destroy", "hide");
-    const obstacle = safeDeleteObstacle(workspace);
+    const obstacle = safeDeleteObstacle(workspace, await isStateProcessing(tx, workspace.id));
     if (obstacle !== undefined) throw obstacle;
     await remove(tx, context, workspace);
   });

@@ -7,6 +7,7 @@ import type { Context } from "../shared/context.ts";
 import { findWorkspace, findWorkspaces, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
+export { holdsLock, nameOfHolder } from "./holder.ts";
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
 
 /** Raises `not-found` where the caller may not see the workspace. */

@@ -9,6 +9,7 @@ import { isExactVersion, isOlder } from "../terraform-versions/versions.ts";
 import { applyAutoDestroy, inheriting } from "./auto-destroy.ts";
 import type { workspaces } from "./definition.ts";
 import { agentPoolFaults, applyExecution, followingDefaults } from "./execution.ts";
+import { sharingFaultsOf } from "./sharing.ts";
 import type { References } from "./store.ts";
 import { applyVcs, noRepository, vcsFaults } from "./vcs.ts";
 
@@ -44,6 +45,7 @@ function blank(
     triggerPrefixes: "[]",
     triggerPatterns: "[]",
     globalRemoteState: 0,
+    projectRemoteState: 0,
     queueAllRuns: 0,
     speculativeEnabled: 1,
     structuredRunOutputEnabled: 1,
@@ -124,6 +126,7 @@ export function changedColumns(
     triggerPrefixes: listed(attributes.triggerPrefixes, "triggerPrefixes"),
     triggerPatterns: listed(attributes.triggerPatterns, "triggerPatterns"),
     globalRemoteState: kept(stored(attributes.globalRemoteState), "globalRemoteState"),
+    projectRemoteState: kept(stored(attributes.projectRemoteState), "projectRemoteState"),
     queueAllRuns: kept(stored(attributes.queueAllRuns), "queueAllRuns"),
     speculativeEnabled: kept(stored(attributes.speculativeEnabled), "speculativeEnabled"),
     structuredRunOutputEnabled: kept(stored(attributes.structuredRunOutputEnabled), "structuredRunOutputEnabled"),
@@ -144,6 +147,7 @@ export function workspaceFaults(
 ): Fault[] {
   return [
     ...agentPoolFaults(after),
+    ...sharingFaultsOf(after),
     ...vcsFaults(attributes.vcsRepo, after),
     ...assessmentFaults(attributes, after, mode, options),
   ];
@@ -151,23 +155,20 @@ export function workspaceFaults(
 
 const assessmentsSince = "0.15.4";
 
-/** Assessments need a recent engine and remote execution; also those that are on already, where either is changed. */
+/** Assessments need a recent engine and remote execution when they are switched on; what is changed later stops them alone. */
 function assessmentFaults(
   attributes: Changed,
   after: WorkspaceTable,
   mode: string,
   { edition }: ServiceOptions,
 ): Fault[] {
-  if (edition !== "hosted" || after.assessmentsEnabled === 0) return [];
-  const { assessmentsEnabled, engineVersion, executionMode, operations, settingOverwrites } = attributes;
+  if (edition !== "hosted" || attributes.assessmentsEnabled !== true) return [];
   const faults: Fault[] = [];
-  const engineSent = (assessmentsEnabled ?? engineVersion) !== undefined;
-  if (engineSent && isExactVersion(after.engineVersion) && isOlder(after.engineVersion, assessmentsSince))
+  if (isExactVersion(after.engineVersion) && isOlder(after.engineVersion, assessmentsSince))
     faults.push(
       attributeFault("assessments-enabled", `Assessments enabled needs engine version ${assessmentsSince} or newer`),
     );
-  const modeSent = (assessmentsEnabled ?? executionMode ?? operations ?? settingOverwrites) !== undefined;
-  if (modeSent && mode !== "remote")
+  if (mode !== "remote")
     faults.push(attributeFault("assessments-enabled", "Assessments enabled needs the execution mode 'remote'"));
   return faults;
 }
@@ -195,9 +196,12 @@ export function referenceFaults(
 /** Why a workspace can't be deleted safely, if it can't. */
 export function safeDeleteObstacle(
   workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount">,
+  stateIsProcessing: boolean,
 ): AppError | undefined {
   if (workspace.lockedByType !== null)
     return conflict("Unable to delete workspace. The workspace is locked; unlock it first.");
+  if (stateIsProcessing)
+    return conflict("Unable to delete workspace. Its latest state is still being processed; try again shortly.");
   if (workspace.resourceCount === 0) return undefined;
   return conflict(
     `Unable to delete workspace. The workspace manages ${workspace.resourceCount} resources; destroy them first, or force the deletion.`,

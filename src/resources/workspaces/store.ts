@@ -14,7 +14,7 @@ import {
   hasProjectGrant,
   hasWorkspaceGrant,
   projectGrants,
-  standingColumns,
+  workspaceAccessColumns,
   workspaceGrants,
 } from "../grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
@@ -30,14 +30,17 @@ export type WorkspaceReference =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string };
 
-/** The connection to version control and the retention policy, beside the workspaces of a statement. */
+/** The project's defaults, the connection to version control and the retention policy, beside the workspaces of a statement. */
 function connected(query: Workspaces) {
   return query
+    .leftJoin("projects as p", "p.id", "w.projectId")
     .leftJoin("oauthTokens as k", "k.id", "w.vcsOauthTokenId")
     .leftJoin("oauthClients as c", "c.id", "k.oauthClientId")
     .leftJoin("dataRetentionPolicies as d", "d.workspaceId", "w.id")
     .selectAll("w")
     .select([
+      "p.defaultExecutionMode as projectExecutionMode",
+      "p.defaultAgentPoolId as projectAgentPoolId",
       "c.name as oauthClientName",
       "c.serviceProvider as serviceProvider",
       "c.httpUrl as httpUrl",
@@ -63,9 +66,7 @@ function workspaceForActor(db: Kysely<Schema>, principal: string) {
       "o.allowForceDeleteWorkspaces",
       "o.assessmentsEnforced",
     ])
-    .select(standingColumns(sql.ref("w.organizationId"), principal))
-    .select(projectGrants(sql.ref("w.organizationId"), sql.ref("w.projectId"), principal))
-    .select(workspaceGrants(sql.ref("w.organizationId"), sql.ref("w.id"), principal));
+    .select(workspaceAccessColumns(principal));
 }
 
 type ById = { id: string; principal: string };

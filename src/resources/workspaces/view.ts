@@ -15,6 +15,9 @@ export interface OrganizationFacts {
 
 /** What comes from the connection to version control, the retention policy and the project. */
 export interface ConnectedFacts {
+  /** The project's own defaults; null where it follows the organization's. */
+  readonly projectExecutionMode: string | null;
+  readonly projectAgentPoolId: string | null;
   readonly oauthClientName: string | null;
   readonly serviceProvider: string | null;
   readonly httpUrl: string | null;
@@ -31,19 +34,22 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationFacts, Connec
   readonly effectiveTagBindingIds?: readonly string[];
 }
 
-/** The execution mode in force: the workspace's own, or the organization's default as it is now. */
+/** The execution mode in force: the workspace's own, or the default of its project or organization as it is now. */
 export function executionModeOf(
-  workspace: Pick<WorkspaceView, "executionMode" | "defaultExecutionMode" | "overwritesExecutionMode">,
+  workspace: Pick<
+    WorkspaceView,
+    "executionMode" | "projectExecutionMode" | "defaultExecutionMode" | "overwritesExecutionMode"
+  >,
 ): string {
-  return workspace.overwritesExecutionMode === 1
-    ? (workspace.executionMode ?? workspace.defaultExecutionMode)
-    : workspace.defaultExecutionMode;
+  const own = workspace.overwritesExecutionMode === 1 ? workspace.executionMode : null;
+  return own ?? workspace.projectExecutionMode ?? workspace.defaultExecutionMode;
 }
 
-/** The agent pool in force; only agent mode has one. */
+/** The agent pool in force, from where the mode comes from; only agent mode has one. */
 export function agentPoolOf(workspace: WorkspaceView): string | null {
   if (executionModeOf(workspace) !== "agent") return null;
-  return workspace.overwritesAgentPool === 1 ? workspace.agentPoolId : workspace.defaultAgentPoolId;
+  if (workspace.overwritesAgentPool === 1) return workspace.agentPoolId;
+  return workspace.projectExecutionMode === null ? workspace.defaultAgentPoolId : workspace.projectAgentPoolId;
 }
 
 /** With a duration: so long after the last activity. Without: the time that somebody chose. */

@@ -95,6 +95,8 @@ describe("explainWorkspaceAccess: the caller", () => {
       delete: nothing(false),
       "run-tasks": { value: true, "given-by": [byWorkspace] },
       "workspace-admin": nothing(false),
+      "variable-sets": { value: "write", "given-by": [byProject] },
+      "policy-overrides": nothing(false),
     });
     expect(explanation.attributes.permissions.runs["given-by"]).toHaveLength(2);
     for (const { links } of [byProject, byWorkspace]) expect((await member.get(links.related)).status).toBe(200);

@@ -48,6 +48,9 @@ async function eventOf(work: () => Promise<Answer>, name = org.name): Promise<{ 
 const createProject = (caller: Caller, attributes: object = {}) =>
   caller.post(`/organizations/${org.name}/projects`, resource("projects", { name: unique("project"), ...attributes }));
 const auditedProject = ({ attributes }: Json) => ({
+  "default-agent-pool": null,
+  "default-execution-mode": attributes["default-execution-mode"],
+  "setting-overwrites": attributes["setting-overwrites"],
   name: attributes.name,
   description: attributes.description,
   "auto-destroy-activity-duration": attributes["auto-destroy-activity-duration"],

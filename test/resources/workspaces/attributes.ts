@@ -53,6 +53,7 @@ export const refusedValues: readonly (readonly [string, unknown, string, string]
   ...refusedFlag("auto-apply-run-trigger", "Auto apply run trigger must be true or false"),
   ...refusedFlag("file-triggers-enabled", "File triggers enabled must be true or false"),
   ...refusedFlag("global-remote-state", "Global remote state must be true or false"),
+  ...refusedFlag("project-remote-state", "Project remote state must be true or false"),
   ...refusedFlag("queue-all-runs", "Queue all runs must be true or false"),
   ...refusedFlag("speculative-enabled", "Speculative enabled must be true or false"),
   ...refusedFlag("structured-run-output-enabled", "Structured run output enabled must be true or false"),

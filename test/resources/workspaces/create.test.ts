@@ -64,6 +64,7 @@ const initialAttributes = (name: string): Json => ({
   "trigger-prefixes": [],
   "trigger-patterns": [],
   "global-remote-state": false,
+  "project-remote-state": false,
   locked: false,
   "locked-reason": null,
   "oauth-client-name": null,

@@ -1,7 +1,16 @@
 /** What the hosted edition has and the self-hosted one has not: assessments. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../support/api.ts";
-import { data, makeOrganization, makeWorkspace, type Org, resource, unique } from "../../support/builders.ts";
+import {
+  data,
+  inProject,
+  makeOrganization,
+  makeProject,
+  makeWorkspace,
+  type Org,
+  resource,
+  unique,
+} from "../../support/builders.ts";
 import { at, faults, pathById } from "./support.ts";
 
 const hosted = useApi({ options: { edition: "hosted", globalRemoteStateDefault: true } });
@@ -61,13 +70,26 @@ describe("hosted: assessments-enabled", () => {
     expect((await create(off)).status).toBe(201);
   });
 
-  it("on already, it keeps the workspace from what it can't be with; other changes pass", async () => {
+  it("on already, it keeps the workspace from nothing; only a request that switches it on is checked", async () => {
     const workspace = data(await create({ "assessments-enabled": true }));
-    expect(faults(await update(workspace, { "engine-version": "0.14.0" }))).toEqual([tooOld]);
-    expect(faults(await update(workspace, { "execution-mode": "local" }))).toEqual([notRemote]);
+    expect(assessed(data(await update(workspace, { "engine-version": "0.14.0" })))).toBe(true);
+    expect(assessed(data(await update(workspace, { "execution-mode": "local" })))).toBe(true);
     expect((await update(workspace, { description: "x" })).status).toBe(200);
-    const off = { "execution-mode": "local", "assessments-enabled": false };
-    expect((await update(workspace, off)).status).toBe(200);
+    expect(faults(await update(workspace, { "assessments-enabled": true }))).toEqual([tooOld, notRemote]);
+    expect(assessed(data(await update(workspace, { "assessments-enabled": false })))).toBe(false);
+    expect(faults(await update(workspace, { "assessments-enabled": true }))).toEqual([tooOld, notRemote]);
+  });
+
+  it("needs remote execution by the project's default too", async () => {
+    const project = await makeProject(hosted, org.name, { "default-execution-mode": "local" });
+    const body = (attributes: object) =>
+      resource("workspaces", { name: unique("ws"), "assessments-enabled": true, ...attributes }, inProject(project.id));
+    const path = `/organizations/${org.name}/workspaces`;
+    expect(faults(await org.owner.post(path, body({})))).toEqual([notRemote]);
+    expect((await org.owner.post(path, body({ "execution-mode": "remote" }))).status).toBe(201);
+    const elsewhere = data(await create({}));
+    const moving = resource("workspaces", { "assessments-enabled": true }, inProject(project.id));
+    expect(faults(await org.owner.patch(pathById(elsewhere), moving))).toEqual([notRemote]);
   });
 
   it("needs remote execution by the organization's default too", async () => {

@@ -1,0 +1,40 @@
+/** What is done for states without anybody asking: reading the large ones, and removing what has had its time. */
+import { processingJob } from "../resources/state-versions/creation.ts";
+import {
+  enforceRetention,
+  readLargeStates,
+  removeAbandonedUploads,
+  removeSupersededResources,
+} from "../resources/state-versions/upkeep.ts";
+import type { Job } from "./job.ts";
+
+const minuteMs = 60_000;
+
+/** Woken by whoever brings a large state; what is due is only what a server left behind that ended in the middle. */
+export const stateProcessing: Job = {
+  name: processingJob,
+  doc: "reads the outputs and resources of large states.",
+  everyMs: minuteMs / 6,
+  run: readLargeStates,
+};
+
+export const retention: Job = {
+  name: "retention",
+  doc: "removes state versions that are older than the data retention policies allow.",
+  everyMs: 60 * minuteMs,
+  run: enforceRetention,
+};
+
+export const abandonedUploads: Job = {
+  name: "abandoned-uploads",
+  doc: "gives up states that were announced and never sent, and removes contents that nothing leads to.",
+  everyMs: 5 * minuteMs,
+  run: removeAbandonedUploads,
+};
+
+export const supersededResources: Job = {
+  name: "superseded-resources",
+  doc: "removes the list of resources of states that are no longer in force.",
+  everyMs: 5 * minuteMs,
+  run: removeSupersededResources,
+};

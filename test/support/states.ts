@@ -1,0 +1,140 @@
+/** States, and the steps by which engines write them. */
+import { createHash, randomBytes } from "node:crypto";
+import { request } from "node:http";
+import { createVault } from "../../src/database/vault.ts";
+import type { Upkeep } from "../../src/resources/state-versions/upkeep.ts";
+import { operatorContext } from "../../src/service.ts";
+import type { Answer, Api, Caller, Json } from "./api.ts";
+import { data, resource } from "./builders.ts";
+
+export const lineage = "871d1b4a-e579-fb7c-ffdd-f0c858a647a7";
+
+export interface StateFacts {
+  readonly serial?: number;
+  readonly lineage?: string;
+  readonly outputs?: object;
+  readonly resources?: readonly object[];
+}
+
+/** A state as an engine would write it. */
+export function stateOf({ serial = 1, lineage: own = lineage, outputs = {}, resources = [] }: StateFacts = {}): string {
+  return JSON.stringify({ version: 4, terraform_version: "1.9.5", serial, lineage: own, outputs, resources });
+}
+
+/** A managed resource with so many instances. */
+export function managed(name: string, count = 1, attributes: object = {}): object {
+  const instances = Array.from({ length: count }, (_, index) => ({
+    ...(count > 1 && { index_key: index }),
+    schema_version: 0,
+    attributes: { id: `${name}-${index}`, ...attributes },
+  }));
+  const provider = 'provider["registry.terraform.io/hashicorp/null"]';
+  return { mode: "managed", type: "null_resource", name, provider, instances };
+}
+
+export const md5 = (text: string | Uint8Array): string => createHash("md5").update(text).digest("hex");
+export const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** The attributes with which a state is written in the request itself. */
+export function inRequest(state: string, attributes: object = {}): object {
+  const { serial, lineage: own } = JSON.parse(state) as { serial: number; lineage: string };
+  return { serial, lineage: own, md5: md5(state), state: base64(state), ...attributes };
+}
+
+/** The same where the content is sent to the upload URL afterwards. */
+export function announced(state: string, attributes: object = {}): object {
+  return inRequest(state, { state: undefined, ...attributes });
+}
+
+export const post = (caller: Caller, workspaceId: string, attributes: object): Promise<Answer> =>
+  caller.post(`/workspaces/${workspaceId}/state-versions`, resource("state-versions", attributes));
+
+export const lock = async (caller: Caller, workspaceId: string): Promise<Json> =>
+  data(await caller.post(`/workspaces/${workspaceId}/actions/lock`));
+export const unlock = async (caller: Caller, workspaceId: string): Promise<Json> =>
+  data(await caller.post(`/workspaces/${workspaceId}/actions/unlock`));
+
+/** Locks, writes and unlocks, as an engine does. */
+export async function writeState(
+  caller: Caller,
+  workspaceId: string,
+  state: string,
+  attributes?: object,
+): Promise<Json> {
+  await lock(caller, workspaceId);
+  const version = data(await post(caller, workspaceId, inRequest(state, attributes)));
+  await unlock(caller, workspaceId);
+  return version;
+}
+
+/** Sends bytes to a URL of ours, with nothing but the URL. */
+export async function put(url: string, body: string | Uint8Array | ReadableStream): Promise<Answer> {
+  const response = await fetch(url, { method: "PUT", body: body as never, duplex: "half" } as RequestInit);
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+/** The bytes behind a download URL. */
+export async function fetchState(api: Api, caller: Caller, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(path.startsWith("http") ? path : `${api.url}/api/v2${path}`, {
+    headers: { authorization: `Bearer ${caller.token}` },
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** A state of about so many bytes that does not compress well, with its resources and outputs. */
+export function stateOfSize(bytes: number, facts: StateFacts = {}): string {
+  const filler = randomBytes(Math.ceil(bytes / 2)).toString("hex");
+  return stateOf({ ...facts, resources: [...(facts.resources ?? []), managed("filler", 1, { filler })] });
+}
+
+/** An upload that is sent piece by piece, as slowly as a test likes. */
+export interface SlowPut {
+  write(piece: string | Uint8Array): Promise<void>;
+  /** Sends the rest and gives the answer. */
+  end(rest?: string | Uint8Array): Promise<{ status: number; body: Json }>;
+  /** Breaks off in the middle. */
+  breakOff(): void;
+}
+
+export function slowPut(url: string): SlowPut {
+  const sent = request(url, { method: "PUT" });
+  const answer = new Promise<{ status: number; body: Json }>((resolve, reject) => {
+    sent.once("error", reject);
+    sent.once("response", (response) => {
+      const pieces: Buffer[] = [];
+      response.on("data", (piece: Buffer) => pieces.push(piece));
+      response.once("error", reject);
+      response.once("end", () => {
+        const text = Buffer.concat(pieces).toString();
+        resolve({ status: response.statusCode ?? 0, body: text === "" ? undefined : JSON.parse(text) });
+      });
+    });
+  });
+  answer.catch(() => {});
+  return {
+    write: (piece) => new Promise((resolve) => sent.write(piece, () => resolve())),
+    end: (rest = "") => {
+      sent.end(rest);
+      return answer;
+    },
+    breakOff: () => sent.destroy(),
+  };
+}
+
+/** The key that servers of tests have. */
+export const vault = createVault(Buffer.alloc(32, 7));
+
+/** What a job would give: every step is a transaction, until the signal says otherwise. */
+export function upkeepOf(api: Api, options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {}): Upkeep {
+  const { edition = "self-hosted", signal = new AbortController().signal } = options;
+  const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "upkeep");
+  return {
+    context: { ...operator, vault, options: { ...operator.options, edition } },
+    signal,
+    step: async (work) => {
+      signal.throwIfAborted();
+      return api.database.write(work);
+    },
+  };
+}
