@@ -31,6 +31,8 @@ if (node === undefined) {
 
 // So that who streams large contents can free their buffers in time.
 const frees = "--expose-gc";
+// What was compiled once need not be compiled at every start. Where the folder can't be written, it simply is.
+process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/cadastre/code`;
 const words = [quiet, frees, cli, ...process.argv.slice(2)];
 // Where this Node can, it becomes the other: then signals and exit codes need nobody between.
 if (typeof process.execve === "function") process.execve(node, [node, ...words], process.env);

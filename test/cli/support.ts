@@ -1,13 +1,12 @@
 /** The command line for tests: in this process for what it says and does, as a real process for how it lives and ends. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { type Engine, newAddress } from "../support/database.ts";
+import { newFolder } from "../support/folder.ts";
 
 export const encryptionKey = "0123456789abcdef".repeat(4);
 const launcher = fileURLToPath(new URL("../../bin/cadastre.js", import.meta.url));
@@ -31,7 +30,7 @@ export async function cadastre(words: readonly string[], environment: Environmen
 
 /** A folder for the tests of one file, removed after them. */
 export function useFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "cadastre-cli-"));
+  const folder = newFolder("cadastre-cli-");
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -67,6 +66,10 @@ export function start(words: readonly string[], environment: Environment): Runni
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  // A test that fails must not leave it running.
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("close", () => process.off("exit", kill));
   let out = "";
   let err = "";
   child.stdout.on("data", (chunk) => (out += chunk));

@@ -1,13 +1,13 @@
 /** A fresh, migrated database on the engine that the run is about. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { inject } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
+import { newFolder } from "./folder.ts";
 import { templateName } from "./global-setup.ts";
 
 export type Engine = "sqlite" | "postgres";
@@ -24,15 +24,17 @@ export async function newAddress(
   migrated = false,
 ): Promise<{ address: string; drop: () => Promise<void> }> {
   if (engine === "sqlite") {
-    const folder = mkdtempSync(join(tmpdir(), "cadastre-sqlite-"));
+    const folder = newFolder("cadastre-sqlite-");
+    const path = join(folder, "test.db");
+    if (migrated) copyFileSync(inject("sqliteTemplate"), path);
     return {
-      address: `sqlite:${join(folder, "test.db")}`,
+      address: `sqlite:${path}`,
       drop: async () => rmSync(folder, { recursive: true, force: true }),
     };
   }
   const name = `test_${randomBytes(6).toString("hex")}`;
   const adminUrl = inject("postgresUrl");
-  await onServer(adminUrl, `CREATE DATABASE ${name} ${migrated ? `TEMPLATE ${templateName}` : ""}`);
+  await onServer(adminUrl, `CREATE DATABASE ${name} ${migrated ? `TEMPLATE ${templateName} STRATEGY FILE_COPY` : ""}`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return { address: url.toString(), drop: () => onServer(adminUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };

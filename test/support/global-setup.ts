@@ -1,14 +1,19 @@
-/** Once for the whole run: a PostgreSQL server with a migrated template, from which each test file's database is copied. */
+/** Once for the whole run: a migrated template on each engine, from which each test file's database is copied. */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate } from "../../src/database/migrate.ts";
+import { newFolder } from "./folder.ts";
 import { startPostgres } from "./postgres.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
     engine: "sqlite" | "postgres";
     postgresUrl: string;
+    /** A file. */
+    sqliteTemplate: string;
   }
 }
 
@@ -20,9 +25,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.connect();
   await admin.query(`CREATE DATABASE ${templateName}`);
   await admin.end();
-  const template = openDatabase(postgres.url(templateName));
-  await migrate(template);
-  await template.close();
+  const folder = newFolder("cadastre-template-");
+  const sqliteTemplate = join(folder, "template.db");
+  for (const address of [postgres.url(templateName), `sqlite:${sqliteTemplate}`]) {
+    const template = openDatabase(address);
+    await migrate(template);
+    await template.close();
+  }
   project.provide("postgresUrl", postgres.url("postgres"));
-  return () => postgres.stop();
+  project.provide("sqliteTemplate", sqliteTemplate);
+  return async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
 }

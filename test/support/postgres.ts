@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { newFolder } from "./folder.ts";
 
 export interface TestPostgres {
   /** The address of a database on the server. */
@@ -22,9 +23,21 @@ interface Owner {
   readonly gid: number;
 }
 
+/** Nothing has to outlive the run, and each file's database is too short-lived for statistics: one plan a statement does. */
+const forTests = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  wal_level: "minimal",
+  max_wal_senders: 0,
+  autovacuum: "off",
+  jit: "off",
+  plan_cache_mode: "force_generic_plan",
+};
+
 /** `durable` switches on what the tests do without: benchmarks are about the real thing. */
 export async function startPostgres({ durable = false } = {}): Promise<TestPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), "cadastre-postgres-"));
+  const folder = durable ? mkdtempSync(join(tmpdir(), "cadastre-postgres-")) : newFolder("cadastre-postgres-");
   const owner = process.getuid?.() === 0 ? unprivileged() : undefined;
   if (owner !== undefined) chownSync(folder, owner.uid, owner.gid);
   const home = reachable(nativeFolder(), owner, folder);
@@ -40,7 +53,7 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     listen_addresses: "127.0.0.1",
     port,
     unix_socket_directories: "",
-    ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...(durable ? {} : forTests),
     max_connections: 300,
     shared_buffers: "128MB",
   };

@@ -135,6 +135,15 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
   };
 }
 
+/** The same tenant as long as its things are where they were; a new one after something was renamed or removed. */
+export async function intact(api: Api, tenant: Tenant | undefined): Promise<Tenant> {
+  if (tenant === undefined) return makeTenant(api);
+  const { organization_name: organization, workspace_name: workspace, project_id: project } = tenant.params;
+  const shown = await api.admin.get(`/organizations/${organization}/workspaces/${workspace}`);
+  const isThere = shown.status === 200 && shown.body.data.relationships.project.data.id === project;
+  return isThere && !shown.body.data.attributes.locked ? tenant : makeTenant(api);
+}
+
 export interface Route {
   readonly id: string;
   readonly type: string;

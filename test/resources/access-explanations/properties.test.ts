@@ -158,7 +158,7 @@ describe("whatever grants there are", () => {
           const moved = await person.post(`${project}/relationships/workspaces`, move);
           expect(moved.status === 204).toBe(onProject.attributes.can["can-move-workspaces"]);
         }),
-        { numRuns: deep(25, 600), seed },
+        { numRuns: deep(15, 600), seed },
       );
     },
     patience,
@@ -183,7 +183,7 @@ describe("whatever grants there are", () => {
             }
           }
         }),
-        { numRuns: deep(12, 300), seed },
+        { numRuns: deep(8, 300), seed },
       );
     },
     patience,
@@ -216,7 +216,7 @@ describe("whatever grants there are", () => {
             }
           }
         }),
-        { numRuns: deep(12, 300), seed },
+        { numRuns: deep(8, 300), seed },
       );
     },
     patience,
@@ -346,7 +346,7 @@ describe("no escalation", () => {
             }
           }
         }),
-        { numRuns: deep(20, 500), seed },
+        { numRuns: deep(12, 500), seed },
       );
     },
     patience,
