@@ -10,7 +10,6 @@
  * is 1 if a scenario fails.
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { basics } from "./cli-basics.ts";
 import { type Chapter, cliDocument, type Combination, nameOf } from "./cli-document.ts";
 import { locks } from "./cli-locks.ts";
@@ -20,7 +19,8 @@ import { openSite, type Transport, transports } from "./cli-site.ts";
 import { state } from "./cli-state.ts";
 import { findTerraform, type Terraform } from "./cli-terraform.ts";
 import { workspaces } from "./cli-workspaces.ts";
-import { type Engine, engines } from "./server.ts";
+import { inTurn, readOptions } from "./options.ts";
+import type { Engine } from "./server.ts";
 
 const chapters: readonly Chapter[] = [
   { title: "From `init` to `destroy`", scenarios: basics },
@@ -33,47 +33,15 @@ const chapters: readonly Chapter[] = [
 /** They wait for the service and for one another more than they compute. */
 const scenariosAtOnce = 2;
 
-interface Wanted {
-  readonly combinations: readonly { engine: Engine; transport: Transport }[];
-  readonly scenarios: readonly Scenario[];
-  /** Whether this is the whole run, from which the document is written. */
-  readonly whole: boolean;
-  readonly terraform: string | undefined;
-  readonly ifGo: boolean;
-}
-
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-function readWanted(): Wanted {
-  const { values } = parseArgs({
-    options: {
-      quick: { type: "boolean", default: false },
-      "if-go": { type: "boolean", default: false },
-      only: { type: "string" },
-      engine: { type: "string" },
-      transport: { type: "string" },
-      terraform: { type: "string" },
-    },
-  });
-  const engine = values.engine ?? (values.quick ? "sqlite" : undefined);
-  const transport = values.transport ?? (values.quick ? "http" : undefined);
-  const combinations = engines
-    .flatMap((one) => transports.map((other) => ({ engine: one, transport: other })))
-    .filter((one) => (engine ?? one.engine) === one.engine && (transport ?? one.transport) === one.transport);
-  if (combinations.length === 0)
-    throw new Error(`--engine is one of ${engines.join(", ")}, and --transport one of ${transports.join(", ")}.`);
-  const only = new RegExp(values.only ?? "");
+/** Raises an Error where nothing is left. */
+function chosen({ only, quick }: { only: RegExp | undefined; quick: boolean }): Scenario[] {
   const scenarios = chapters
     .flatMap((chapter) => chapter.scenarios)
-    .filter(({ name, slow }) => only.test(name) && !(slow && values.quick));
+    .filter(({ name, slow }) => (only?.test(name) ?? true) && !(slow && quick));
   if (scenarios.length === 0) throw new Error("--only matches no scenario.");
-  return {
-    combinations,
-    scenarios,
-    whole: engine === undefined && transport === undefined && values.only === undefined,
-    terraform: values.terraform ?? process.env["CADASTRE_TERRAFORM"],
-    ifGo: values["if-go"],
-  };
+  return scenarios;
 }
 
 async function runCombination(
@@ -85,15 +53,11 @@ async function runCombination(
   const site = await openSite(terraform, engine, transport);
   const failures = new Map<Scenario, string | undefined>();
   try {
-    const queue = [...scenarios];
-    const worker = async () => {
-      for (let scenario = queue.shift(); scenario !== undefined; scenario = queue.shift()) {
-        const failure = await scenario.run(site).then(() => undefined, reasonOf);
-        failures.set(scenario, failure);
-        say(`${failure === undefined ? "✓" : "✗"} ${scenario.name}${failure === undefined ? "" : `\n    ${failure}`}`);
-      }
-    };
-    await Promise.all(Array.from({ length: scenariosAtOnce }, worker));
+    await inTurn(scenariosAtOnce, scenarios, async (scenario) => {
+      const failure = await scenario.run(site).then(() => undefined, reasonOf);
+      failures.set(scenario, failure);
+      say(`${failure === undefined ? "✓" : "✗"} ${scenario.name}${failure === undefined ? "" : `\n    ${failure}`}`);
+    });
     const errors = site.errors();
     if (errors.length > 0) say(`\nThe server logged ${errors.length} errors; the first: ${errors[0]}`);
   } finally {
@@ -124,17 +88,19 @@ function tell(scenarios: readonly Scenario[], combinations: readonly Combination
 }
 
 async function main(): Promise<number> {
-  const { combinations: wanted, scenarios, whole, terraform: named, ifGo } = readWanted();
-  const terraform = await findTerraform(named, say);
+  const asked = readOptions("transport", transports, "http", ["terraform"]);
+  const scenarios = chosen(asked);
+  const terraform = await findTerraform(asked.value("terraform") ?? process.env["CADASTRE_TERRAFORM"], say);
   if (terraform === undefined) {
     say("There is neither Go nor a Terraform CLI (--terraform PATH) on this machine: the scenarios were not run.");
-    return ifGo ? 0 : 1;
+    return asked.ifGo ? 0 : 1;
   }
   say(`Terraform ${terraform.version}`);
   const combinations: Combination[] = [];
-  for (const one of wanted) combinations.push(await runCombination(terraform, one, scenarios));
+  for (const [engine, transport] of asked.combinations)
+    combinations.push(await runCombination(terraform, { engine, transport }, scenarios));
   tell(scenarios, combinations);
-  if (whole) {
+  if (asked.whole) {
     const file = new URL("../docs/compatibility-cli.md", import.meta.url);
     writeFileSync(file, cliDocument(terraform.version, chapters, combinations));
     say("\nWritten to docs/compatibility-cli.md.");

@@ -11,11 +11,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { alone, areas } from "./areas.ts";
 import { buildClient, type Client, hasGo } from "./client.ts";
 import { compatibilityDocument } from "./document.ts";
 import { exceptions } from "./exceptions.ts";
+import { inTurn, readOptions } from "./options.ts";
 import {
   type Combination,
   count,
@@ -28,7 +28,7 @@ import {
   tally,
   verdict,
 } from "./results.ts";
-import { type Edition, editions, type Engine, engines, type Server, startServer } from "./server.ts";
+import { type Edition, editions, type Engine, type Server, startServer } from "./server.ts";
 import { skipReason } from "./verbose.ts";
 
 /** The tests wait for the service, and some of them for a clock, more than they compute. */
@@ -41,40 +41,7 @@ const tooLate = {
 const failureLines = 25;
 const serverErrors = 5;
 
-interface Wanted {
-  readonly combinations: readonly { engine: Engine; edition: Edition }[];
-  readonly only: RegExp | undefined;
-  /** Whether this is the whole run, from which the document is written. */
-  readonly whole: boolean;
-  readonly ifGo: boolean;
-}
-
 const say = (line: string) => process.stdout.write(`${line}\n`);
-
-function readWanted(): Wanted {
-  const { values } = parseArgs({
-    options: {
-      quick: { type: "boolean", default: false },
-      "if-go": { type: "boolean", default: false },
-      only: { type: "string" },
-      engine: { type: "string" },
-      edition: { type: "string" },
-    },
-  });
-  const engine = values.engine ?? (values.quick ? "sqlite" : undefined);
-  const edition = values.edition ?? (values.quick ? "self-hosted" : undefined);
-  const combinations = engines
-    .flatMap((one) => editions.map((other) => ({ engine: one, edition: other })))
-    .filter((one) => (engine ?? one.engine) === one.engine && (edition ?? one.edition) === one.edition);
-  if (combinations.length === 0)
-    throw new Error(`--engine is one of ${engines.join(", ")}, and --edition one of ${editions.join(", ")}.`);
-  return {
-    combinations,
-    only: values.only === undefined ? undefined : new RegExp(values.only),
-    whole: engine === undefined && edition === undefined && values.only === undefined,
-    ifGo: values["if-go"],
-  };
-}
 
 /** Runs what is in scope on one fresh server; results come in the order of the areas, whatever ended first. */
 async function runCombination(client: Client, engine: Engine, edition: Edition, only?: RegExp): Promise<Combination> {
@@ -116,18 +83,6 @@ async function runCombination(client: Client, engine: Engine, edition: Edition, 
   }
 }
 
-async function inTurn<Item>(
-  atOnce: number,
-  items: readonly Item[],
-  work: (item: Item) => Promise<void>,
-): Promise<void> {
-  const queue = [...items];
-  const worker = async () => {
-    for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-}
-
 function tell(combination: Combination, server: Server): void {
   const { results } = combination;
   for (const { test, failure } of results.filter(({ outcome }) => outcome === "failed")) {
@@ -165,7 +120,7 @@ function refuseUnknownExceptions({ tests }: Client): void {
 }
 
 async function main(): Promise<number> {
-  const { combinations: wanted, only, whole, ifGo } = readWanted();
+  const { combinations: wanted, only, whole, ifGo } = readOptions("edition", editions, "self-hosted");
   if (!hasGo()) {
     say("There is no Go on this machine, and the client's tests need it: they were not run.");
     return ifGo ? 0 : 1;
@@ -177,7 +132,7 @@ async function main(): Promise<number> {
   if (!inScope(client.tests).some(({ test }) => only?.test(test) ?? true))
     throw new Error("--only matches no test in scope.");
   const combinations: Combination[] = [];
-  for (const { engine, edition } of wanted) combinations.push(await runCombination(client, engine, edition, only));
+  for (const [engine, edition] of wanted) combinations.push(await runCombination(client, engine, edition, only));
   if (whole) {
     const file = new URL("../docs/compatibility.md", import.meta.url);
     writeFileSync(file, compatibilityDocument(client.version, combinations, exceptions));

@@ -7,7 +7,13 @@ import { type Actor, principalOf } from "../../access/actor.ts";
 import { effective } from "../../access/effective.ts";
 import { refusesUserTokens, type Standing, standingOf } from "../../access/organization.ts";
 import type { Mask } from "../../access/permission-set.ts";
-import type { WorkspaceFacts } from "../../access/permissions.ts";
+import { grant, type Granted } from "../../access/granted.ts";
+import {
+  type WorkspaceFacts,
+  type WorkspacePermission,
+  workspacePermissionNeeds,
+  workspacePermissions,
+} from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 
 /** The ids of the teams of an organization that a principal is in; a team token is in its own team. */
@@ -86,6 +92,27 @@ export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): Workspa
     owner: standing.owner,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
   };
+}
+
+/**
+ * The check of a permission on a workspace, for it itself and for what hangs on it. Raises `forbidden`, or `not-found` where
+ * the caller may not see the workspace; also where it may, with `hide`.
+ */
+export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends WorkspacePermission>(
+  thing: string,
+  row: Row,
+  permission: Permission,
+  otherwise: "forbid" | "hide" = "forbid",
+): Granted<Row, Permission> {
+  const held = workspacePermissions(row);
+  return grant(row, {
+    thing,
+    permission,
+    visible: held["can-read-settings"],
+    allowed: held[permission],
+    needs: workspacePermissionNeeds[permission],
+    otherwise,
+  });
 }
 
 /** Whether any of the caller's team-workspace records on a workspace holds a bit. */

@@ -1,7 +1,7 @@
 /** Operations on outputs: they are only ever read. */
-import { grant } from "../../access/granted.ts";
-import { workspacePermissionNeeds, workspacePermissions } from "../../access/permissions.ts";
+import { workspacePermissions } from "../../access/permissions.ts";
 import { AppError, notFound } from "../../kernel/errors.ts";
+import { grantOnWorkspace } from "../grants/reads.ts";
 import { implement } from "../shared/context.ts";
 import { grantStateVersion, isUnread, loadVersionOf } from "../state-versions/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
@@ -44,14 +44,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
   async showStateVersionOutput({ context, params }) {
     const output = await findOutput(context.database.reader, context.actor, params.outputId);
     if (output === undefined) throw notFound("output");
-    const held = workspacePermissions(output);
-    const granted = grant(output, {
-      thing: "output",
-      permission: "can-read-state-outputs",
-      visible: held["can-read-settings"],
-      allowed: held["can-read-state-outputs"],
-      needs: workspacePermissionNeeds["can-read-state-outputs"],
-    });
+    const granted = grantOnWorkspace("output", output, "can-read-state-outputs");
     return { view: toOutputView(context, granted, true) };
   },
 });

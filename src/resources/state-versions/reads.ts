@@ -1,8 +1,9 @@
 /** How a state version is loaded and granted: by what its workspace allows. */
-import { grant, type Granted } from "../../access/granted.ts";
-import { type WorkspacePermission, workspacePermissionNeeds, workspacePermissions } from "../../access/permissions.ts";
+import type { Granted } from "../../access/granted.ts";
+import type { WorkspacePermission } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import { notFound } from "../../kernel/errors.ts";
+import { grantOnWorkspace } from "../grants/reads.ts";
 import type { Context } from "../shared/context.ts";
 import type { StateVersionView } from "./definition.ts";
 import { findStateVersion } from "./store.ts";
@@ -27,19 +28,10 @@ export async function loadStateVersion(
 }
 
 /** Raises `forbidden`, or `not-found` where the caller may not see the workspace. */
-export function grantStateVersion<Permission extends WorkspacePermission>(
+export const grantStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,
-): Granted<StateVersionView, Permission> {
-  const held = workspacePermissions(version);
-  return grant(version, {
-    thing: "state version",
-    permission,
-    visible: held["can-read-settings"],
-    allowed: held[permission],
-    needs: workspacePermissionNeeds[permission],
-  });
-}
+): Granted<StateVersionView, Permission> => grantOnWorkspace("state version", version, permission);
 
 /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
 export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean> {

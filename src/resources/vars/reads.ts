@@ -1,15 +1,13 @@
 /** How a variable is granted: by what its caller holds on its workspace or set. And what neighbours ask of variables. */
-import { grant } from "../../access/granted.ts";
-import { workspacePermissionNeeds, workspacePermissions, variableSetPermissions } from "../../access/permissions.ts";
+import { variableSetPermissions } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import type { VarTable } from "../../database/schema/variables.ts";
 import { notFound } from "../../kernel/errors.ts";
+import { grantOnWorkspace } from "../grants/reads.ts";
 import type { Context } from "../shared/context.ts";
 import type { VarView } from "./definition.ts";
 import { valueOwner } from "./rules.ts";
 import { findPlace, findVarsetPlace, listVarsOfSets } from "./store.ts";
-
-const permission = "can-read-variable";
 
 /**
  * One statement, for reading. Raises `not-found` where the caller may not see the workspace, or it has no such variable, and
@@ -22,14 +20,7 @@ export async function loadVar(
 ): Promise<VarTable> {
   const place = await findPlace(tx, context.actor, ids);
   if (place === undefined) throw notFound("workspace");
-  const held = workspacePermissions(place);
-  const { variable } = grant(place, {
-    thing: "workspace",
-    permission,
-    visible: held["can-read-settings"],
-    allowed: held[permission],
-    needs: workspacePermissionNeeds[permission],
-  });
+  const { variable } = grantOnWorkspace("workspace", place, "can-read-variable");
   if (variable === undefined) throw notFound("variable");
   return variable;
 }

@@ -1,8 +1,9 @@
 /** What neighbours ask of workspaces, and how a workspace is granted. */
-import { grant, type Granted } from "../../access/granted.ts";
-import { type WorkspacePermission, workspacePermissionNeeds, workspacePermissions } from "../../access/permissions.ts";
+import type { Granted } from "../../access/granted.ts";
+import { type WorkspacePermission, workspacePermissions } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import { notFound } from "../../kernel/errors.ts";
+import { grantOnWorkspace } from "../grants/reads.ts";
 import type { Context } from "../shared/context.ts";
 import { findWorkspace, findWorkspaces, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
@@ -31,15 +32,7 @@ export function grantWorkspace<Permission extends WorkspacePermission>(
   permission: Permission,
   otherwise: "forbid" | "hide" = "forbid",
 ): Granted<WorkspaceView, Permission> {
-  const held = workspacePermissions(workspace);
-  return grant(workspace, {
-    thing: "workspace",
-    permission,
-    visible: held["can-read-settings"],
-    allowed: held[permission],
-    needs: workspacePermissionNeeds[permission],
-    otherwise,
-  });
+  return grantOnWorkspace("workspace", workspace, permission, otherwise);
 }
 
 /** Workspaces by their ids, those that the caller may see, in the order of their ids; locked against others' changes. */
