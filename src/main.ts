@@ -77,6 +77,7 @@ interface Parts {
 }
 
 async function stop({ server, runner, database }: Parts, graceSeconds: number): Promise<void> {
+  server.log.info("stopping: running requests are finished first");
   // A connection that is kept alive falls idle only when its running request is answered; nobody else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
   let grace: NodeJS.Timeout | undefined;
@@ -92,6 +93,7 @@ async function stop({ server, runner, database }: Parts, graceSeconds: number): 
   await Promise.race([closed, cut]);
   clearInterval(sweep);
   clearTimeout(grace);
+  server.log.info("stopped");
 }
 
 function readTls({ tlsCert, tlsKey }: Settings): { cert: Buffer; key: Buffer } | undefined {

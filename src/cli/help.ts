@@ -32,7 +32,9 @@ export function commandHelp(command: Command): string {
   for (const [option, { shape, doc }] of options)
     lines.push(...entry(shape === undefined ? `--${option}` : `--${option} ${shape}`, [doc]));
   lines.push(...entry("--help", ["Print this."]), ...settingsHelp(command));
-  for (const detail of details) lines.push("", ...wrapped(detail, widthMax));
+  // An example stays on one line, however long: it is there to be copied.
+  for (const detail of details)
+    lines.push("", ...(detail.startsWith("Example: ") ? [detail] : wrapped(detail, widthMax)));
   return lines.join("\n");
 }
 

@@ -45,6 +45,6 @@ function refuseOlder(applied: readonly string[]): void {
   const missing = migrations.map((migration) => migration.name).filter((name) => !applied.includes(name));
   if (missing.length > 0)
     throw conflict(
-      `The database was made by an older version of Cadastre (it lacks ${missing.join(", ")}). Run 'cadastre migrate' first, or use that version.`,
+      `The database was made by an older version of Cadastre (it lacks ${missing.join(", ")}). Stop the servers that use it and run 'cadastre migrate' first, or use that version.`,
     );
 }

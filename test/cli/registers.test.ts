@@ -166,7 +166,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     }
     await changeMigrations(register, undefined);
     expect((await cadastre(["user", "list"], register)).err).toMatch(
-      /^The database was made by an older version of Cadastre \(it lacks 0001-foundation.*Run 'cadastre migrate' first/,
+      /^The database was made by an older version of Cadastre \(it lacks 0001-foundation.*run 'cadastre migrate' first/,
     );
   });
 });
