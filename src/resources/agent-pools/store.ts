@@ -67,19 +67,29 @@ export interface Loading {
   readonly withUsers?: boolean;
 }
 
-/** One statement: the pool, whom it serves, and what the caller is in its organization. */
+/** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
+async function lockPool(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .selectFrom("agentPools as p")
+    .select("p.id")
+    .where("p.id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("p"))
+    .execute();
+}
+
+/** One statement, and one before it for the lock: the pool, whom it serves, and what the caller is in its organization. */
 export async function findAgentPool(
   tx: Tx,
   actor: Actor,
   id: string,
   { lock = false, withUsers = false }: Loading = {},
 ): Promise<AgentPoolView | undefined> {
+  if (lock) await lockPool(tx, id);
   const row = await pools(tx.db, withUsers)
     .innerJoin("organizations as o", "o.id", "p.organizationId")
     .select("o.name as organizationName")
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("p")))
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { teamAccess, isMember, ...pool } = row;
