@@ -109,7 +109,23 @@ export interface WorkspaceFacts {
   readonly allowForceDeleteWorkspaces: number;
 }
 
-export function workspacePermissions({
+/** There are few different ones, and a page asks for each of its workspaces several times. */
+const knownPermissions = new Map<number, Readonly<Record<WorkspacePermission, boolean>>>();
+const knownMax = 4096;
+
+export function workspacePermissions(facts: WorkspaceFacts): Readonly<Record<WorkspacePermission, boolean>> {
+  const { access, owner, allowForceDeleteWorkspaces } = facts;
+  const key = access.mask * 4 + Number(owner) * 2 + allowForceDeleteWorkspaces;
+  let known = knownPermissions.get(key);
+  if (known === undefined) {
+    if (knownPermissions.size === knownMax) knownPermissions.clear();
+    known = Object.freeze(decideWorkspace(facts));
+    knownPermissions.set(key, known);
+  }
+  return known;
+}
+
+function decideWorkspace({
   access: { mask },
   owner,
   allowForceDeleteWorkspaces,
