@@ -35,9 +35,9 @@ For those who want to keep state here with the Terraform CLI; how to set it up i
 \`npm run conformance:cli\` writes this file; don't edit it. It runs the real Terraform CLI (${version}), unchanged, against this
 service, and after each step looks at its exit code, at what it says, and at what the service's own API then shows.
 
-- The CLI runs on the machine where it is started (local execution), and the service keeps the state and the lock. The script sets the
-  organization's \`default-execution-mode\` to \`local\` through the API before anything else; without that, the workspaces that the CLI
-  makes are for remote execution, which the service does not do.
+- The CLI runs on the machine where it is started, and the service keeps the state and the lock. The service has no runs and says so
+  (\`operations\` is false in the organization's entitlement set), so the CLI works there whatever the execution mode is. The script sets
+  the organization's \`default-execution-mode\` to \`local\` before anything else, so that documents say what happens.
 - Over HTTP, the CLI configuration file names the services in a \`host\` block, and the token is in a \`TF_TOKEN_…\` variable. Over HTTPS
   the CLI finds the services by itself; the service has a certificate of its own, which \`SSL_CERT_FILE\` makes the CLI trust, and the
   token is in a \`credentials\` block.

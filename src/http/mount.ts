@@ -1,5 +1,5 @@
 /** Definitions → routes. Every route of the API is mounted here and nowhere else. */
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Actor } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
@@ -7,9 +7,9 @@ import type { IfMatch, Operation, Resource, ResourceDefinition } from "../jsonap
 import { parseBody } from "../jsonapi/input.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { camel } from "../kernel/names.ts";
-import { notFound } from "../kernel/errors.ts";
+import { AppError, notFound } from "../kernel/errors.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
-import { passBodiesOn } from "./body.ts";
+import { bodyBytesMax, passBodiesOn } from "./body.ts";
 import { parseQueryString } from "./query.ts";
 import { basePath, sendAnswer } from "./respond.ts";
 
@@ -77,11 +77,22 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   const { definition } = resource;
   const handler = resource.handlers[id];
   if (handler === undefined) throw new Error(`${id} has no handler`);
+  const admission = resource.admissions?.[id];
   server.route({
     method: operation.method,
     url: basePath + operation.path,
     ...(operation.bodyMax && { bodyLimit: operation.bodyMax.bytes }),
     config: { operation: id, signed: operation.signed, tooLarge: operation.bodyMax?.sentence },
+    ...(admission !== undefined && {
+      preParsing: async (request: FastifyRequest, reply: FastifyReply) => {
+        if (!isLarge(request)) return;
+        await admission({
+          context: contextOf(request, operation, mount),
+          params: paramsOf(request.params as Record<string, string>),
+        });
+        holdPlace(reply);
+      },
+    }),
     handler: async (request, reply) => {
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
@@ -106,6 +117,23 @@ function contextOf(request: FastifyRequest, { signed }: Operation, mount: MountO
   if (actor === undefined) throw new Error("a route was reached without authentication");
   const { database, options, vault, wake } = mount;
   return { actor, database, options, vault, ...(wake && { wake }), requestId: request.id, source: sourceOf(request) };
+}
+
+/** Bodies that are larger than others, being gathered at this moment. */
+let largeBodies = 0;
+const largeBodiesMax = 16;
+
+const isLarge = ({ headers }: FastifyRequest): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
+
+/** Until the request is answered. Raises `too-many-requests`. */
+function holdPlace({ raw }: FastifyReply): void {
+  if (largeBodies >= largeBodiesMax)
+    throw new AppError("too-many-requests", "Too many large requests are being read at once. Try again shortly.", {
+      retryAfterSeconds: 2,
+    });
+  largeBodies += 1;
+  raw.once("close", () => (largeBodies -= 1));
 }
 
 /** The engines name themselves when they call; whoever does not is a client of the API. */

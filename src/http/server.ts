@@ -51,8 +51,10 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   server.decorateRequest("actor", undefined);
   server.setErrorHandler((error, request, reply) => {
     const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
-    if (!(known instanceof AppError) || known.internal !== undefined)
-      request.log.error({ err: known instanceof AppError ? known.internal : known }, "request failed");
+    if (!(known instanceof AppError)) request.log.error({ err: known }, "request failed");
+    // A caller's own doing, such as going away in the middle, is no error of the service.
+    else if (known.internal !== undefined)
+      request.log[known.code === "unavailable" ? "error" : "info"]({ err: known.internal }, "request failed");
     return sendError(reply, known);
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
@@ -96,10 +98,11 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
   };
 }
 
-/** A query can hold a signature, which opens what it was made for to whoever reads the log. */
+/** The query of a signed URL opens what it was made for to whoever reads the log, however it is spelled. */
 function logged(request: FastifyRequest): object {
   const { method, url, ip } = request;
-  return { method, url: url.replace(/([?&]signature=)[^&]*/g, "$1…"), remoteAddress: ip };
+  const signed = request.routeOptions.config.signed === true || /signature/i.test(url);
+  return { method, url: signed ? url.replace(/\?.*/s, "?…") : url, remoteAddress: ip };
 }
 
 /** What every answer carries. */

@@ -1,4 +1,5 @@
 /** What is done for states without anybody asking: reading the large ones, and removing what has had its time. */
+import { cleaningJob } from "../resources/state-versions/contents.ts";
 import { processingJob } from "../resources/state-versions/creation.ts";
 import {
   enforceRetention,
@@ -26,7 +27,7 @@ export const retention: Job = {
 };
 
 export const abandonedUploads: Job = {
-  name: "abandoned-uploads",
+  name: cleaningJob,
   doc: "gives up states that were announced and never sent, and removes contents that nothing leads to.",
   everyMs: 5 * minuteMs,
   run: removeAbandonedUploads,

@@ -314,5 +314,8 @@ export interface Resource<Context> {
   readonly definition: ResourceDefinition;
   // biome-ignore lint: handlers are checked against their operations where they are written
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
+  /** Who may send a body that is larger than others at all: asked before it is gathered. */
+  // biome-ignore lint: the same request, without its body
+  readonly admissions?: Readonly<Record<string, (request: any) => Promise<void>>> | undefined;
   readonly context?: Context;
 }

@@ -70,8 +70,17 @@ function members(named: readonly (readonly [string, Writer])[]): (view: Record<s
 const escaped = /["\\\u0000-\u001f\ud800-\udfff]/;
 const text = (value: string): string => (escaped.test(value) ? JSON.stringify(value) : `"${value}"`);
 
+/** A value that is JSON already: it stands in the document as it is. */
+export class JsonText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 function json(value: unknown): string | undefined {
   if (value === null) return "null";
+  if (value instanceof JsonText) return value.text;
   if (typeof value === "string") return text(value);
   if (typeof value === "boolean") return value ? "true" : "false";
   return JSON.stringify(value);

@@ -219,7 +219,7 @@ function isIdentifier(value: unknown, types: readonly string[]): value is Identi
 function parseCustom(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json);
   if (result.success) return result.data;
-  throw invalid(result.error.issues.map((issue) => toFault(issue, [], "The request body")));
+  throw invalid(result.error.issues.map((issue) => toFault(issue, [], "request-body")));
 }
 
 // --- what is wrong, as sentences

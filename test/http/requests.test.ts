@@ -107,8 +107,16 @@ describe("bodies", () => {
   it("nested more than 16 levels deep are refused: 422", async () => {
     const deep = (levels: number): unknown => (levels === 0 ? 1 : [deep(levels - 1)]);
     expect((await api.admin.post("/organizations", { data: deep(40) })).status).toBe(422);
-    const absurd = `{"data":${"[".repeat(200_000)}${"]".repeat(200_000)}}`;
+    const absurd = `{"data":${"[".repeat(90_000)}${"]".repeat(90_000)}}`;
     expect((await api.admin.post("/organizations", absurd)).status).toBe(422);
+  });
+
+  it("with more than 100,000 members are refused before they are read: 413; long strings are none", async () => {
+    const many = await api.admin.post("/organizations", `{"data":[${"[],".repeat(60_000)}[]]}`);
+    expect(many.status).toBe(413);
+    expect(details(many)).toEqual(["The body has more than 100000 members and items. Send less at once."]);
+    const text = ',[{\\"'.repeat(100_000);
+    expect((await api.admin.post("/organizations", `{"data":{"type":"${text}"}}`)).status).toBe(422);
   });
 
   it("with U+0000 or half a surrogate pair are refused with a pointer: 422", async () => {

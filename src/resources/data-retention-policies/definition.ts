@@ -15,6 +15,8 @@ export type PolicyKind = (typeof policyKinds)[number];
 const ofWorkspace = "/workspaces/:workspace_id/relationships/data-retention-policy";
 const ofOrganization = "/organizations/:organization_name/relationships/data-retention-policy";
 
+/** A hundred years. */
+export const daysMax = 36_500;
 const daysDoc = "After how many days a state version that is not the current one is removed.";
 
 /** Only what the documentation needs: the type decides by which definition the body is read (`rules.ts`). */
@@ -27,7 +29,9 @@ const policyBody = z.object({
         .optional()
         .meta({
           type: "object",
-          properties: { "delete-older-than-n-days": { type: "integer", minimum: 1, description: daysDoc } },
+          properties: {
+            "delete-older-than-n-days": { type: "integer", minimum: 1, maximum: daysMax, description: daysDoc },
+          },
         }),
     })
     .meta({ required: ["type"] }),
@@ -99,7 +103,7 @@ export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()({
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {
-    "delete-older-than-n-days": required(wholeNumber({ min: 1 }), daysDoc, {
+    "delete-older-than-n-days": required(wholeNumber({ min: 1, max: daysMax }), daysDoc, {
       from: (policy: DataRetentionPolicyView) => policy.deleteOlderThanNDays ?? undefined,
     }),
   },

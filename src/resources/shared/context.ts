@@ -31,6 +31,7 @@ export interface Context {
 export function implement<const D extends ResourceDefinition>(
   definition: D,
   handlers: Handlers<Context, D>,
+  admissions?: Resource<Context>["admissions"],
 ): Resource<Context> {
-  return { definition, handlers: handlers as Resource<Context>["handlers"] };
+  return { definition, handlers: handlers as Resource<Context>["handlers"], admissions };
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { StateVersionOutputTable } from "../../database/schema/state.ts";
 import { defineResource, readOnly } from "../../jsonapi/define.ts";
+import { JsonText } from "../../jsonapi/document.ts";
 import { flag, text } from "../../jsonapi/schemas.ts";
 
 export interface StateVersionOutputView extends Omit<StateVersionOutputTable, "value"> {
@@ -23,7 +24,8 @@ export const outputAttributes = {
 } as const;
 
 export const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
-  from: (output: StateVersionOutputView) => JSON.parse(output.detailedType) as unknown,
+  from: (output: StateVersionOutputView) => new JsonText(output.detailedType),
+  audited: false,
 });
 
 export const stateVersionOutputs = defineResource<StateVersionOutputView>()({

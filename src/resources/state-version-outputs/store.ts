@@ -41,13 +41,28 @@ function outputsIn(tx: Tx, organizationId: string, stateVersionIds: readonly str
     .where(tx.dialect.isOneOf(sql.ref("p.stateVersionId"), stateVersionIds));
 }
 
+/** What one state's outputs may have together; those of several are cut there. */
+const shownBytesMax = 20 * 1024 * 1024;
+
 /** Of several versions of one organization, by name. */
 export async function findOutputs(
   tx: Tx,
   organizationId: string,
   stateVersionIds: readonly string[],
 ): Promise<StateVersionOutputTable[]> {
-  return outputsIn(tx, organizationId, stateVersionIds).selectAll("p").orderBy("p.name").orderBy("p.id").execute();
+  const summed = outputsIn(tx, organizationId, stateVersionIds).select([
+    "p.id",
+    sql<number>`sum(length(p.value)) over (order by p.state_version_id, p.name, p.id rows unbounded preceding)`.as(
+      "bytes",
+    ),
+  ]);
+  const fitting = tx.db.selectFrom(summed.as("s")).select("s.id").where("s.bytes", "<=", shownBytesMax);
+  return outputsIn(tx, organizationId, stateVersionIds)
+    .selectAll("p")
+    .where("p.id", "in", fitting)
+    .orderBy("p.name")
+    .orderBy("p.id")
+    .execute();
 }
 
 export async function pageOfOutputs(

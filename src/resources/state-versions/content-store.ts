@@ -108,6 +108,11 @@ export async function abandonContents(tx: Tx, stateVersionId: string): Promise<v
     .execute();
 }
 
+/** Nothing leads to this content: it was not what it should have been. */
+export async function orphanContent(tx: Tx, id: string): Promise<void> {
+  await tx.db.updateTable("stateContents").set({ stateVersionId: null }).where("id", "=", id).execute();
+}
+
 /** Contents that nothing leads to any more, or whose upload has brought nothing since `before`. */
 export async function findAbandoned(tx: Tx, before: string): Promise<string | undefined> {
   const orphan = await tx.db

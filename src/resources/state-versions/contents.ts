@@ -12,10 +12,12 @@ import type { Database } from "../../database/database.ts";
 import type { Vault } from "../../database/vault.ts";
 import { AppError } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
+import type { Context } from "../shared/context.ts";
 import {
   appendChunk,
   beginContent,
   type ContentKind,
+  orphanContent,
   type PreparedContent,
   readChunks,
   type StoredContent,
@@ -69,11 +71,12 @@ export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(byt
  * where the sender breaks off, and what `look` raises; what was stored by then is removed later, by a job.
  */
 export async function receiveContent(
-  { database, vault }: { readonly database: Database; readonly vault: Vault },
+  context: Pick<Context, "database" | "vault" | "wake">,
   place: Place,
   source: AsyncIterable<Uint8Array>,
   look: (piece: Uint8Array) => void,
 ): Promise<StoredContent> {
+  const { database, vault } = context;
   const id = newId("state-contents");
   const meter = new Meter(look);
   await database.write((tx) => beginContent(tx, { ...place, id }));
@@ -84,10 +87,28 @@ export async function receiveContent(
     await database.write((tx) => appendChunk(tx, chunk));
     chunkCount += 1;
   };
-  await piped(meter.watch(source), createZstdCompress(), async (packed: AsyncIterable<Uint8Array>) => {
-    for await (const chunk of inChunks(packed)) await store(chunk);
-  });
+  try {
+    await piped(meter.watch(source), createZstdCompress(), async (packed: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of inChunks(packed)) await store(chunk);
+    });
+  } catch (error) {
+    await giveUp(context, id);
+    throw error;
+  }
   return { ...place, id, size: meter.size, md5: meter.md5(), chunkCount };
+}
+
+/** The job that removes what nothing leads to. */
+export const cleaningJob = "abandoned-uploads";
+
+/** What was stored of a content is not wanted: it is removed soon, and not only when its time has run out. */
+export async function giveUp({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
+  try {
+    await database.write((tx) => orphanContent(tx, id));
+    wake?.(cleaningJob);
+  } catch {
+    // The job finds it all the same, later.
+  }
 }
 
 /** Counts and digests what passes. */
@@ -126,7 +147,8 @@ export async function digestOf(source: AsyncIterable<Uint8Array>): Promise<strin
 }
 
 /** A sender that goes away in the middle is no failure of ours. What is not wanted any more is let pass. */
-async function* unbroken(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* unbroken(source: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
+  if (source === undefined) return;
   const pieces = source[Symbol.asyncIterator]();
   for (;;) {
     const { done, value } = await nextOf(pieces);

@@ -1,4 +1,5 @@
 /** A new state version: with its content in the request, or announced, to be sent to its upload URL. */
+import { setImmediate } from "node:timers/promises";
 import { actorId, actorName, tokenIdOf } from "../../access/actor.ts";
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
@@ -15,7 +16,7 @@ import { noteStateWritten } from "../workspaces/writes.ts";
 import { insertContents, type PreparedContent } from "./content-store.ts";
 import { prepareContent } from "./contents.ts";
 import { inRequestBytesMax, stateVersions, type StateVersionView, tooLargeSentence } from "./definition.ts";
-import { insertRead, isInline, type ReadState, rowsOf, unread } from "./processing.ts";
+import { inlineBytesMax, insertRead, isInline, type ReadState, rowsOf, unread } from "./processing.ts";
 import { successionObstacle } from "./rules.ts";
 import { StateFileReader } from "./state-file.ts";
 import { discardVersions, findPredecessor, findSuccession, insertStateVersion, inWorkspace } from "./store.ts";
@@ -57,6 +58,17 @@ export async function createStateVersion(
   return answer;
 }
 
+interface Sender {
+  readonly context: Context;
+  readonly params: { readonly workspaceId: string };
+}
+
+/** Only who could write the state is let send one that is large. Raises what the creation itself would. */
+export async function admitWriter({ context, params }: Sender): Promise<void> {
+  const workspace = await loadWorkspace(context.database.reader, context, params);
+  refuseWithoutLock(context, grantWorkspace(workspace, "can-create-state-versions"));
+}
+
 function refuseTooLarge({ state, jsonState }: Attributes): void {
   if (Math.max(state?.length ?? 0, jsonState?.length ?? 0) > inRequestBytesMax)
     throw new AppError("too-large", tooLargeSentence);
@@ -72,6 +84,8 @@ function refuseWithoutLock({ actor }: Context, workspace: WorkspaceView): void {
     );
 }
 
+const sliceBytes = 64 * 1024;
+
 /** Undefined where the content comes later. Raises `invalid` for what is no state. */
 async function prepare(
   { vault }: Context,
@@ -80,7 +94,12 @@ async function prepare(
 ): Promise<Brought | undefined> {
   if (state === undefined) return undefined;
   const reader = new StateFileReader();
-  reader.write(state);
+  if (state.length > inlineBytesMax) reader.stopListing();
+  for (let start = 0; start < state.length; start += sliceBytes) {
+    reader.write(state.subarray(start, start + sliceBytes));
+    // Others have their turn.
+    if (start + sliceBytes < state.length) await setImmediate();
+  }
   const file = reader.end();
   const contents = [await prepareContent(vault, { stateVersionId, kind: "state" }, state)];
   if (jsonState) contents.push(await prepareContent(vault, { stateVersionId, kind: "json" }, jsonState));

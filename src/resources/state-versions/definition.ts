@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { WorkspaceFacts } from "../../access/permissions.ts";
 import type { StateVersionTable } from "../../database/schema/state.ts";
 import { defineResource, fixed, type Operation, readOnly, toMany, toOne } from "../../jsonapi/define.ts";
+import { JsonText } from "../../jsonapi/document.ts";
 import { choice, textParameter } from "../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../jsonapi/schemas.ts";
 import type { Fault } from "../../kernel/errors.ts";
@@ -56,7 +57,7 @@ function base64(): z.ZodType<Uint8Array> {
 
 const md5 = text({ pattern: /^[0-9a-fA-F]{32}$/, sentence: "must be the MD5 of the content as 32 hex digits" });
 const serialMax = Number.MAX_SAFE_INTEGER;
-const json = (stored: string): unknown => JSON.parse(stored);
+const json = (stored: string): JsonText => new JsonText(stored);
 const hidden = { shown: false, audited: false } as const;
 const stateReaders = "'read' on the workspace's state versions";
 const byId = "/state-versions/:state_version_id";

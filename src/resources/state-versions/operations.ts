@@ -13,7 +13,7 @@ import { readableUsers } from "../users/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import { abandonContents, type ContentKind, findContent } from "./content-store.ts";
 import { readContent } from "./contents.ts";
-import { createStateVersion } from "./creation.ts";
+import { admitWriter, createStateVersion } from "./creation.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
 import { grantStateVersion, loadStateVersion } from "./reads.ts";
 import { type BackingDataMove, backingDataMoves, backingDataObstacle } from "./rules.ts";
@@ -21,47 +21,51 @@ import { deleteOutputsAndResources, findCurrentStateVersion, pageOfVersions, upd
 import { receiveJsonState, receiveState } from "./upload.ts";
 import { checkUploadUrl } from "./upload-urls.ts";
 
-export const stateVersionResource = implement(stateVersions, {
-  async listStateVersions({ context, query }) {
-    const reference = {
-      organizationName: query.filterOrganizationName ?? "",
-      workspaceName: query.filterWorkspaceName ?? "",
-    };
-    return list(context, reference, { page: query.page, status: query.filterStatus });
+export const stateVersionResource = implement(
+  stateVersions,
+  {
+    async listStateVersions({ context, query }) {
+      const reference = {
+        organizationName: query.filterOrganizationName ?? "",
+        workspaceName: query.filterWorkspaceName ?? "",
+      };
+      return list(context, reference, { page: query.page, status: query.filterStatus });
+    },
+    listWorkspaceStateVersions: ({ context, params, query }) =>
+      list(context, params, { page: query.page, status: query.filterStatus }),
+
+    createStateVersion: ({ context, params, body }) => createStateVersion(context, params.workspaceId, body),
+
+    async showCurrentStateVersion({ context, params, query }) {
+      const tx = context.database.reader;
+      const version = await findCurrentStateVersion(tx, context, params.workspaceId);
+      if (version === undefined) throw notFound("state version");
+      return shownWith(tx, context, grantStateVersion(version, "can-read-state-versions"), query.include);
+    },
+
+    async showStateVersion({ context, params, query }) {
+      const tx = context.database.reader;
+      return shownWith(tx, context, await loadStateVersion(tx, context, params.stateVersionId), query.include);
+    },
+
+    downloadState: ({ context, params }) => download(context, params.stateVersionId, "state"),
+    downloadJsonState: ({ context, params }) => download(context, params.stateVersionId, "json"),
+
+    async uploadState({ context, params, query, body }) {
+      checkUploadUrl(context, params.stateVersionId, "state", query);
+      await receiveState(context, params.stateVersionId, body);
+    },
+    async uploadJsonState({ context, params, query, body }) {
+      checkUploadUrl(context, params.stateVersionId, "json", query);
+      await receiveJsonState(context, params.stateVersionId, body);
+    },
+
+    softDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "soft-delete"),
+    restoreBackingData: ({ context, params }) => move(context, params.stateVersionId, "restore"),
+    permanentlyDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "permanently-delete"),
   },
-  listWorkspaceStateVersions: ({ context, params, query }) =>
-    list(context, params, { page: query.page, status: query.filterStatus }),
-
-  createStateVersion: ({ context, params, body }) => createStateVersion(context, params.workspaceId, body),
-
-  async showCurrentStateVersion({ context, params, query }) {
-    const tx = context.database.reader;
-    const version = await findCurrentStateVersion(tx, context, params.workspaceId);
-    if (version === undefined) throw notFound("state version");
-    return shownWith(tx, context, grantStateVersion(version, "can-read-state-versions"), query.include);
-  },
-
-  async showStateVersion({ context, params, query }) {
-    const tx = context.database.reader;
-    return shownWith(tx, context, await loadStateVersion(tx, context, params.stateVersionId), query.include);
-  },
-
-  downloadState: ({ context, params }) => download(context, params.stateVersionId, "state"),
-  downloadJsonState: ({ context, params }) => download(context, params.stateVersionId, "json"),
-
-  async uploadState({ context, params, query, body }) {
-    checkUploadUrl(context, params.stateVersionId, "state", query);
-    await receiveState(context, params.stateVersionId, body);
-  },
-  async uploadJsonState({ context, params, query, body }) {
-    checkUploadUrl(context, params.stateVersionId, "json", query);
-    await receiveJsonState(context, params.stateVersionId, body);
-  },
-
-  softDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "soft-delete"),
-  restoreBackingData: ({ context, params }) => move(context, params.stateVersionId, "restore"),
-  permanentlyDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "permanently-delete"),
-});
+  { createStateVersion: admitWriter },
+);
 
 async function list(
   context: Context,

@@ -12,7 +12,7 @@ import type { StateFile, StateInstance, StateOutput } from "./state-file.ts";
 
 /** A state up to this size, with at most so many of each, is read within its request. */
 export const inlineBytesMax = 1024 * 1024;
-const inlineRowsMax = 1000;
+export const inlineRowsMax = 1000;
 
 export interface ReadState {
   readonly file: StateFile;
@@ -81,7 +81,7 @@ export function outputRows(
         name: output.name,
         sensitive: Number(output.sensitive),
         type: shortType(output.type),
-        detailedType: JSON.stringify(output.type ?? null),
+        detailedType: output.type,
         value: sealedValue(vault, outputId, output.value ?? "null"),
       };
     });
@@ -108,7 +108,13 @@ const shortTypes: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /** The kind of an output's type, as documents name it: `["list", "string"]` is an `array`. */
-const shortType = (type: unknown): string => shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
+function shortType(json: string): string {
+  const type = JSON.parse(json) as unknown;
+  return shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
+}
+
+/** An index of PostgreSQL holds no longer ones. */
+const addressMax = 600;
 
 export function resourceRows(
   { id, organizationId, createdAt }: Owner,
@@ -117,8 +123,9 @@ export function resourceRows(
   // A state that names an address twice is broken; the first one stands.
   const byAddress = new Map<string, StateInstance>();
   for (const instance of instances) {
-    if (!byAddress.has(instance.address) && isStorable(instance.address + instance.provider))
-      byAddress.set(instance.address, instance);
+    const { address, provider } = instance;
+    if (!byAddress.has(address) && address.length <= addressMax && isStorable(address + provider))
+      byAddress.set(address, instance);
   }
   return [...byAddress.values()].map((instance) => ({
     ...instance,

@@ -42,6 +42,11 @@ export class StateFileReader {
     return this.#root.stateFile();
   }
 
+  /** For who wants no instances: from now on they cost nothing. */
+  stopListing(): void {
+    this.#root.resources.stopListing();
+  }
+
   /** The managed instances seen since the last call. Who never asks has them all in memory. */
   takeInstances(): StateInstance[] {
     return this.#root.resources.take();

@@ -11,8 +11,8 @@ const keptBytesMax = 16 * 1024 * 1024;
 export interface StateOutput {
   name: string;
   sensitive: boolean;
-  /** As Terraform writes types in JSON: `"string"`, `["list", "string"]`. Null where it is absent or too large. */
-  type: unknown;
+  /** The JSON text, as the engines write types: `"string"`, `["list", "string"]`; `null` where it is absent or too large. */
+  type: string;
   /** The JSON text, as it stands in the state; undefined where it is larger than is kept. */
   value: string | undefined;
 }
@@ -58,7 +58,8 @@ export class OutputsReader implements JsonReader {
     const output = {
       name: this.#name,
       sensitive: sensitive.text === "true",
-      type: typeText === undefined ? null : (JSON.parse(typeText) as unknown),
+      // As text: what is parsed takes many times the memory, and many are kept at once.
+      type: typeText ?? "null",
       value: valueText,
     };
     this.#outputs.set(this.#name, { output, bytes });

@@ -55,9 +55,19 @@ export class ResourcesReader implements JsonReader {
 
   constructor() {
     this.#resource = new ResourceReader(this.summary, (instance) => {
-      this.#taken.push(instance);
+      if (this.isListing) this.#taken.push(instance);
       this.instanceCount++;
     });
+  }
+
+  get isListing(): boolean {
+    return this.#resource.isListing;
+  }
+
+  /** From now on instances are only counted. */
+  stopListing(): void {
+    this.#resource.isListing = false;
+    this.#taken = [];
   }
 
   element(): JsonReader {
@@ -80,6 +90,14 @@ class ResourceReader implements JsonReader {
   readonly #name = new Capture(nameBytesMax);
   readonly #provider = new Capture(nameBytesMax);
   readonly #instances = new InstancesReader();
+
+  get isListing(): boolean {
+    return this.#instances.isListing;
+  }
+
+  set isListing(isListing: boolean) {
+    this.#instances.isListing = isListing;
+  }
 
   constructor(summary: StateSummary, emit: (instance: StateInstance) => void) {
     this.#summary = summary;
@@ -129,6 +147,7 @@ class ResourceReader implements JsonReader {
     const module = modulePath(path);
     this.#summary.add({ name, type, mode, module, provider, count });
     if (mode === "data") return;
+    if (!this.isListing) return;
     const shownProvider = providerName(provider);
     for (const { key, fingerprint } of held) {
       const address = instanceAddress(module, type, name, key);
@@ -144,6 +163,7 @@ class InstancesReader implements JsonReader {
   #heldSize = 0;
   /** Held or not. */
   count = 0;
+  isListing = true;
   /** The first one that an instance names; empty where none does. */
   provider = "";
 
@@ -155,7 +175,7 @@ class InstancesReader implements JsonReader {
   }
 
   element(): JsonReader {
-    this.#instance.isListed = this.#heldSize + heldInstanceSize <= heldSizeMax;
+    this.#instance.isListed = this.isListing && this.#heldSize + heldInstanceSize <= heldSizeMax;
     return this.#instance;
   }
 

@@ -3,8 +3,8 @@
 const resourcesMax = 500;
 const groupsMax = 200;
 const typesMax = 200;
-/** All names together: the longest names, as often as the other bounds allow, would be 80 MB. */
-const namesLengthMax = 1024 * 1024;
+/** All names together, in each of the three: a page shows a hundred summaries. */
+const namesLengthMax = 64 * 1024;
 
 export interface SummarizedResource {
   readonly name: string;
@@ -23,6 +23,7 @@ export class StateSummary {
   readonly #providers: Counts = new Map();
   readonly #resources: object[] = [];
   #namesLength = 0;
+  #resourcesLength = 0;
 
   add({ name, type, mode, module, provider, count }: SummarizedResource): void {
     if (count === 0) return;
@@ -30,7 +31,9 @@ export class StateSummary {
     const shownType = prefix + type.replaceAll("_", "-");
     this.#count(this.#modules, module, shownType, count);
     this.#count(this.#providers, provider, shownType, count);
-    if (this.#resources.length < resourcesMax) {
+    const length = name.length + type.length + module.length + provider.length;
+    if (this.#resources.length < resourcesMax && this.#resourcesLength + length <= namesLengthMax) {
+      this.#resourcesLength += length;
       this.#resources.push({ name, type: prefix + type, count, module, provider });
     }
   }

@@ -47,41 +47,57 @@ export async function findExpiredUploads(tx: Tx, at: string, limit: number): Pro
     .execute();
 }
 
-/** The different numbers of days that policies name: few, however many policies there are. */
-export async function retentionPeriods(tx: Tx): Promise<number[]> {
+/** A policy that removes: of a workspace, or of the whole organization where that is null. */
+export interface DeletingPolicy {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+  readonly deleteOlderThanNDays: number;
+}
+
+/** Some of them, in the order of their ids. */
+export async function findPolicies(tx: Tx, after: string, limit: number): Promise<DeletingPolicy[]> {
   const rows = await tx.db
     .selectFrom("dataRetentionPolicies")
-    .select("deleteOlderThanNDays")
-    .distinct()
+    .select(["id", "organizationId", "workspaceId", "deleteOlderThanNDays"])
     .where("deleteOlderThanNDays", "is not", null)
+    .where("id", ">", after)
+    .orderBy("id")
+    .limit(limit)
     .execute();
-  return rows.map((row) => Number(row.deleteOlderThanNDays));
+  return rows as DeletingPolicy[];
 }
 
 /**
- * Versions made before a time, where the policy in force names so many days: the workspace's own, or the organization's where
- * it has none. The state in force and those under a lock are not among them.
+ * Versions under a policy that were made before a time. A workspace's own policy comes before the organization's. The state in
+ * force and those under a lock are not among them.
  */
-export async function findOutlived(tx: Tx, days: number, before: string, limit: number): Promise<StateVersionTable[]> {
-  return tx.db
+export async function findOutlived(
+  tx: Tx,
+  { organizationId, workspaceId }: DeletingPolicy,
+  before: string,
+  limit: number,
+): Promise<StateVersionTable[]> {
+  const found = tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .leftJoin("dataRetentionPolicies as own", "own.workspaceId", "w.id")
-    .leftJoin("dataRetentionPolicies as general", (join) =>
-      join.onRef("general.organizationId", "=", "w.organizationId").on("general.workspaceId", "is", null),
-    )
     .selectAll("v")
+    .where("v.organizationId", "=", organizationId)
     .where("v.createdAt", "<", before)
     .where("v.intermediate", "=", 0)
     .where("v.status", "<>", "pending")
-    .where(sql<boolean>`(w.current_state_version_id is null or w.current_state_version_id <> v.id)`)
-    .where(
-      sql<boolean>`case when own.id is null then general.delete_older_than_n_days else own.delete_older_than_n_days end = ${days}`,
-    )
-    .orderBy("v.id")
-    .limit(limit)
-    .modifyEnd(tx.dialect.lockRows("w"))
-    .execute();
+    .where(sql<boolean>`(w.current_state_version_id is null or w.current_state_version_id <> v.id)`);
+  const governed =
+    workspaceId === null
+      ? found.where(({ not, exists, selectFrom }) =>
+          not(
+            exists(
+              selectFrom("dataRetentionPolicies as own").select("own.id").whereRef("own.workspaceId", "=", "w.id"),
+            ),
+          ),
+        )
+      : found.where("v.workspaceId", "=", workspaceId);
+  return governed.orderBy("v.createdAt").orderBy("v.id").limit(limit).modifyEnd(tx.dialect.lockRows("w")).execute();
 }
 
 /** Their outputs and resources go with them; their contents are left for the clean-up of what nothing leads to. */

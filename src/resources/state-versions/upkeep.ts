@@ -6,6 +6,7 @@ import type { Tx } from "../../database/database.ts";
 import type { StateVersionTable } from "../../database/schema/state.ts";
 import { now } from "../../kernel/time.ts";
 import { recordEvents } from "../audit-events/writes.ts";
+import { daysMax } from "../data-retention-policies/definition.ts";
 import type { Context } from "../shared/context.ts";
 import { noteStateRead } from "../workspaces/writes.ts";
 import { findAbandoned, findContent, removeSome } from "./content-store.ts";
@@ -15,13 +16,14 @@ import { StateFileReader } from "./state-file.ts";
 import { findForUpload, findPredecessor, updateStateVersion } from "./store.ts";
 import {
   countResources,
+  type DeletingPolicy,
   deleteVersions,
   findExpiredUploads,
   findOutlived,
+  findPolicies,
   findSuperseded,
   findUnread,
   removeSuperseded,
-  retentionPeriods,
 } from "./upkeep-store.ts";
 import { uploadLifetimeMs } from "./upload-urls.ts";
 import { recordDiscarded } from "./writes.ts";
@@ -36,6 +38,7 @@ export interface Upkeep {
 const resourcesPerStep = 500;
 const chunksPerStep = 32;
 const versionsPerStep = 100;
+const policiesAtOnce = 100;
 
 /** Reads the states that were too large for their request, the oldest first. Raises what the last one that failed raised. */
 export async function readLargeStates(work: Upkeep): Promise<number> {
@@ -126,19 +129,30 @@ export async function enforceRetention({ context, signal, step }: Upkeep): Promi
   // The hosted edition has no policies.
   if (context.options.edition === "hosted") return 0;
   let handled = 0;
-  for (const days of await retentionPeriods(context.database.reader)) {
-    const before = new Date(Date.now() - days * dayMs).toISOString();
-    for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
-      found = await step(async (tx) => {
-        const outlived = await findOutlived(tx, days, before, versionsPerStep);
-        await deleteVersions(
-          tx,
-          outlived.map((version) => version.id),
-        );
-        await recordEvents(tx, context, outlived.map(removal));
-        return outlived.length;
-      });
-    }
+  for (let after = ""; !signal.aborted;) {
+    const policies = await findPolicies(context.database.reader, after, policiesAtOnce);
+    for (const policy of policies) handled += await enforce({ context, signal, step }, policy);
+    after = policies.at(-1)?.id ?? "";
+    if (policies.length < policiesAtOnce) break;
+  }
+  return handled;
+}
+
+async function enforce({ context, signal, step }: Upkeep, policy: DeletingPolicy): Promise<number> {
+  // Policies of before there was a limit may name more days than a calendar has.
+  const days = Math.min(policy.deleteOlderThanNDays, daysMax);
+  const before = new Date(Date.now() - days * dayMs).toISOString();
+  let handled = 0;
+  for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
+    found = await step(async (tx) => {
+      const outlived = await findOutlived(tx, policy, before, versionsPerStep);
+      await deleteVersions(
+        tx,
+        outlived.map((version) => version.id),
+      );
+      await recordEvents(tx, context, outlived.map(removal));
+      return outlived.length;
+    });
   }
   return handled;
 }

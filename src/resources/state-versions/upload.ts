@@ -1,13 +1,14 @@
 /** Contents that are sent to a signed URL: streamed into chunks, then given to their version in one short transaction. */
 import type { StateVersionTable } from "../../database/schema/state.ts";
-import { AppError, attributeFault, conflict, invalid, notFound } from "../../kernel/errors.ts";
+import { type AppError, attributeFault, conflict, invalid, notFound } from "../../kernel/errors.ts";
 import { recordEvent } from "../audit-events/writes.ts";
 import type { Context } from "../shared/context.ts";
 import { noteStateWritten } from "../workspaces/writes.ts";
 import { completeContent, type ContentKind, findContent, type StoredContent } from "./content-store.ts";
-import { digestOf, receiveContent } from "./contents.ts";
+import { digestOf, giveUp, receiveContent } from "./contents.ts";
+import { Crowd } from "./crowd.ts";
 import { processingJob } from "./creation.ts";
-import { inlineBytesMax, insertRead, isInline, type ReadState, rowsOf } from "./processing.ts";
+import { inlineBytesMax, inlineRowsMax, insertRead, isInline, type ReadState, rowsOf } from "./processing.ts";
 import { lineageObstacle } from "./rules.ts";
 import { StateFileReader } from "./state-file.ts";
 import type { StateInstance } from "./state-file.ts";
@@ -16,41 +17,32 @@ import { recordDiscarded } from "./writes.ts";
 
 type Bytes = AsyncIterable<Uint8Array>;
 
-/** Each needs the memory of a few chunks. */
-const uploadsMax = 64;
-let uploads = 0;
-
-/** Raises `too-many-requests` when too many are under way. */
-async function amongUploads<T>(work: () => Promise<T>): Promise<T> {
-  if (uploads >= uploadsMax)
-    throw new AppError("too-many-requests", "Too many states are being sent at once. Try again shortly.", {
-      retryAfterSeconds: 2,
-    });
-  uploads += 1;
-  try {
-    return await work();
-  } finally {
-    uploads -= 1;
-  }
-}
+/** Each needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
+const uploads = new Crowd("Too many states are being sent at once. Try again shortly.", {
+  all: 64,
+  organization: 16,
+  version: 4,
+});
 
 /** The URL was checked before. Raises `conflict` for a version that awaits nothing any more. */
 export async function receiveState(context: Context, id: string, bytes: Bytes): Promise<void> {
-  await amongUploads(async () => {
-    const version = await load(context, id);
+  const version = await load(context, id);
+  await uploads.among({ organization: version.organizationId, version: id }, async () => {
     if (version.status === "finalized") return refuseOther(version.md5, bytes);
     refuseUnawaited(version);
     const { content, read } = await store(context, version, bytes);
-    if (content.md5 !== version.md5)
+    if (content.md5 !== version.md5) {
+      await giveUp(context, content.id);
       throw invalid([attributeFault("md5", "Md5 is not the MD5 of the content that was sent; send it again")]);
+    }
     await finalize(context, id, content, read);
     if (read.instances === undefined) context.wake?.(processingJob);
   });
 }
 
 export async function receiveJsonState(context: Context, id: string, bytes: Bytes): Promise<void> {
-  await amongUploads(async () => {
-    const version = await load(context, id);
+  const version = await load(context, id);
+  await uploads.among({ organization: version.organizationId, version: id }, async () => {
     const known = version.hasJson === 1 ? await findContent(context.database.reader, id, "json") : undefined;
     if (known !== undefined) return refuseOther(known.md5, bytes);
     if (version.status !== "finalized") refuseUnawaited(version);
@@ -108,9 +100,11 @@ async function store(
   const content = await receiveContent(context, placeOf(version, "state"), bytes, (piece) => {
     reader.write(piece);
     seen += piece.length;
-    const found = reader.takeInstances();
-    if (seen > inlineBytesMax) instances = undefined;
-    else instances?.push(...found);
+    if (instances === undefined) return;
+    instances.push(...reader.takeInstances());
+    if (seen <= inlineBytesMax && instances.length <= inlineRowsMax) return;
+    instances = undefined;
+    reader.stopListing();
   });
   const file = reader.end();
   instances?.push(...reader.takeInstances());

@@ -46,7 +46,12 @@ export async function findAcquaintances(
             .where("theirs.organizationId", "in", (query) =>
               query
                 .selectFrom("organizationMemberships as mine")
+                .innerJoin("organizations as o", "o.id", "mine.organizationId")
                 .select("mine.organizationId")
+                // To a user, an organization that refuses users' tokens shows nobody.
+                .where((mine) =>
+                  mine.or([mine("o.userTokensEnabled", "=", 1), mine(sql<string>`${caller.userId ?? ""}`, "=", "")]),
+                )
                 .where((mine) =>
                   mine.or([
                     mine("mine.userId", "=", caller.userId ?? ""),

@@ -143,4 +143,14 @@ describe("an organization that refuses users' tokens", () => {
       expect((await stranger.get(at)).status, id).toBe(404);
     }
   });
+
+  it("shows users nobody who is in it, unless they meet elsewhere", async () => {
+    const tenant = await makeTenant(api);
+    const other = await makeMember(api, tenant.name);
+    expect((await tenant.member.get(`/users/${other.id}`)).status).toBe(200);
+    data(await tenant.callers["owners team token"].patch(`/organizations/${tenant.name}`, body(false)));
+    expect((await tenant.member.get(`/users/${other.id}`)).status).toBe(404);
+    expect((await tenant.member.get(`/users/${tenant.member.id}`)).status).toBe(200);
+    expect((await tenant.callers["team token"].get(`/users/${other.id}`)).status).toBe(200);
+  });
 });

@@ -1,4 +1,5 @@
 /** What a workspace manages, as its state in force has it: addresses, pages, and how long each thing has been there. */
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../support/api.ts";
@@ -263,5 +264,14 @@ describe("what a workspace and a version show of them", () => {
     const workspaces = data(await stage.owner.get(`/organizations/${stage.org.name}/workspaces?page[size]=100`));
     const own = workspaces.find((item: Json) => item.id === stage.workspace.id);
     expect(own.attributes["resource-count"]).toBe(6);
+  });
+
+  it("whose addresses are too long for an index are left out of the list, and nothing fails", async () => {
+    const part = () => randomBytes(450).toString("hex");
+    const long = { ...managed(part()), module: `module.${part()}`, type: part() };
+    const version = await stage.write(stateOf({ serial: 50, resources: [long, managed("short")] }), { force: true });
+    expect(version.attributes["resources-processed"]).toBe(true);
+    expect(data(await list()).map((item: Json) => item.attributes.name)).toEqual(["short"]);
+    expect(data(await stage.shown()).attributes["resource-count"]).toBe(1);
   });
 });

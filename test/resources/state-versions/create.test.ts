@@ -272,4 +272,12 @@ describe("createStateVersion: 404", () => {
     expect(answer.status).toBe(404);
     expect(details(answer)).toHaveLength(1);
   });
+
+  it("and 409 without the lock, before a large body is read at all", async () => {
+    const garbage = "x".repeat(2 * 1024 * 1024);
+    expect((await stage.owner.post("/workspaces/ws-unknown/state-versions", garbage)).status).toBe(404);
+    expect((await stage.owner.post(`${stage.path}/state-versions`, garbage)).status).toBe(409);
+    await stage.lock();
+    expect((await stage.owner.post(`${stage.path}/state-versions`, garbage)).status).toBe(400);
+  });
 });

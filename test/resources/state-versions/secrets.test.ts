@@ -59,7 +59,7 @@ it("whatever is done with states", async () => {
   await put(uploadUrlOf(second).replace("signature=", "signature=x"), state);
   const broken = slowPut(uploadUrlOf(second));
   await broken.write(state.slice(0, -10));
-  await expect.poll(async () => (await contentsOf(api, second.id)).length).toBe(3);
+  await expect.poll(async () => (await contentsOf(api, second.id)).length).toBe(1);
   broken.breakOff();
   expectSent(await put(uploadUrlOf(second), state));
   expectSent(await put(jsonUploadUrlOf(second), '{"j":"secret-json"}'));
@@ -91,7 +91,7 @@ it("whatever is done with states", async () => {
   expect(JSON.stringify(answers.at(-1)?.body)).not.toContain("secret-");
   expect(JSON.stringify(answers.at(-1)?.body)).not.toContain("signature");
   const log = lines.join("");
-  expect(log).toContain("/upload?expires=");
+  expect(log).toContain("/upload?…");
   expect(log).not.toContain("secret-");
   expect(await dump()).not.toContain("secret-");
   expect(signatures).toHaveLength(4);

@@ -113,6 +113,24 @@ describe("enforceRetention", () => {
     expect(await left()).toEqual(made);
   });
 
+  it("a policy of more days than a calendar has keeps nobody else's from being enforced", async () => {
+    data(await stage.owner.post(ofOrganization(), deleteOlder(10)));
+    const elsewhere = await makeWorkspace(api, stage.org.name);
+    const policy = `/workspaces/${elsewhere.id}/relationships/data-retention-policy`;
+    const { id } = data(await stage.owner.post(policy, deleteOlder(10)));
+    // As it was possible before there was a limit.
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("dataRetentionPolicies")
+        .set({ deleteOlderThanNDays: 2_000_000_000 })
+        .where("id", "=", id)
+        .execute(),
+    );
+    const [, current] = await versions(11, 0);
+    expect(await enforce()).toBe(1);
+    expect(await left()).toEqual([current]);
+  });
+
   it("without a policy, and in the hosted edition: nothing", async () => {
     const made = await versions(900, 0);
     expect(await enforce()).toBe(0);
@@ -164,7 +182,6 @@ describe("removeAbandonedUploads", () => {
     const sending = slowPut(uploadUrlOf(version));
     await sending.write(state.slice(0, 650_000));
     await expect.poll(() => contentsOf(api, version.id)).toHaveLength(1);
-    sending.breakOff();
     await clean();
     const [half] = await contentsOf(api, version.id);
     expect(half?.complete).toBe(0);
@@ -178,6 +195,21 @@ describe("removeAbandonedUploads", () => {
     expect(await clean()).toBe(1);
     expect(await contentsOf(api, version.id)).toEqual([]);
     expect(await chunksOf(api, half?.id ?? "")).toEqual([]);
+    sending.breakOff();
+    expectSent(await put(uploadUrlOf(version), state));
+  });
+
+  it("removes at once what broke off or was not what it should have been", async () => {
+    await stage.lock();
+    const state = stateOfSize(700_000);
+    const version = await stage.announce(state);
+    expect((await put(uploadUrlOf(version), stateOfSize(600_000))).status).toBe(422);
+    const sending = slowPut(uploadUrlOf(version));
+    await sending.write(state.slice(0, 650_000));
+    await expect.poll(() => contentsOf(api, version.id)).toHaveLength(1);
+    sending.breakOff();
+    await expect.poll(() => contentsOf(api, version.id)).toEqual([]);
+    expect(await clean()).toBe(2);
     expectSent(await put(uploadUrlOf(version), state));
   });
 

@@ -180,13 +180,25 @@ describe("uploadState: refused, and the version waits on", () => {
   );
 });
 
+describe("an upload without a body", () => {
+  it("422: it is no state, and the version still waits", async () => {
+    await stage.lock();
+    const version = await stage.announce(stateOf());
+    for (const url of [uploadUrlOf(version)]) {
+      const answer = await fetch(url, { method: "PUT" });
+      expect(answer.status).toBe(422);
+    }
+    expectSent(await put(uploadUrlOf(version), stateOf()));
+  });
+});
+
 describe("too many uploads at once", () => {
   it("429 for the next one, until one of them has ended", async () => {
     await stage.lock();
     const version = await stage.announce(stateOf());
-    const sending = Array.from({ length: 64 }, () => slowPut(uploadUrlOf(version)));
+    const sending = Array.from({ length: 4 }, () => slowPut(uploadUrlOf(version)));
     await Promise.all(sending.map((each) => each.write("{")));
-    await expect.poll(async () => (await contentsOf(api, version.id)).length, { timeout: 10_000 }).toBe(64);
+    await expect.poll(async () => (await contentsOf(api, version.id)).length, { timeout: 10_000 }).toBe(4);
     const refused = await put(uploadUrlOf(version), stateOf());
     expectRefused(refused, 429, "Too many states are being sent at once. Try again shortly.");
     expect(refused.headers.get("retry-after")).toBe("2");
@@ -205,7 +217,6 @@ describe("a slow upload", () => {
     await sending.write(state.slice(0, 350_000));
     await expect.poll(() => contentsOf(api, version.id)).toHaveLength(1);
 
-    const begun = performance.now();
     const variable = resource("vars", { key: unique("key"), category: "terraform", value: "v" });
     data(await stage.owner.post(`${stage.path}/vars`, variable));
     data(await stage.owner.patch(stage.path, resource("workspaces", { description: "changed meanwhile" })));
@@ -215,7 +226,6 @@ describe("a slow upload", () => {
     const other = await makeWorkspace(api, stage.org.name);
     data(await stage.owner.post(`/workspaces/${other.id}/actions/lock`));
     expect((await stage.tryUnlock()).status).toBe(503);
-    expect(performance.now() - begun).toBeLessThan(5_000);
 
     expectSent(await sending.end(state.slice(350_000)));
     expect((await download(version.id)).text).toBe(state);
