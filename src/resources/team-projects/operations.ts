@@ -3,10 +3,9 @@ import type { Tx } from "../../database/database.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
-import { recordChange } from "../audit-events/writes.ts";
+import { changeRecord, recordAccess, type RecordKind } from "../grants/changes.ts";
 import { newRecordFaults, readOnlyFaults, refuseGivingMore } from "../grants/records.ts";
 import { countTeams } from "../projects/writes.ts";
-import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { loadTeam } from "../teams/reads.ts";
@@ -22,6 +21,14 @@ import {
   type ProjectPlace,
   updateRecord,
 } from "./store.ts";
+
+const kind: RecordKind<TeamProjectView> = {
+  definition: teamProjects,
+  load: async (tx, context, id) => grantRecord(await loadRecord(tx, context, id, true), "can-manage"),
+  givenBy,
+  store: updateRecord,
+  boundTo,
+};
 
 export const teamProjectResource = implement(teamProjects, {
   async listTeamProjects({ context, query }) {
@@ -56,30 +63,18 @@ export const teamProjectResource = implement(teamProjects, {
       await countTeams(tx, projectId, 1);
       const { visibility: teamVisibility, includesActor } = team;
       const view = { ...row, held, standing, teamVisibility, includesActor };
-      await recordAccess(tx, context, { after: view });
+      await recordAccess(tx, context, kind, { after: view });
       return { view };
     });
   },
 
-  async updateTeamProject({ context, params, body, ifMatch }) {
-    const { attributes } = body;
-    const chosen = chosenIn(attributes);
-    if (attributes.access !== undefined) refuseIfAny(readOnlyFaults(attributes.access, chosen));
-    return context.database.write(async (tx) => {
-      const record = grantRecord(await loadRecord(tx, context, params.teamProjectId, true), "can-manage");
-      const level = attributes.access ?? record.access;
-      const given = givenBy(level, chosen, record);
-      refuseGivingMore(record, record.permissions, given.permissions);
-      checkIfMatch(ifMatch, record);
-      refuseIfAny(readOnlyFaults(level, chosen));
-      const changes = changesOf<TeamProjectView>(record, given);
-      if (changes === undefined) return { view: record };
-      await updateRecord(tx, record, given);
-      const view = { ...record, ...given, version: record.version + 1 };
-      await recordAccess(tx, context, { before: record, after: view });
-      return { view };
-    });
-  },
+  updateTeamProject: ({ context, params, body, ifMatch }) =>
+    changeRecord(kind, context, {
+      id: params.teamProjectId,
+      level: body.attributes.access,
+      chosen: chosenIn(body.attributes),
+      ifMatch,
+    }),
 
   async deleteTeamProject({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
@@ -87,7 +82,7 @@ export const teamProjectResource = implement(teamProjects, {
       checkIfMatch(ifMatch, record);
       await deleteRecord(tx, record);
       await countTeams(tx, record.projectId, -1);
-      await recordAccess(tx, context, { before: record });
+      await recordAccess(tx, context, kind, { before: record });
     });
   },
 });
@@ -102,17 +97,4 @@ async function loadRecord(tx: Tx, context: Context, id: string, lock = false) {
   const record = await findRecord(tx, context.actor, id, lock);
   if (record === undefined) throw notFound("team access");
   return grantRecord(record, "can-read");
-}
-
-/** Beside the level and the permissions, the trail tells whose they are and on what. */
-async function recordAccess(
-  tx: Tx,
-  context: Context,
-  change: { before?: TeamProjectView; after?: TeamProjectView },
-): Promise<void> {
-  const { before, after } = change;
-  await recordChange(tx, context, teamProjects, change, {
-    before: before && boundTo(before),
-    after: after && boundTo(after),
-  });
 }

@@ -3,9 +3,8 @@ import type { Tx } from "../../database/database.ts";
 import { notFound, refuseIfAny } from "../../kernel/errors.ts";
 import { newId } from "../../kernel/ids.ts";
 import { now } from "../../kernel/time.ts";
-import { recordChange } from "../audit-events/writes.ts";
+import { changeRecord, recordAccess, type RecordKind } from "../grants/changes.ts";
 import { newRecordFaults, readOnlyFaults, refuseGivingMore } from "../grants/records.ts";
-import { changesOf } from "../shared/changes.ts";
 import { type Context, implement } from "../shared/context.ts";
 import { checkIfMatch } from "../shared/preconditions.ts";
 import { loadTeam } from "../teams/reads.ts";
@@ -21,6 +20,14 @@ import {
   type WorkspacePlace,
   updateRecord,
 } from "./store.ts";
+
+const kind: RecordKind<TeamWorkspaceView> = {
+  definition: teamWorkspaces,
+  load: async (tx, context, id) => grantRecord(await loadRecord(tx, context, id, true), "can-manage"),
+  givenBy,
+  store: updateRecord,
+  boundTo,
+};
 
 export const teamWorkspaceResource = implement(teamWorkspaces, {
   async listTeamWorkspaces({ context, query }) {
@@ -53,37 +60,25 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       await insertRecord(tx, place, row);
       const { visibility: teamVisibility, includesActor } = team;
       const view = { ...row, held, standing, teamVisibility, includesActor };
-      await recordAccess(tx, context, { after: view });
+      await recordAccess(tx, context, kind, { after: view });
       return { view };
     });
   },
 
-  async updateTeamWorkspace({ context, params, body, ifMatch }) {
-    const { attributes } = body;
-    const chosen = chosenIn(attributes);
-    if (attributes.access !== undefined) refuseIfAny(readOnlyFaults(attributes.access, chosen));
-    return context.database.write(async (tx) => {
-      const record = grantRecord(await loadRecord(tx, context, params.teamWorkspaceId, true), "can-manage");
-      const level = attributes.access ?? record.access;
-      const given = givenBy(level, chosen, record);
-      refuseGivingMore(record, record.permissions, given.permissions);
-      checkIfMatch(ifMatch, record);
-      refuseIfAny(readOnlyFaults(level, chosen));
-      const changes = changesOf<TeamWorkspaceView>(record, given);
-      if (changes === undefined) return { view: record };
-      await updateRecord(tx, record, given);
-      const view = { ...record, ...given, version: record.version + 1 };
-      await recordAccess(tx, context, { before: record, after: view });
-      return { view };
-    });
-  },
+  updateTeamWorkspace: ({ context, params, body, ifMatch }) =>
+    changeRecord(kind, context, {
+      id: params.teamWorkspaceId,
+      level: body.attributes.access,
+      chosen: chosenIn(body.attributes),
+      ifMatch,
+    }),
 
   async deleteTeamWorkspace({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
       const record = grantRecord(await loadRecord(tx, context, params.teamWorkspaceId, true), "can-manage");
       checkIfMatch(ifMatch, record);
       await deleteRecord(tx, record);
-      await recordAccess(tx, context, { before: record });
+      await recordAccess(tx, context, kind, { before: record });
     });
   },
 });
@@ -98,17 +93,4 @@ async function loadRecord(tx: Tx, context: Context, id: string, lock = false) {
   const record = await findRecord(tx, context.actor, id, lock);
   if (record === undefined) throw notFound("team access");
   return grantRecord(record, "can-read");
-}
-
-/** Beside the level and the permissions, the trail tells whose they are and on what. */
-async function recordAccess(
-  tx: Tx,
-  context: Context,
-  change: { before?: TeamWorkspaceView; after?: TeamWorkspaceView },
-): Promise<void> {
-  const { before, after } = change;
-  await recordChange(tx, context, teamWorkspaces, change, {
-    before: before && boundTo(before),
-    after: after && boundTo(after),
-  });
 }
