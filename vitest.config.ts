@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Pure code is tested once; everything that touches the register is tested on both engines, over HTTP. */
@@ -15,8 +16,8 @@ const shared = { testTimeout: 30_000, hookTimeout: 60_000, isolate: false, pool:
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
-    // The tests wait for the database and for each other's answers more than they compute: no core is left to idle.
-    maxWorkers: "100%",
+    // Some files wait for processes, leases and the database more than they compute: one worker more than there are cores.
+    maxWorkers: availableParallelism() + 1,
     reporters: ["default", "./test/support/closing-line.ts"],
     projects: [
       { extends: true, test: { ...shared, name: "pure", include: pure } },
