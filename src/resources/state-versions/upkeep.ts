@@ -73,12 +73,13 @@ async function readState({ context, step, signal }: Upkeep, version: StateVersio
   };
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
-    waiting.push(...reader.takeInstances());
+    // Not spread into a call: one resource can have more instances than a call takes arguments.
+    waiting = waiting.concat(reader.takeInstances());
     while (waiting.length >= resourcesPerStep) await write(resourcesPerStep);
     signal.throwIfAborted();
   }
   const file = reader.end();
-  waiting.push(...reader.takeInstances());
+  waiting = waiting.concat(reader.takeInstances());
   while (waiting.length > 0) await write(resourcesPerStep);
   // Unless they were written with the version.
   const outputs = version.outputIds === "" ? outputRows(context.vault, version, file.outputs) : [];

@@ -101,13 +101,13 @@ async function store(
     reader.write(piece);
     seen += piece.length;
     if (instances === undefined) return;
-    instances.push(...reader.takeInstances());
+    instances = instances.concat(reader.takeInstances());
     if (seen <= inlineBytesMax && instances.length <= inlineRowsMax) return;
     instances = undefined;
     reader.stopListing();
   });
   const file = reader.end();
-  instances?.push(...reader.takeInstances());
+  instances = instances?.concat(reader.takeInstances());
   return { content, read: { file, instances: isInline(content.size, file) ? instances : undefined } };
 }
 
