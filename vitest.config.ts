@@ -4,10 +4,12 @@ import { defineConfig } from "vitest/config";
 /** Pure code is tested once; everything that touches the register is tested on both engines, over HTTP. */
 const pure = [
   "test/kernel/**/*.test.ts",
+  "test/statefile/**/*.test.ts",
   "test/access/**/*.test.ts",
   "test/jsonapi/**/*.test.ts",
   "test/settings.test.ts",
   "test/goldens.test.ts",
+  "test/house.test.ts",
 ];
 const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
 

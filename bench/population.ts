@@ -6,12 +6,12 @@ import type { ProjectTable } from "../src/database/schema/projects.ts";
 import type { WorkspaceTable } from "../src/database/schema/workspaces.ts";
 import { newId, tokenHash } from "../src/kernel/ids.ts";
 import { now } from "../src/kernel/time.ts";
-import { addFirstOwner } from "../src/resources/organization-memberships/writes.ts";
-import { newOrganization } from "../src/resources/organizations/rules.ts";
-import { newProject } from "../src/resources/projects/rules.ts";
-import { newOwnersTeam, newTeam } from "../src/resources/teams/rules.ts";
-import { newUser } from "../src/resources/users/rules.ts";
-import { newWorkspace } from "../src/resources/workspaces/rules.ts";
+import { addFirstOwner } from "../src/resources/identity/organization-memberships/writes.ts";
+import { newOrganization } from "../src/resources/identity/organizations/rules.ts";
+import { newProject } from "../src/resources/register/projects/rules.ts";
+import { newOwnersTeam, newTeam } from "../src/resources/identity/teams/rules.ts";
+import { newUser } from "../src/resources/identity/users/rules.ts";
+import { newWorkspace } from "../src/resources/register/workspaces/rules.ts";
 
 export const organizationName = "bench";
 export const memberToken = "bench-member-token-0123456789";

@@ -7,9 +7,9 @@ import { migrate, refuseNewer } from "./database/migrate.ts";
 import { checkVault, createVault, keyBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
-import { addToken } from "./resources/authentication-tokens/writes.ts";
+import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
 import type { Context } from "./resources/shared/context.ts";
-import { addUser } from "./resources/users/writes.ts";
+import { addUser } from "./resources/identity/users/writes.ts";
 import { SettingError, type Settings } from "./settings.ts";
 
 export interface Register {

@@ -5,8 +5,8 @@ import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { tokenHash, tokenLengthMax } from "../kernel/ids.ts";
 import { now } from "../kernel/time.ts";
-import { actorOfToken } from "../resources/authentication-tokens/reads.ts";
-import { noteUses } from "../resources/authentication-tokens/writes.ts";
+import { actorOfToken } from "../resources/identity/authentication-tokens/reads.ts";
+import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {

@@ -1,5 +1,5 @@
 /** Removes tokens that no longer work, so that lists show only what does. */
-import { removeExpiredTokens } from "../resources/authentication-tokens/writes.ts";
+import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
 import { inBatches, type Job } from "./job.ts";
 
 const batchSize = 500;

@@ -1,12 +1,12 @@
 /** What is done for states without anybody asking: reading the large ones, and removing what has had its time. */
-import { cleaningJob } from "../resources/state-versions/contents.ts";
-import { processingJob } from "../resources/state-versions/creation.ts";
+import { cleaningJob } from "../resources/state/state-versions/contents/contents.ts";
+import { processingJob } from "../resources/state/state-versions/arrival/creation.ts";
 import {
   enforceRetention,
   readLargeStates,
   removeAbandonedUploads,
   removeSupersededResources,
-} from "../resources/state-versions/upkeep.ts";
+} from "../resources/state/state-versions/upkeep/upkeep.ts";
 import type { Job } from "./job.ts";
 
 const minuteMs = 60_000;

@@ -11,8 +11,8 @@ import { tablesAfter } from "../../src/backup/tables.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrations } from "../../src/database/migrate.ts";
-import { addToken } from "../../src/resources/authentication-tokens/writes.ts";
-import { addUser } from "../../src/resources/users/writes.ts";
+import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
+import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Api, startApi } from "../support/api.ts";
 import {

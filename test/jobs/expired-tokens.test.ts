@@ -4,7 +4,7 @@ import { createVault } from "../../src/database/vault.ts";
 import { jobs } from "../../src/jobs/index.ts";
 import { JobRunner } from "../../src/jobs/runner.ts";
 import { newId, tokenHash } from "../../src/kernel/ids.ts";
-import { removeExpiredTokens } from "../../src/resources/authentication-tokens/writes.ts";
+import { removeExpiredTokens } from "../../src/resources/identity/authentication-tokens/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { useApi } from "../support/api.ts";
 import { makeOrganization, makeUser } from "../support/builders.ts";

@@ -6,9 +6,9 @@ import { afterAll, beforeAll } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { createServer, type ServerOptions } from "../../src/http/server.ts";
-import { addToken } from "../../src/resources/authentication-tokens/writes.ts";
+import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
-import { addUser } from "../../src/resources/users/writes.ts";
+import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { type Engine, newDatabase, type TestDatabase } from "./database.ts";
 

@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { createVault } from "../../src/database/vault.ts";
-import type { Upkeep } from "../../src/resources/state-versions/upkeep.ts";
+import type { Upkeep } from "../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { operatorContext } from "../../src/service.ts";
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, resource } from "./builders.ts";

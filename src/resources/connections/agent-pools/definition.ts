@@ -1,0 +1,135 @@
+/** An agent pool: where runs of workspaces in agent mode go, and which workspaces it serves. */
+import type { Standing } from "../../../access/organization.ts";
+import type { AgentPoolTable } from "../../../database/schema/connections.ts";
+import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+
+/** The lists that narrow or widen whom a pool serves; they are stored under these names. */
+export const scopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
+export type ScopeKind = (typeof scopeKinds)[number];
+/** Ids by list, each in order and without doubles. */
+export type Scopes = Readonly<Record<ScopeKind, readonly string[]>>;
+
+export interface AgentPoolView extends AgentPoolTable {
+  readonly organizationName: string;
+  readonly standing: Standing;
+  readonly scopes: Scopes;
+  /** The workspaces that use it; only where they were asked for. */
+  readonly workspaceIds?: readonly string[];
+}
+
+const name = text({
+  min: 1,
+  max: 90,
+  pattern: /^[A-Za-z0-9_-]+$/,
+  sentence: "may only contain letters, numbers, dashes and underscores",
+});
+
+const include = ["workspaces"] as const;
+const writers = "an owner, a team with 'manage-agent-pools', or the organization's token";
+const readers = "a member of the organization, or a token of it or of one of its teams";
+const ofPool = "/agent-pools/:agent_pool_id";
+
+const scope = (type: "workspaces" | "projects", kind: ScopeKind, doc: string) =>
+  toMany(type, doc, {
+    create: "optional",
+    update: "optional",
+    ids: (pool: AgentPoolView) => pool.scopes[kind],
+  });
+
+export const agentPools = defineResource<AgentPoolView>()({
+  type: "agent-pools",
+  doc: "A group of agents that run what workspaces in agent mode ask for.",
+  id: (pool) => pool.id,
+  version: (pool) => pool.version,
+  attributes: {
+    name: required(name, "Unique in the organization, ignoring case."),
+    "organization-scoped": optional(
+      flag(),
+      "Whether it serves every workspace of the organization, except the excluded ones; otherwise only the allowed ones.",
+      { default: true },
+    ),
+    "agent-count": readOnly(wholeNumber(), "Always 0: agents don't register here.", { from: () => 0, audited: false }),
+    "created-at": readOnly(timestamp(), "When it was made."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization that owns it.", {
+      id: (pool: AgentPoolView) => pool.organizationName,
+      related: (pool: AgentPoolView) => `/api/v2/organizations/${pool.organizationName}`,
+    }),
+    workspaces: toMany(
+      "workspaces",
+      "The workspaces that use it; named where `include=workspaces` asks for them. The documents of up to 100 that the caller may read come with them.",
+      {
+        ids: (pool: AgentPoolView) => pool.workspaceIds,
+      },
+    ),
+    "allowed-workspaces": scope("workspaces", "allowed-workspaces", "Workspaces that it serves."),
+    "allowed-projects": scope("projects", "allowed-projects", "Projects whose workspaces it serves."),
+    "excluded-workspaces": scope("workspaces", "excluded-workspaces", "Workspaces that it does not serve."),
+  },
+  links: (pool) => ({ self: `/api/v2/agent-pools/${pool.id}` }),
+  operations: {
+    listAgentPools: {
+      method: "GET",
+      path: "/organizations/:organization_name/agent-pools",
+      summary: "List agent pools",
+      needs: readers,
+      query: {
+        paged: true,
+        sort: ["name", "created-at"],
+        include,
+        parameters: {
+          q: textParameter("Part of the name, ignoring case."),
+          "filter[allowed_workspaces][name]": textParameter(
+            "Only pools that serve the workspace of this name, if the caller may read it.",
+          ),
+          "filter[allowed_projects][name]": textParameter(
+            "Only pools that serve the project of this name, ignoring case, if the caller may read it.",
+          ),
+        },
+      },
+      answer: "list",
+    },
+    createAgentPool: {
+      method: "POST",
+      path: "/organizations/:organization_name/agent-pools",
+      summary: "Create an agent pool",
+      needs: writers,
+      body: "create",
+      answer: "created",
+      example: { data: { type: "agent-pools", attributes: { name: "datacenter" } } },
+    },
+    showAgentPool: {
+      method: "GET",
+      path: ofPool,
+      summary: "Show an agent pool",
+      needs: readers,
+      query: { include },
+      answer: "document",
+    },
+    updateAgentPool: {
+      method: "PATCH",
+      path: ofPool,
+      summary: "Change an agent pool; a list that is sent replaces the one before",
+      needs: writers,
+      body: "update",
+      answer: "document",
+      example: {
+        data: {
+          type: "agent-pools",
+          attributes: { "organization-scoped": false },
+          relationships: { "allowed-workspaces": { data: [] } },
+        },
+      },
+    },
+    deleteAgentPool: {
+      method: "DELETE",
+      path: ofPool,
+      summary: "Delete an agent pool that no workspace uses and that is not the organization's default",
+      needs: writers,
+      answer: "nothing",
+    },
+  },
+});

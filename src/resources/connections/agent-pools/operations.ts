@@ -1,0 +1,170 @@
+/** Operations on agent pools: load → authorize → decide → write. */
+import { type RawBuilder, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { AgentPoolTable } from "../../../database/schema/connections.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { auditedAttributes } from "../../../jsonapi/document.ts";
+import { pageSizeMax } from "../../../jsonapi/query.ts";
+import { refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
+import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
+import { agentPools, type AgentPoolView } from "./definition.ts";
+import { agentPoolsNeed, grantAgentPool, loadAgentPool } from "./reads.ts";
+import {
+  changedScopes,
+  deletionObstacle,
+  nameTaken,
+  newAgentPool,
+  noScopes,
+  scopeRows,
+  type SentScopes,
+  toColumns,
+  unknownFaults,
+} from "./rules.ts";
+import {
+  deleteAgentPoolRow,
+  deleteScopes,
+  findTargets,
+  insertAgentPool,
+  insertScopes,
+  isAgentPoolNameTaken,
+  listAgentPoolRows,
+  updateAgentPoolRow,
+  useOf,
+} from "./store.ts";
+
+export const agentPoolResource = implement(agentPools, {
+  async listAgentPools({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    // The types of parameters do not follow an underscore, their values do.
+    const filters: Readonly<Record<string, unknown>> = query;
+    const { views, totalCount } = await listAgentPoolRows(tx, context.actor, organization, {
+      page: query.page,
+      withUsers: query.include.has("workspaces"),
+      sort: query.sort,
+      part: query.q,
+      workspaceName: filters["filterAllowedWorkspacesName"] as string | undefined,
+      projectName: filters["filterAllowedProjectsName"] as string | undefined,
+    });
+    if (!query.include.has("workspaces")) return { views, totalCount };
+    return { views, totalCount, included: await workspacesUsing(tx, context, organization, views) };
+  },
+
+  async createAgentPool({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        "can-update-agent-pools",
+        agentPoolsNeed,
+      );
+      const identity = { id: newId("agent-pools"), organizationId: organization.id, createdAt: now() };
+      const row = newAgentPool(body.attributes, identity);
+      refuseIfAny([
+        ...((await isAgentPoolNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []),
+        ...(await scopeFaults(tx, organization.id, body.relationships)),
+      ]);
+      const scopes = { ...noScopes, ...changedScopes(noScopes, body.relationships) };
+      await insertAgentPool(tx, row);
+      await insertScopes(tx, scopeRows(row, scopes));
+      const view = { ...row, organizationName: organization.name, standing: organization.standing, scopes };
+      await record(tx, context, { after: view });
+      return { view };
+    });
+  },
+
+  async showAgentPool({ context, params, query }) {
+    const tx = context.database.reader;
+    const withUsers = query.include.has("workspaces");
+    const view = await loadAgentPool(tx, context, params.agentPoolId, { withUsers });
+    if (!withUsers) return { view };
+    const organization = await loadOrganization(tx, context, view.organizationName);
+    return { view, included: await workspacesUsing(tx, context, organization, [view]) };
+  },
+
+  async updateAgentPool({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
+      checkIfMatch(ifMatch, pool);
+      const changes = changesOf<AgentPoolTable>(pool, toColumns(body.attributes));
+      const scopes = changedScopes(pool.scopes, body.relationships);
+      const kinds = Object.keys(scopes);
+      if (changes === undefined && kinds.length === 0) return { view: pool };
+      const changed: AgentPoolView = {
+        ...pool,
+        ...changes,
+        scopes: { ...pool.scopes, ...scopes },
+        version: pool.version + 1,
+      };
+      const renamed =
+        changed.nameKey !== pool.nameKey && (await isAgentPoolNameTaken(tx, pool.organizationId, changed.name));
+      refuseIfAny([
+        ...(renamed ? [nameTaken()] : []),
+        ...(await scopeFaults(tx, pool.organizationId, body.relationships)),
+      ]);
+      await updateAgentPoolRow(tx, pool, changes ?? {});
+      await deleteScopes(tx, pool, kinds);
+      await insertScopes(tx, scopeRows(pool, scopes));
+      await record(tx, context, { before: pool, after: changed });
+      return { view: changed };
+    });
+  },
+
+  async deleteAgentPool({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
+      checkIfMatch(ifMatch, pool);
+      const obstacle = deletionObstacle(await useOf(tx, pool));
+      if (obstacle !== undefined) throw obstacle;
+      await deleteAgentPoolRow(tx, pool);
+      await record(tx, context, { before: pool });
+    });
+  },
+});
+
+/** What is sent must be in the organization, also where it was there before. */
+async function scopeFaults(tx: Tx, organizationId: string, sent: SentScopes) {
+  const { allowedWorkspaces = [], allowedProjects = [], excludedWorkspaces = [] } = sent;
+  const named = { workspaces: [...allowedWorkspaces, ...excludedWorkspaces], projects: allowedProjects };
+  if (named.workspaces.length + named.projects.length === 0) return [];
+  return unknownFaults(sent, await findTargets(tx, organizationId, named));
+}
+
+/** The documents of workspaces that use the pools and that the caller may read, as many as a page holds; one statement. */
+async function workspacesUsing(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  pools: readonly AgentPoolView[],
+): Promise<Included[]> {
+  const ids = pools.map((pool) => pool.id);
+  const usesOne = tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
+  const { views } = await pageOfWorkspaces(tx, context, organization, usesOne, { number: 1, size: pageSizeMax });
+  return views.map((view) => ({ definition: workspaces, view }));
+}
+
+/** Whom a pool serves is part of what the trail tells of it. */
+async function record(
+  tx: Tx,
+  context: Context,
+  { before, after }: { before?: AgentPoolView; after?: AgentPoolView },
+): Promise<void> {
+  const subject = after ?? before;
+  if (subject === undefined) return;
+  const told = (pool: AgentPoolView | undefined) => pool && { ...auditedAttributes(agentPools, pool), ...pool.scopes };
+  await recordEvent(tx, context, {
+    organizationId: subject.organizationId,
+    verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
+    subject: { type: agentPools.type, id: subject.id },
+    before: told(before),
+    after: told(after),
+  });
+}

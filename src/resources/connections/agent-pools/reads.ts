@@ -1,0 +1,33 @@
+/** What neighbours ask of agent pools, and how a pool is granted. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { AgentPoolView } from "./definition.ts";
+import { findAgentPool, type Loading } from "./store.ts";
+
+export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
+
+/** Members may know of every pool. Raises `not-found`. */
+export async function loadAgentPool(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  loading: Loading = {},
+): Promise<AgentPoolView> {
+  const pool = await findAgentPool(tx, context.actor, id, loading);
+  if (pool === undefined || !pool.standing.member) throw notFound("agent pool");
+  return pool;
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the pool. */
+export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can-update-agent-pools"> {
+  return grant(pool, {
+    thing: "agent pool",
+    permission: "can-update-agent-pools",
+    visible: pool.standing.member,
+    allowed: organizationPermissions(pool.standing)["can-update-agent-pools"],
+    needs: agentPoolsNeed,
+  });
+}

@@ -1,0 +1,107 @@
+/** Pure rules of agent pools. */
+import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
+import { camel, human } from "../../../kernel/names.ts";
+import { fold, quoted } from "../../../kernel/text.ts";
+import { stored } from "../../shared/changes.ts";
+import { type agentPools, type ScopeKind, scopeKinds, type Scopes } from "./definition.ts";
+
+export function newAgentPool(
+  attributes: CreateAttributes<typeof agentPools>,
+  identity: { id: string; organizationId: string; createdAt: string },
+): AgentPoolTable {
+  return {
+    ...identity,
+    name: attributes.name,
+    nameKey: fold(attributes.name),
+    organizationScoped: stored(attributes.organizationScoped ?? true),
+    version: 1,
+  };
+}
+
+/** Attributes as the table stores them; absent stays absent. */
+export function toColumns(attributes: UpdateAttributes<typeof agentPools>): {
+  readonly [Name in keyof AgentPoolTable]?: AgentPoolTable[Name] | undefined;
+} {
+  const { name, organizationScoped } = attributes;
+  return {
+    ...(name !== undefined && { name, nameKey: fold(name) }),
+    organizationScoped: stored(organizationScoped),
+  };
+}
+
+export const noScopes: Scopes = { "allowed-workspaces": [], "allowed-projects": [], "excluded-workspaces": [] };
+
+export type SentScopes = {
+  readonly [Name in "allowedWorkspaces" | "allowedProjects" | "excludedWorkspaces"]?: readonly string[];
+};
+
+/** The lists that were sent and differ from those before; an absent list stays as it is. */
+export function changedScopes(before: Scopes, sent: SentScopes): Partial<Scopes> {
+  const changed: Partial<Record<ScopeKind, readonly string[]>> = {};
+  for (const kind of scopeKinds) {
+    const ids = sent[camel(kind)];
+    if (ids === undefined) continue;
+    const wanted = [...new Set(ids)].sort();
+    if (wanted.join() !== before[kind].join()) changed[kind] = wanted;
+  }
+  return changed;
+}
+
+export function scopeRows(
+  pool: Pick<AgentPoolTable, "id" | "organizationId">,
+  scopes: Partial<Scopes>,
+): AgentPoolScopeTable[] {
+  return scopeKinds.flatMap((kind) =>
+    (scopes[kind] ?? []).map((targetId) => ({
+      organizationId: pool.organizationId,
+      agentPoolId: pool.id,
+      kind,
+      targetId,
+    })),
+  );
+}
+
+/** What is named and not in the organization, addressed by its place in the body. */
+export function unknownFaults(
+  sent: SentScopes,
+  known: { readonly workspaces: ReadonlySet<string>; readonly projects: ReadonlySet<string> },
+): Fault[] {
+  return scopeKinds.flatMap((kind) =>
+    (sent[camel(kind)] ?? []).flatMap((id, position) =>
+      known[kind === "allowed-projects" ? "projects" : "workspaces"].has(id)
+        ? []
+        : [
+            {
+              pointer: `/data/relationships/${kind}/data/${position}/id`,
+              detail: `${human(kind)} names ${quoted(id)}, which is not in this organization`,
+            },
+          ],
+    ),
+  );
+}
+
+export function nameTaken(): Fault {
+  return attributeFault("name", "Name has already been taken");
+}
+
+/** What uses a pool. */
+export interface PoolUse {
+  readonly isDefault: boolean;
+  readonly projectCount: number;
+  readonly workspaceCount: number;
+}
+
+/** Why a pool can't be deleted, if it can't. */
+export function deletionObstacle(use: PoolUse): AppError | undefined {
+  if (use.isDefault)
+    return conflict("The agent pool is the organization's default. Make another one the default, then delete it.");
+  if (use.projectCount > 0) {
+    const projects = use.projectCount === 1 ? "of 1 project" : `of ${use.projectCount} projects`;
+    return conflict(`The agent pool is the default ${projects}. Give them another one, then delete it.`);
+  }
+  if (use.workspaceCount === 0) return undefined;
+  const workspaces = use.workspaceCount === 1 ? "1 workspace uses" : `${use.workspaceCount} workspaces use`;
+  return conflict(`${workspaces} this agent pool. Give them another one or another execution mode, then delete it.`);
+}

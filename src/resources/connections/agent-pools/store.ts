@@ -1,0 +1,267 @@
+/** SQL of agent pools and of whom they serve. */
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import { bitOf } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page, Sort } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { hasProjectGrant, standingColumns } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { readableCondition } from "../../register/workspaces/reads.ts";
+import type { AgentPoolView, ScopeKind, Scopes } from "./definition.ts";
+import type { PoolUse } from "./rules.ts";
+
+/** A list as one text: ids hold no commas, and both engines join in the given order. */
+const listed = (kind: ScopeKind) => sql<string | null>`(
+  select string_agg(target_id, ',' order by target_id) from agent_pool_scopes
+  where agent_pool_id = p.id and kind = ${kind})`;
+
+/** The workspaces that use a pool, where they were asked for. */
+const users = (wanted: boolean) =>
+  wanted
+    ? sql<string | null>`(
+        select string_agg(w.id, ',' order by w.id) from workspaces as w
+        where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`
+    : sql<string | null>`cast(null as text)`;
+
+interface ListColumns {
+  readonly allowedWorkspaces: string | null;
+  readonly allowedProjects: string | null;
+  readonly excludedWorkspaces: string | null;
+  readonly users: string | null;
+}
+
+/** The pools, each with its lists: still one statement, however long they are. */
+function pools(db: Kysely<Schema>, withUsers: boolean) {
+  return db
+    .selectFrom("agentPools as p")
+    .selectAll("p")
+    .select([
+      listed("allowed-workspaces").as("allowedWorkspaces"),
+      listed("allowed-projects").as("allowedProjects"),
+      listed("excluded-workspaces").as("excludedWorkspaces"),
+      users(withUsers).as("users"),
+    ]);
+}
+
+function withLists<Row extends ListColumns>(row: Row, withUsers: boolean) {
+  const { allowedWorkspaces, allowedProjects, excludedWorkspaces, users: workspaces, ...pool } = row;
+  const scopes: Scopes = {
+    "allowed-workspaces": idsIn(allowedWorkspaces),
+    "allowed-projects": idsIn(allowedProjects),
+    "excluded-workspaces": idsIn(excludedWorkspaces),
+  };
+  return { ...pool, scopes, ...(withUsers && { workspaceIds: idsIn(workspaces) }) };
+}
+
+const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
+
+export interface Loading {
+  readonly lock?: boolean;
+  /** Whether to name the workspaces that use it. */
+  readonly withUsers?: boolean;
+}
+
+/** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
+async function lockPool(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .selectFrom("agentPools as p")
+    .select("p.id")
+    .where("p.id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("p"))
+    .execute();
+}
+
+/** One statement, and one before it for the lock: the pool, whom it serves, and what the caller is in its organization. */
+export async function findAgentPool(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  { lock = false, withUsers = false }: Loading = {},
+): Promise<AgentPoolView | undefined> {
+  if (lock) await lockPool(tx, id);
+  const row = await pools(tx.db, withUsers)
+    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .select("o.name as organizationName")
+    .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
+    .where("p.id", "=", id)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { teamAccess, isMember, ...pool } = row;
+  return {
+    ...withLists(pool, withUsers),
+    standing: standingOf(actor, { organizationId: pool.organizationId, teamAccess, isMember }),
+  };
+}
+
+export interface AgentPoolSearch {
+  readonly page: Page;
+  readonly withUsers: boolean;
+  readonly sort: Sort<"name" | "created-at"> | undefined;
+  readonly part: string | undefined;
+  /** Only pools that serve this workspace. */
+  readonly workspaceName: string | undefined;
+  /** Only pools that serve this project. */
+  readonly projectName: string | undefined;
+}
+
+export async function listAgentPoolRows(
+  tx: Tx,
+  actor: Actor,
+  organization: OrganizationView,
+  search: AgentPoolSearch,
+): Promise<{ views: AgentPoolView[]; totalCount: number }> {
+  let rows = pools(tx.db, search.withUsers).where("p.organizationId", "=", organization.id);
+  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(search.part)));
+  if (search.workspaceName) rows = rows.where(servesWorkspace(actor, organization, search.workspaceName));
+  if (search.projectName) rows = rows.where(servesProject(actor, organization, search.projectName));
+  const found = await fetchPage(tx, {
+    rows,
+    order: orderOf(search.sort),
+    page: search.page,
+    totals: { totalCount: countOf(rows.clearSelect().select("p.id")) },
+  });
+  return {
+    views: found.rows.map((row) => ({
+      ...withLists(row, search.withUsers),
+      organizationName: organization.name,
+      standing: organization.standing,
+    })),
+    totalCount: found.totals.totalCount,
+  };
+}
+
+function orderOf(sort: AgentPoolSearch["sort"]): Order[] {
+  const descending = sort?.descending ?? false;
+  return [
+    { column: sort?.key === "created-at" ? "createdAt" : "nameKey", descending },
+    { column: "id", descending },
+  ];
+}
+
+/** A workspace that the caller may not read is like one that is not there: no pool serves it. */
+function servesWorkspace(actor: Actor, organization: OrganizationView, name: string): RawBuilder<SqlBool> {
+  const readable = readableCondition(actor, organization) ?? sql<SqlBool>`1 = 1`;
+  return sql<SqlBool>`exists (
+    select 1 from workspaces as w
+    where w.organization_id = ${organization.id} and w.name = ${name} and ${readable}
+      and (p.organization_scoped = 1 or exists (
+        select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id
+          and ((s.kind = 'allowed-workspaces' and s.target_id = w.id)
+            or (s.kind = 'allowed-projects' and s.target_id = w.project_id))))
+      and not exists (
+        select 1 from agent_pool_scopes as s
+        where s.agent_pool_id = p.id and s.kind = 'excluded-workspaces' and s.target_id = w.id))`;
+}
+
+/** The same for a project. */
+function servesProject(actor: Actor, { id, standing }: OrganizationView, name: string): RawBuilder<SqlBool> {
+  const bit = bitOf("settings", "read");
+  const readable =
+    (standing.everywhere & bit) === bit
+      ? sql<SqlBool>`1 = 1`
+      : hasProjectGrant(sql<string>`${id}`, sql.ref("j.id"), principalOf(actor), bit);
+  return sql<SqlBool>`exists (
+    select 1 from projects as j
+    where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable}
+      and (p.organization_scoped = 1 or exists (
+        select 1 from agent_pool_scopes as s
+        where s.agent_pool_id = p.id and s.kind = 'allowed-projects' and s.target_id = j.id)))`;
+}
+
+/**
+ * What keeps a pool from being deleted. Locks the organization, so that it can't become the default meanwhile; a project's
+ * default it can't become, because its own row is locked by now.
+ */
+export async function useOf(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
+  const count = (table: string, column: string) =>
+    sql<number>`(select count(*) from ${sql.table(table)} where organization_id = o.id and ${sql.ref(column)} = ${pool.id})`;
+  const row = await tx.db
+    .selectFrom("organizations as o")
+    .select("o.defaultAgentPoolId")
+    .select([
+      count("projects", "default_agent_pool_id").as("projectCount"),
+      count("workspaces", "agent_pool_id").as("workspaceCount"),
+    ])
+    .where("o.id", "=", pool.organizationId)
+    .modifyEnd(tx.dialect.lockRows("o"))
+    .executeTakeFirstOrThrow();
+  return {
+    isDefault: row.defaultAgentPoolId === pool.id,
+    projectCount: Number(row.projectCount),
+    workspaceCount: Number(row.workspaceCount),
+  };
+}
+
+export async function isAgentPoolNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("agentPools")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("nameKey", "=", fold(name))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Which of these are in the organization, in one statement. */
+export async function findTargets(
+  tx: Tx,
+  organizationId: string,
+  named: { readonly workspaces: readonly string[]; readonly projects: readonly string[] },
+): Promise<{ workspaces: Set<string>; projects: Set<string> }> {
+  const { isOneOf } = tx.dialect;
+  const { rows } = await sql<{ kind: string; id: string }>`
+    select 'workspaces' as kind, id from workspaces
+    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), named.workspaces)}
+    union all
+    select 'projects' as kind, id from projects
+    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), named.projects)}`.execute(tx.db);
+  const idsOf = (kind: string) => new Set(rows.filter((row) => row.kind === kind).map((row) => row.id));
+  return { workspaces: idsOf("workspaces"), projects: idsOf("projects") };
+}
+
+export async function insertAgentPool(tx: Tx, row: AgentPoolTable): Promise<void> {
+  await tx.db.insertInto("agentPools").values(row).execute();
+}
+
+export async function insertScopes(tx: Tx, rows: readonly AgentPoolScopeTable[]): Promise<void> {
+  if (rows.length > 0) await tx.db.insertInto("agentPoolScopes").values(rows).execute();
+}
+
+export async function deleteScopes(
+  tx: Tx,
+  pool: Granted<AgentPoolView, "can-update-agent-pools">,
+  kinds: readonly string[],
+): Promise<void> {
+  if (kinds.length === 0) return;
+  await tx.db
+    .deleteFrom("agentPoolScopes")
+    .where("agentPoolId", "=", pool.id)
+    .where(tx.dialect.isOneOf(sql.ref("kind"), kinds))
+    .execute();
+}
+
+export async function updateAgentPoolRow(
+  tx: Tx,
+  pool: Granted<AgentPoolView, "can-update-agent-pools">,
+  changes: Partial<AgentPoolTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("agentPools")
+    .set({ ...changes, version: pool.version + 1 })
+    .where("id", "=", pool.id)
+    .execute();
+}
+
+/** Its lists go with it, by the foreign key. */
+export async function deleteAgentPoolRow(
+  tx: Tx,
+  pool: Granted<AgentPoolView, "can-update-agent-pools">,
+): Promise<void> {
+  await tx.db.deleteFrom("agentPools").where("id", "=", pool.id).execute();
+}

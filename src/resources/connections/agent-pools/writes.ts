@@ -1,0 +1,17 @@
+/** What neighbours have done to agent pools. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+
+/** A workspace or a project goes: no pool names it any more. One statement, and another where one did. */
+export async function forgetScopeTarget(tx: Tx, organizationId: string, targetId: string): Promise<void> {
+  const { rows } = await sql<{ agentPoolId: string }>`
+    delete from agent_pool_scopes where organization_id = ${organizationId} and target_id = ${targetId}
+    returning agent_pool_id`.execute(tx.db);
+  if (rows.length === 0) return;
+  const ids = rows.map((row) => row.agentPoolId);
+  await tx.db
+    .updateTable("agentPools")
+    .set({ version: sql`version + 1` })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}

@@ -1,0 +1,148 @@
+/**
+ * An OAuth client: an organization's connection to a version control provider. It is only stored; nothing here contacts the
+ * provider. Its secrets go in and never come out.
+ */
+import type { Standing } from "../../../access/organization.ts";
+import type { OauthClientTable } from "../../../database/schema/connections.ts";
+import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
+import { sshKey } from "../oauth-tokens/definition.ts";
+import { providerNames, serviceProviders } from "./providers.ts";
+
+/** The sealed secret is not part of it: nothing that is shown needs it. */
+export interface OauthClientView extends Omit<OauthClientTable, "secret"> {
+  readonly organizationName: string;
+  readonly standing: Standing;
+  /** Oldest first. */
+  readonly tokenIds: readonly string[];
+}
+
+const name = text({ min: 1, max: 255, pattern: /\S/, sentence: "can't be blank" });
+const url = text({
+  min: 1,
+  max: 2048,
+  pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
+  sentence: "must be an address that begins with http:// or https://, without a user name",
+});
+const key = text({ min: 1, max: 4096 });
+const secret = text({ min: 1, max: 16_384 });
+const hidden = { shown: false, audited: false } as const;
+/** What a stored secret was made for never changes under it: it would be sent to whoever set the new address. */
+const once = { update: "never" } as const;
+
+const readers =
+  "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token";
+const writers = "an owner, a team with 'manage-vcs-settings', or the organization's token";
+const include = ["oauth_tokens"] as const;
+const ofClient = "/oauth-clients/:oauth_client_id";
+
+export const oauthClients = defineResource<OauthClientView>()({
+  type: "oauth-clients",
+  doc: "An organization's connection to a version control provider. It is stored; the provider is never contacted.",
+  id: (client) => client.id,
+  version: (client) => client.version,
+  attributes: {
+    name: optional(name.nullable(), "What people call it.", { default: null }),
+    "service-provider": { ...required(oneOf(serviceProviders), "Which kind of provider it is."), ...once },
+    "service-provider-display-name": readOnly(text(), "The provider's name, for people.", {
+      from: (client: OauthClientView) => providerNames[client.serviceProvider as keyof typeof providerNames],
+      audited: false,
+    }),
+    "api-url": { ...required(url, "Where the provider's API is."), ...once },
+    "http-url": { ...required(url, "The provider's home page."), ...once },
+    key: optional(key.nullable(), "The key of the application at the provider.", { default: null }),
+    secret: optional(secret.nullable(), "The secret of the application at the provider; never shown.", hidden),
+    "rsa-public-key": optional(
+      text({ min: 1, max: 16_384 }).nullable(),
+      "The public key of an application link to Bitbucket Data Center.",
+      { default: null },
+    ),
+    "oauth-token-string": optional(
+      secret,
+      "The token that the provider gave out; never shown. It becomes the client's oauth-token.",
+      hidden,
+    ),
+    "private-key": {
+      ...optional(
+        sshKey.nullable(),
+        "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It becomes the token's.",
+        hidden,
+      ),
+      ...once,
+    },
+    "organization-scoped": optional(flag(), "Whether every project of the organization may use it.", { default: true }),
+    "callback-url": readOnly(text().nullable(), "Always null: there is no sign-in at the provider.", {
+      from: () => null,
+      audited: false,
+    }),
+    "connect-path": readOnly(text().nullable(), "Always null: there is no sign-in at the provider.", {
+      from: () => null,
+      audited: false,
+    }),
+    "created-at": readOnly(timestamp(), "When it was made."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization that owns it.", {
+      id: (client: OauthClientView) => client.organizationName,
+      related: (client: OauthClientView) => `/api/v2/organizations/${client.organizationName}`,
+    }),
+    "oauth-tokens": toMany("oauth-tokens", "Its tokens; workspaces are connected by one.", {
+      ids: (client: OauthClientView) => client.tokenIds,
+      related: (client: OauthClientView) => `/api/v2/oauth-clients/${client.id}/oauth-tokens`,
+    }),
+  },
+  links: (client) => ({ self: `/api/v2/oauth-clients/${client.id}` }),
+  operations: {
+    listOauthClients: {
+      method: "GET",
+      path: "/organizations/:organization_name/oauth-clients",
+      summary: "List the connections to version control, oldest first",
+      needs: readers,
+      query: { paged: true, include },
+      answer: "list",
+    },
+    createOauthClient: {
+      method: "POST",
+      path: "/organizations/:organization_name/oauth-clients",
+      summary: "Add a connection to version control",
+      needs: writers,
+      body: "create",
+      answer: "created",
+      example: {
+        data: {
+          type: "oauth-clients",
+          attributes: {
+            "service-provider": "github",
+            "api-url": "https://api.github.com",
+            "http-url": "https://github.com",
+            "oauth-token-string": "a token of the provider",
+          },
+        },
+      },
+    },
+    showOauthClient: {
+      method: "GET",
+      path: ofClient,
+      summary: "Show a connection to version control",
+      needs: readers,
+      query: { include },
+      answer: "document",
+    },
+    updateOauthClient: {
+      method: "PATCH",
+      path: ofClient,
+      summary: "Change a connection to version control, or replace its secrets",
+      needs: writers,
+      body: "update",
+      answer: "document",
+      example: { data: { type: "oauth-clients", attributes: { name: "GitHub" } } },
+    },
+    deleteOauthClient: {
+      method: "DELETE",
+      path: ofClient,
+      summary: "Delete a connection with its tokens; workspaces that use it lose their repository",
+      needs: writers,
+      answer: "nothing",
+    },
+  },
+});

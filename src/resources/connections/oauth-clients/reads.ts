@@ -1,0 +1,52 @@
+/** What neighbours ask of OAuth clients, and how a client and the list of them are granted. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import type { OauthClientView } from "./definition.ts";
+import { findOauthClient } from "./store.ts";
+
+export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
+const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
+
+/** The organization, for who may list its connections. Raises `forbidden` or `not-found`. */
+export async function loadOrganizationForConnections(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  name: string,
+): Promise<OrganizationView> {
+  const organization = await loadOrganization(tx, context, name);
+  return grant(organization, {
+    thing: "organization",
+    permission: "can-update-oauth",
+    visible: organization.standing.member,
+    allowed: mayReadConnections(organization.standing),
+    needs: readingNeeds,
+  });
+}
+
+/** Raises `not-found` where the caller may not know of the client. */
+export async function loadOauthClient(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock = false,
+): Promise<OauthClientView> {
+  const client = await findOauthClient(tx, context.actor, id, lock);
+  if (client === undefined || !mayReadConnections(client.standing)) throw notFound("OAuth client");
+  return client;
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the client. */
+export function grantOauthClient(client: OauthClientView): Granted<OauthClientView, "can-update-oauth"> {
+  return grant(client, {
+    thing: "OAuth client",
+    permission: "can-update-oauth",
+    visible: mayReadConnections(client.standing),
+    allowed: organizationPermissions(client.standing)["can-update-oauth"],
+    needs: connectionsNeed,
+  });
+}

@@ -1,0 +1,64 @@
+/** Operations on OAuth tokens: load → authorize → decide → write. The SSH key is sealed before it is stored. */
+import { auditedAttributes } from "../../../jsonapi/document.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { loadOauthClient, loadOrganizationForConnections } from "../oauth-clients/reads.ts";
+import { touchOauthClient } from "../oauth-clients/writes.ts";
+import { implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { oauthTokens } from "./definition.ts";
+import { grantOauthToken, loadOauthToken } from "./reads.ts";
+import { sshKeyOwner } from "./rules.ts";
+import { deleteOauthTokenRow, listOauthTokenRows, updateSshKey } from "./store.ts";
+import { disconnectWorkspaces } from "./writes.ts";
+
+export const oauthTokenResource = implement(oauthTokens, {
+  async listOauthTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const { id, name, standing } = await loadOrganizationForConnections(tx, context, params.organizationName);
+    return listOauthTokenRows(tx, { organizationId: id, organizationName: name, standing }, query.page);
+  },
+
+  async listOauthClientTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const client = await loadOauthClient(tx, context, params.oauthClientId);
+    return listOauthTokenRows(tx, { ...client, oauthClientId: client.id }, query.page);
+  },
+
+  async showOauthToken({ context, params }) {
+    return { view: await loadOauthToken(context.database.reader, context, params.oauthTokenId) };
+  },
+
+  async updateOauthToken({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
+      checkIfMatch(ifMatch, token);
+      const { sshKey } = body.attributes;
+      if (sshKey === undefined || (sshKey === null && token.hasSshKey === 0)) return { view: token };
+      const sealed = sshKey === null ? null : context.vault.seal(sshKeyOwner(token.id), Buffer.from(sshKey));
+      await updateSshKey(tx, token, sealed);
+      const changed = { ...token, hasSshKey: sealed === null ? 0 : 1, version: token.version + 1 };
+      await recordEvent(tx, context, {
+        organizationId: token.organizationId,
+        verb: "update",
+        subject: { type: oauthTokens.type, id: token.id },
+        before: auditedAttributes(oauthTokens, token),
+        after: {
+          ...auditedAttributes(oauthTokens, changed),
+          ...(sealed !== null && { "replaced-secrets": ["ssh-key"] }),
+        },
+      });
+      return { view: changed };
+    });
+  },
+
+  async deleteOauthToken({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
+      checkIfMatch(ifMatch, token);
+      await disconnectWorkspaces(tx, token.organizationId, [token.id]);
+      await deleteOauthTokenRow(tx, token);
+      await touchOauthClient(tx, token.oauthClientId);
+      await recordChange(tx, context, oauthTokens, { before: token });
+    });
+  },
+});

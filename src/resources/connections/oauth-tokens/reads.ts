@@ -1,0 +1,48 @@
+/** What neighbours ask of OAuth tokens, and how a token is granted. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import { connectionsNeed } from "../oauth-clients/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import type { OauthTokenView } from "./definition.ts";
+import { findOauthToken, tokenRowsOf } from "./store.ts";
+
+/** Raises `not-found` where the caller may not know of the token. */
+export async function loadOauthToken(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock = false,
+): Promise<OauthTokenView> {
+  const token = await findOauthToken(tx, context.actor, id, lock);
+  if (token === undefined || !mayReadConnections(token.standing)) throw notFound("OAuth token");
+  return token;
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the token. */
+export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, "can-update-oauth"> {
+  return grant(token, {
+    thing: "OAuth token",
+    permission: "can-update-oauth",
+    visible: mayReadConnections(token.standing),
+    allowed: organizationPermissions(token.standing)["can-update-oauth"],
+    needs: connectionsNeed,
+  });
+}
+
+/** The tokens of clients that the caller may read, all of one organization; one statement. */
+export async function tokensOfClients(
+  tx: Tx,
+  clients: readonly Pick<OauthTokenView, "id" | "organizationId" | "organizationName" | "standing">[],
+): Promise<OauthTokenView[]> {
+  const [first] = clients;
+  if (first === undefined) return [];
+  const { organizationId, organizationName, standing } = first;
+  const rows = await tokenRowsOf(
+    tx,
+    organizationId,
+    clients.map((client) => client.id),
+  );
+  return rows.map((row) => ({ ...row, organizationName, standing }));
+}

@@ -1,0 +1,21 @@
+/** Pure rules of OAuth tokens. */
+import type { OauthTokenTable } from "../../../database/schema/connections.ts";
+
+/** What each secret is sealed for, so that it can't be moved to another row or column. */
+export const secretOwner = (id: string): string => `oauth_tokens/${id}/secret`;
+export const sshKeyOwner = (id: string): string => `oauth_tokens/${id}/ssh_key`;
+
+/** The row without its secrets, which are sealed for its id. Nobody asks the provider whose token it is. */
+export function newToken(
+  client: { readonly id: string; readonly organizationId: string },
+  identity: { id: string; createdAt: string },
+): Omit<OauthTokenTable, "secret" | "sshKey"> {
+  return {
+    ...identity,
+    organizationId: client.organizationId,
+    oauthClientId: client.id,
+    uid: "",
+    serviceProviderUser: "",
+    version: 1,
+  };
+}

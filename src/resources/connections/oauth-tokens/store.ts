@@ -1,0 +1,145 @@
+/** SQL of OAuth tokens. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { OauthTokenTable } from "../../../database/schema/connections.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { OauthTokenView } from "./definition.ts";
+
+/** Everything but the secrets. */
+function tokens(db: Kysely<Schema>) {
+  return db
+    .selectFrom("oauthTokens as t")
+    .select([
+      "t.id",
+      "t.organizationId",
+      "t.oauthClientId",
+      "t.uid",
+      "t.serviceProviderUser",
+      "t.createdAt",
+      "t.version",
+    ])
+    .select(sql<number>`case when t.ssh_key is null then 0 else 1 end`.as("hasSshKey"));
+}
+
+/** One statement: the token and what the caller is in its organization. */
+export async function findOauthToken(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock = false,
+): Promise<OauthTokenView | undefined> {
+  const row = await tokens(tx.db)
+    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .select("o.name as organizationName")
+    .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
+    .where("t.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("t")))
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { teamAccess, isMember, ...token } = row;
+  return { ...token, standing: standingOf(actor, { organizationId: token.organizationId, teamAccess, isMember }) };
+}
+
+/** Whose tokens are listed: an organization's, or one client's of it. */
+export interface TokenHolder extends Pick<OauthTokenView, "organizationId" | "organizationName" | "standing"> {
+  readonly oauthClientId?: string;
+}
+
+export async function listOauthTokenRows(
+  tx: Tx,
+  { organizationId, organizationName, standing, oauthClientId }: TokenHolder,
+  page: Page,
+): Promise<{ views: OauthTokenView[]; totalCount: number }> {
+  let rows = tokens(tx.db).where("t.organizationId", "=", organizationId);
+  if (oauthClientId !== undefined) rows = rows.where("t.oauthClientId", "=", oauthClientId);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "createdAt" }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
+  });
+  return {
+    views: found.rows.map((row) => ({ ...row, organizationName, standing })),
+    totalCount: found.totals.totalCount,
+  };
+}
+
+export async function tokenRowsOf(tx: Tx, organizationId: string, clientIds: readonly string[]) {
+  return tokens(tx.db)
+    .where("t.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("t.oauthClientId"), clientIds))
+    .orderBy("t.createdAt")
+    .orderBy("t.id")
+    .execute();
+}
+
+export async function insertOauthToken(tx: Tx, row: OauthTokenTable): Promise<void> {
+  await tx.db.insertInto("oauthTokens").values(row).execute();
+}
+
+export async function updateSecret(tx: Tx, id: string, secret: Uint8Array): Promise<void> {
+  await tx.db
+    .updateTable("oauthTokens")
+    .set({ secret, version: sql`version + 1` })
+    .where("id", "=", id)
+    .execute();
+}
+
+export async function updateSshKey(
+  tx: Tx,
+  token: Granted<OauthTokenView, "can-update-oauth">,
+  sshKey: Uint8Array | null,
+): Promise<void> {
+  await tx.db
+    .updateTable("oauthTokens")
+    .set({ sshKey, version: token.version + 1 })
+    .where("id", "=", token.id)
+    .execute();
+}
+
+export async function deleteOauthTokenRow(tx: Tx, token: Granted<OauthTokenView, "can-update-oauth">): Promise<void> {
+  await tx.db.deleteFrom("oauthTokens").where("id", "=", token.id).execute();
+}
+
+export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.db
+    .selectFrom("oauthTokens as t")
+    .select("t.id")
+    .where(tx.dialect.isOneOf(sql.ref("t.id"), ids))
+    .orderBy("t.id")
+    .modifyEnd(tx.dialect.lockRows("t"))
+    .execute();
+}
+
+/** Workspaces that were connected by one of these have no repository any more. */
+export async function clearConnections(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
+  await tx.db
+    .updateTable("workspaces")
+    .set({
+      vcsIdentifier: null,
+      vcsBranch: null,
+      vcsIngressSubmodules: 0,
+      vcsTagsRegex: null,
+      vcsOauthTokenId: null,
+      vcsGithubAppInstallationId: null,
+      version: sql`version + 1`,
+    })
+    .where("organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("vcsOauthTokenId"), tokenIds))
+    .execute();
+}
+
+export async function raiseWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
+  await tx.db
+    .updateTable("workspaces")
+    .set({ version: sql`version + 1` })
+    .where("organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("vcsOauthTokenId"), tokenIds))
+    .execute();
+}

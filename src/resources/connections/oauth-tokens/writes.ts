@@ -1,0 +1,45 @@
+/** What neighbours have done to OAuth tokens. */
+import type { Tx } from "../../../database/database.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import type { Context } from "../../shared/context.ts";
+import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
+import { clearConnections, insertOauthToken, lockTokens, raiseWorkspaces, updateSecret } from "./store.ts";
+
+/** Makes a client's token, and gives its id. The caller has checked that it may. */
+export async function addOauthToken(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  client: { readonly id: string; readonly organizationId: string },
+  { secret, sshKey }: { readonly secret: string; readonly sshKey: string | null },
+): Promise<string> {
+  const row = newToken(client, { id: newId("oauth-tokens"), createdAt: now() });
+  await insertOauthToken(tx, {
+    ...row,
+    secret: vault.seal(secretOwner(row.id), Buffer.from(secret)),
+    sshKey: sshKey === null ? null : vault.seal(sshKeyOwner(row.id), Buffer.from(sshKey)),
+  });
+  return row.id;
+}
+
+/** A new secret under the same id. */
+export async function replaceOauthToken(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  id: string,
+  secret: string,
+): Promise<void> {
+  await updateSecret(tx, id, vault.seal(secretOwner(id), Buffer.from(secret)));
+}
+
+/** Before tokens go: workspaces that are connected by one lose their repository, and none can be connected meanwhile. */
+export async function disconnectWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
+  if (tokenIds.length === 0) return;
+  await lockTokens(tx, tokenIds);
+  await clearConnections(tx, organizationId, tokenIds);
+}
+
+/** What the documents of connected workspaces show of their connection has changed. */
+export async function touchWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
+  if (tokenIds.length > 0) await raiseWorkspaces(tx, organizationId, tokenIds);
+}

@@ -1,0 +1,79 @@
+/** An SSH key of an organization: workspaces fetch modules with it. The private part goes in and never comes out. */
+import type { Standing } from "../../../access/organization.ts";
+import type { SshKeyTable } from "../../../database/schema/connections.ts";
+import { defineResource, readOnly, required, toOne } from "../../../jsonapi/define.ts";
+import { text, timestamp } from "../../../jsonapi/schemas.ts";
+
+/** The sealed value is not part of it: nothing that is shown needs it. */
+export interface SshKeyView extends Omit<SshKeyTable, "value"> {
+  readonly organizationName: string;
+  readonly standing: Standing;
+}
+
+export const valueMax = 16_384;
+
+const name = text({ min: 1, max: 90, pattern: /\S/, sentence: "can't be blank" });
+const value = text({ min: 1, max: valueMax, pattern: /\S/, sentence: "can't be blank" });
+const writers = "an owner, a team with 'manage-vcs-settings', or the organization's token";
+const readers = "a member of the organization, or a token of it or of one of its teams";
+
+export const sshKeys = defineResource<SshKeyView>()({
+  type: "ssh-keys",
+  doc: "A private key with which workspaces fetch modules. Its value is stored encrypted and never shown.",
+  id: (key) => key.id,
+  version: (key) => key.version,
+  attributes: {
+    name: required(name, "Unique in the organization, ignoring case."),
+    value: required(value, "The private key itself; never shown.", { shown: false, audited: false }),
+    "created-at": readOnly(timestamp(), "When it was added."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization that owns it.", {
+      id: (key: SshKeyView) => key.organizationName,
+      related: (key: SshKeyView) => `/api/v2/organizations/${key.organizationName}`,
+    }),
+  },
+  links: (key) => ({ self: `/api/v2/ssh-keys/${key.id}` }),
+  operations: {
+    listSshKeys: {
+      method: "GET",
+      path: "/organizations/:organization_name/ssh-keys",
+      summary: "List SSH keys, by name",
+      needs: readers,
+      query: { paged: true },
+      answer: "list",
+    },
+    createSshKey: {
+      method: "POST",
+      path: "/organizations/:organization_name/ssh-keys",
+      summary: "Add an SSH key",
+      needs: writers,
+      body: "create",
+      answer: "created",
+      example: { data: { type: "ssh-keys", attributes: { name: "modules", value: "a private key" } } },
+    },
+    showSshKey: {
+      method: "GET",
+      path: "/ssh-keys/:ssh_key_id",
+      summary: "Show an SSH key, without its value",
+      needs: readers,
+      answer: "document",
+    },
+    updateSshKey: {
+      method: "PATCH",
+      path: "/ssh-keys/:ssh_key_id",
+      summary: "Rename an SSH key, or replace its value",
+      needs: writers,
+      body: "update",
+      answer: "document",
+      example: { data: { type: "ssh-keys", attributes: { name: "private modules" } } },
+    },
+    deleteSshKey: {
+      method: "DELETE",
+      path: "/ssh-keys/:ssh_key_id",
+      summary: "Delete an SSH key; workspaces that use it are left without one",
+      needs: writers,
+      answer: "nothing",
+    },
+  },
+});

@@ -1,0 +1,33 @@
+/** What neighbours ask of SSH keys, and how a key is granted. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { SshKeyView } from "./definition.ts";
+import { findSshKey } from "./store.ts";
+
+export const sshKeysNeed = "the organization permission 'manage-vcs-settings'";
+
+/** Members may know of every key. Raises `not-found`. */
+export async function loadSshKey(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock = false,
+): Promise<SshKeyView> {
+  const key = await findSshKey(tx, context.actor, id, lock);
+  if (key === undefined || !key.standing.member) throw notFound("SSH key");
+  return key;
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the key. */
+export function grantSshKey(key: SshKeyView): Granted<SshKeyView, "can-update-ssh-keys"> {
+  return grant(key, {
+    thing: "SSH key",
+    permission: "can-update-ssh-keys",
+    visible: key.standing.member,
+    allowed: organizationPermissions(key.standing)["can-update-ssh-keys"],
+    needs: sshKeysNeed,
+  });
+}

@@ -1,0 +1,90 @@
+/** SQL of SSH keys. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { SshKeyTable } from "../../../database/schema/connections.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { SshKeyView } from "./definition.ts";
+
+/** Everything but the value. */
+function keys(db: Kysely<Schema>) {
+  return db
+    .selectFrom("sshKeys as k")
+    .select(["k.id", "k.organizationId", "k.name", "k.nameKey", "k.createdAt", "k.version"]);
+}
+
+/** One statement: the key and what the caller is in its organization. */
+export async function findSshKey(tx: Tx, actor: Actor, id: string, lock = false): Promise<SshKeyView | undefined> {
+  const row = await keys(tx.db)
+    .innerJoin("organizations as o", "o.id", "k.organizationId")
+    .select("o.name as organizationName")
+    .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
+    .where("k.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("k")))
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { teamAccess, isMember, ...key } = row;
+  return { ...key, standing: standingOf(actor, { organizationId: key.organizationId, teamAccess, isMember }) };
+}
+
+export async function listSshKeyRows(
+  tx: Tx,
+  { id, name, standing }: OrganizationView,
+  page: Page,
+): Promise<{ views: SshKeyView[]; totalCount: number }> {
+  const rows = keys(tx.db).where("k.organizationId", "=", id);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "nameKey" }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("k.id")) },
+  });
+  return {
+    views: found.rows.map((row) => ({ ...row, organizationName: name, standing })),
+    totalCount: found.totals.totalCount,
+  };
+}
+
+export async function isSshKeyNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("sshKeys")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("nameKey", "=", fold(name))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertSshKey(tx: Tx, row: SshKeyTable): Promise<void> {
+  await tx.db.insertInto("sshKeys").values(row).execute();
+}
+
+export async function updateSshKeyRow(
+  tx: Tx,
+  key: Granted<SshKeyView, "can-update-ssh-keys">,
+  changes: Partial<SshKeyTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("sshKeys")
+    .set({ ...changes, version: key.version + 1 })
+    .where("id", "=", key.id)
+    .execute();
+}
+
+/** Workspaces that use it are left without one. The key is locked by now, so none can be given it meanwhile. */
+export async function deleteSshKeyRow(tx: Tx, key: Granted<SshKeyView, "can-update-ssh-keys">): Promise<void> {
+  await tx.db
+    .updateTable("workspaces")
+    .set({ sshKeyId: null, version: sql`version + 1` })
+    .where("organizationId", "=", key.organizationId)
+    .where("sshKeyId", "=", key.id)
+    .execute();
+  await tx.db.deleteFrom("sshKeys").where("id", "=", key.id).execute();
+}

@@ -1,0 +1,173 @@
+/** Operations on tokens: who may manage a holder's tokens may make, list, show and revoke them. */
+import { mayManageToken } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { AppError, attributeFault, notFound } from "../../../kernel/errors.ts";
+import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
+import { loadTokenHolder } from "../users/reads.ts";
+import { authenticationTokens, type TokenView } from "./definition.ts";
+import {
+  findLegacyToken,
+  findToken,
+  isDescriptionTaken,
+  listTeamTokens,
+  listTokens,
+  type ManagedToken,
+  type OrganizationTokenKind,
+} from "./store.ts";
+import { addToken, type NewToken, removeToken } from "./writes.ts";
+
+type Wanted = Pick<NewToken, "description" | "expiredAt">;
+
+export const authenticationTokenResource = implement(authenticationTokens, {
+  async createUserToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const user = await loadTokenHolder(tx, context, params.userId);
+      return {
+        view: await addToken(tx, context, {
+          holder: { kind: "user", userId: user.id },
+          isLegacy: false,
+          ...body.attributes,
+        }),
+      };
+    });
+  },
+
+  async listUserTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const user = await loadTokenHolder(tx, context, params.userId);
+    return listTokens(tx, { userId: user.id }, query.page);
+  },
+
+  async showToken({ context, params }) {
+    return { view: shownTo(context, await findToken(context.database.reader, context.actor, params.tokenId)) };
+  },
+
+  async deleteToken({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
+      checkIfMatch(ifMatch, token);
+      await removeToken(tx, context, token);
+    });
+  },
+
+  async replaceTeamToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const team = await loadTokenTeam(tx, context, params.teamId, true);
+      const before = await findLegacyToken(tx, context.actor, params);
+      if (before !== undefined) await removeToken(tx, context, before);
+      return { view: await addTeamToken(tx, context, team, true, body.attributes) };
+    });
+  },
+
+  async showTeamToken({ context, params }) {
+    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, params)) };
+  },
+
+  async deleteTeamToken({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
+      checkIfMatch(ifMatch, token);
+      await removeToken(tx, context, token);
+    });
+  },
+
+  async createTeamToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const team = await loadTokenTeam(tx, context, params.teamId, true);
+      return { view: await addTeamToken(tx, context, team, false, body.attributes) };
+    });
+  },
+
+  async listTeamTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const team = await loadTokenTeam(tx, context, params.teamId);
+    return listTokens(tx, { teamId: team.id }, query.page);
+  },
+
+  async listOrganizationTeamTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = grantOrganization(
+      await loadOrganization(tx, context, params.organizationName),
+      "can-create-team",
+    );
+    return listTeamTokens(tx, context.actor, organization, { page: query.page, part: query.q, sort: query.sort });
+  },
+
+  async replaceOrganizationToken({ context, params, body, query }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName, true),
+        "can-update-api-token",
+      );
+      const wanted = organizationToken(params, query);
+      const before = await findLegacyToken(tx, context.actor, wanted);
+      if (before !== undefined) await removeToken(tx, context, before);
+      const holder = {
+        kind: wanted.kind,
+        organizationId: organization.id,
+        organizationName: organization.name,
+      } as const;
+      return { view: await addToken(tx, context, { holder, isLegacy: true, ...body.attributes }) };
+    });
+  },
+
+  async showOrganizationToken({ context, params, query }) {
+    const wanted = organizationToken(params, query);
+    return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, wanted)) };
+  },
+
+  async deleteOrganizationToken({ context, params, query, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const token = shownTo(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
+      checkIfMatch(ifMatch, token);
+      await removeToken(tx, context, token);
+    });
+  },
+});
+
+/** Which of an organization's two tokens is meant. */
+function organizationToken(
+  { organizationName }: { readonly organizationName: string },
+  query: { readonly token: "audit-trails" | undefined },
+): { readonly organizationName: string; readonly kind: OrganizationTokenKind } {
+  return { organizationName, kind: query.token ?? "organization" };
+}
+
+async function loadTokenTeam(tx: Tx, context: Context, teamId: string, lock = false) {
+  return grantTeam(await loadTeam(tx, context, teamId, lock), "can-update-api-token");
+}
+
+type TokenTeam = Awaited<ReturnType<typeof loadTokenTeam>>;
+
+/** Clients know it by exactly this sentence. */
+const descriptionTaken = attributeFault("description", "Validation failed: Description has already been taken");
+
+/** Raises `forbidden`, and `invalid-record` for a description that another token of the team has. */
+async function addTeamToken(
+  tx: Tx,
+  context: Context,
+  team: TokenTeam,
+  isLegacy: boolean,
+  wanted: Wanted,
+): Promise<TokenView> {
+  await refuseExceeding(tx, context, team.organizationId, [team]);
+  // The team is locked, so nobody else takes the description meanwhile.
+  if (wanted.description && (await isDescriptionTaken(tx, team.id, wanted.description)))
+    throw new AppError("invalid-record", [descriptionTaken]);
+  const holder = {
+    kind: "team",
+    teamId: team.id,
+    organizationId: team.organizationId,
+    organizationName: team.organizationName,
+  } as const;
+  return addToken(tx, context, { holder, isLegacy, ...wanted });
+}
+
+/** To those who may not manage a holder's tokens, none of them is there. Raises `not-found`. */
+function shownTo(context: Context, token: ManagedToken | undefined): ManagedToken {
+  if (token === undefined || !mayManageToken(context.actor, token)) throw notFound("authentication token");
+  return token;
+}

@@ -1,0 +1,224 @@
+/** SQL of tokens. The hash of a secret never leaves this file. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import type { TeamFacts } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { TokenTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page, Sort } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
+import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { teamIsVisible } from "../teams/visibility.ts";
+import type { TokenView } from "./definition.ts";
+
+/** Whose tokens: exactly one of the three. An organization is named, because that is how callers know it. */
+export type Holder =
+  | { readonly userId: string }
+  | { readonly teamId: string }
+  | { readonly organizationName: string; readonly kind: OrganizationTokenKind };
+export type OrganizationTokenKind = "organization" | "audit-trails";
+
+const columns = [
+  "k.id",
+  "k.kind",
+  "k.userId",
+  "k.teamId",
+  "k.organizationId",
+  "k.isLegacy",
+  "k.description",
+  "k.createdById",
+  "k.createdAt",
+  "k.expiredAt",
+  "k.lastUsedAt",
+  "k.version",
+] as const;
+
+function tokens(db: Kysely<Schema>) {
+  return db
+    .selectFrom("tokens as k")
+    .leftJoin("organizations as o", "o.id", "k.organizationId")
+    .select(columns)
+    .select("o.name as organizationName");
+}
+
+/** A token with all that tells whether the caller may manage it. */
+export interface ManagedToken extends TokenView, TeamFacts {
+  readonly standing: Standing;
+}
+
+/** One statement: a token and what the caller is to its holder. */
+async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof tokens>): Promise<ManagedToken | undefined> {
+  const principal = principalOf(actor);
+  const row = await query
+    .leftJoin("teams as t", "t.id", "k.teamId")
+    .select(["t.isOwners", "t.visibility", "t.allowMemberTokenManagement"])
+    .select(standingColumns(sql.ref("k.organizationId"), principal))
+    .select(
+      sql<number>`(select count(*) from team_members where team_id = k.team_id and user_id = ${principal})`.as(
+        "membership",
+      ),
+    )
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { teamAccess, isMember, membership, isOwners, visibility, allowMemberTokenManagement, ...token } = row;
+  return {
+    ...token,
+    isOwners: isOwners ?? 0,
+    visibility: visibility ?? "secret",
+    allowMemberTokenManagement: allowMemberTokenManagement ?? 0,
+    includesActor: token.teamId === principal ? 1 : membership,
+    standing: standingOf(actor, { organizationId: token.organizationId ?? "", teamAccess, isMember }),
+  };
+}
+
+export async function findToken(tx: Tx, actor: Actor, id: string): Promise<ManagedToken | undefined> {
+  return findForActor(tx, actor, tokens(tx.db).where("k.id", "=", id));
+}
+
+/** The single token of a team or organization, the one that is replaced by the next. */
+export async function findLegacyToken(tx: Tx, actor: Actor, holder: Holder): Promise<ManagedToken | undefined> {
+  return findForActor(tx, actor, heldBy(tx.db, holder).where("k.isLegacy", "=", 1));
+}
+
+function heldBy(db: Kysely<Schema>, holder: Holder) {
+  if ("userId" in holder) return tokens(db).where("k.userId", "=", holder.userId);
+  if ("teamId" in holder) return tokens(db).where("k.teamId", "=", holder.teamId);
+  return tokens(db).where("o.nameKey", "=", fold(holder.organizationName)).where("k.kind", "=", holder.kind);
+}
+
+const newestFirst: readonly Order[] = [{ column: "k.createdAt", descending: true }, { column: "k.id" }];
+
+export async function listTokens(
+  tx: Tx,
+  holder: Holder,
+  page: Page,
+): Promise<{ views: TokenView[]; totalCount: number }> {
+  const rows = heldBy(tx.db, holder);
+  const found = await fetchPage(tx, {
+    rows,
+    order: newestFirst,
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("k.id")) },
+  });
+  return { views: found.rows, totalCount: found.totals.totalCount };
+}
+
+export type TeamTokenSort = Sort<"team-name" | "created-by" | "expired-at" | "last-used-at">;
+/** None of these is null, because the engines differ in where they put nulls. */
+const sortColumns = {
+  "team-name": "teamName",
+  "created-by": "createdByKey",
+  "expired-at": "expiryKey",
+  "last-used-at": "useKey",
+} as const;
+
+/** Tokens of an organization's teams; the owners team's only for owners in person, secret teams' only for who may know of them. */
+export async function listTeamTokens(
+  tx: Tx,
+  actor: Actor,
+  organization: OrganizationView,
+  search: { page: Page; part: string | undefined; sort: TeamTokenSort | undefined },
+): Promise<{ views: TokenView[]; totalCount: number }> {
+  const { standing } = organization;
+  let rows = tokens(tx.db)
+    .innerJoin("teams as t", "t.id", "k.teamId")
+    .select([
+      "t.nameKey as teamName",
+      sql<string>`coalesce(k.created_by_id, '')`.as("createdByKey"),
+      // What never expires comes after every date, what was never used before.
+      sql<string>`coalesce(k.expired_at, '~')`.as("expiryKey"),
+      sql<string>`coalesce(k.last_used_at, '')`.as("useKey"),
+    ])
+    .where("k.organizationId", "=", organization.id)
+    .where("k.kind", "=", "team")
+    .where(teamIsVisible(actor, standing));
+  if (!standing.ownerInPerson) rows = rows.where("t.isOwners", "=", 0);
+  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("t.nameKey"), fold(search.part)));
+  const order: Order[] =
+    search.sort === undefined
+      ? [...newestFirst]
+      : [{ column: sortColumns[search.sort.key], descending: search.sort.descending }, { column: "k.id" }];
+  const found = await fetchPage(tx, {
+    rows,
+    order,
+    page: search.page,
+    totals: { totalCount: countOf(rows.clearSelect().select("k.id")) },
+  });
+  return { views: found.rows, totalCount: found.totals.totalCount };
+}
+
+/** Whether a token of a team has this description already. */
+export async function isDescriptionTaken(tx: Tx, teamId: string, description: string): Promise<boolean> {
+  const found = await tx.db
+    .selectFrom("tokens")
+    .select("id")
+    .where("teamId", "=", teamId)
+    .where("description", "=", description)
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+export async function insertToken(tx: Tx, row: TokenTable): Promise<void> {
+  await tx.db.insertInto("tokens").values(row).execute();
+}
+
+export async function deleteTokenRow(tx: Tx, id: string): Promise<void> {
+  await tx.db.deleteFrom("tokens").where("id", "=", id).execute();
+}
+
+/** In the order of the index on the expiry. What somebody else removes at the same moment is not among the returned. */
+export async function deleteExpiredTokenRows(tx: Tx, limit: number) {
+  const { rows } = await sql<{ nowMs: number }>`select ${tx.dialect.nowMs} as now_ms`.execute(tx.db);
+  const now = new Date(rows[0]?.nowMs ?? 0).toISOString();
+  return tx.db
+    .deleteFrom("tokens")
+    .where("id", "in", (tokens) =>
+      tokens.selectFrom("tokens").select("id").where("expiredAt", "<=", now).orderBy("expiredAt").limit(limit),
+    )
+    .returning(["id", "userId", "teamId", "organizationId", "description", "expiredAt"])
+    .execute();
+}
+
+// --- authentication
+
+export interface TokenHolder {
+  readonly id: string;
+  readonly kind: string;
+  readonly hash: string;
+  readonly expiredAt: string | null;
+  readonly userId: string | null;
+  readonly username: string | null;
+  readonly isSiteAdmin: number | null;
+  readonly teamId: string | null;
+  readonly teamName: string | null;
+  readonly organizationId: string | null;
+  readonly organizationName: string | null;
+}
+
+/** The look-up that every request begins with. */
+export const findTokenHolder = prepared<{ hash: string }, TokenHolder>((db, { hash }) =>
+  db
+    .selectFrom("tokens as k")
+    .leftJoin("users as u", "u.id", "k.userId")
+    .leftJoin("teams as t", "t.id", "k.teamId")
+    .leftJoin("organizations as o", "o.id", "k.organizationId")
+    .select([
+      "k.id",
+      "k.kind",
+      "k.hash",
+      "k.expiredAt",
+      "k.userId",
+      "u.username",
+      "u.isSiteAdmin",
+      "k.teamId",
+      "t.name as teamName",
+      "k.organizationId",
+      "o.name as organizationName",
+    ])
+    .where("k.hash", "=", hash),
+);

@@ -1,0 +1,103 @@
+/** A membership: a person's place in an organization, or an invitation that waits for the person. */
+import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
+import { defineResource, fixed, readOnly, toMany, toOne } from "../../../jsonapi/define.ts";
+import { choice, listParameter, textParameter } from "../../../jsonapi/query.ts";
+import { oneOf, timestamp } from "../../../jsonapi/schemas.ts";
+import { email } from "../organizations/definition.ts";
+import { invitedUserId } from "../users/definition.ts";
+
+export interface MembershipView extends OrganizationMembershipTable {
+  readonly organizationName: string;
+  readonly username: string | null;
+  /** The teams of the member that the caller may see. */
+  readonly teamIds: readonly string[];
+}
+
+export const membershipStatuses = ["active", "invited"] as const;
+
+const include = ["user", "teams"] as const;
+
+export const organizationMemberships = defineResource<MembershipView>()({
+  type: "organization-memberships",
+  doc: "A person's place in an organization; an invitation while nobody has the address.",
+  id: (membership) => membership.id,
+  version: (membership) => membership.version,
+  attributes: {
+    email: { ...fixed(email, "The member's address."), create: "required" as const },
+    status: readOnly(oneOf(membershipStatuses), "`active`, or `invited` until a user with this address exists."),
+    "created-at": readOnly(timestamp(), "When it was made."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization.", {
+      id: (membership: MembershipView) => membership.organizationName,
+      related: (membership: MembershipView) => `/api/v2/organizations/${membership.organizationName}`,
+    }),
+    user: toOne("users", "The member; while invited, a place holder that the registered user takes.", {
+      id: (membership: MembershipView) => membership.userId ?? invitedUserId(membership.id),
+      related: (membership: MembershipView) =>
+        membership.userId === null ? undefined : `/api/v2/users/${membership.userId}`,
+    }),
+    teams: toMany("teams", "The member's teams, those that the caller may see.", {
+      create: "optional",
+      ids: (membership: MembershipView) => membership.teamIds,
+    }),
+  },
+  links: (membership) => ({ self: `/api/v2/organization-memberships/${membership.id}` }),
+  operations: {
+    createOrganizationMembership: {
+      method: "POST",
+      path: "/organizations/:organization_name/organization-memberships",
+      summary: "Make a person a member, or invite one",
+      needs:
+        "an owner, a team with 'manage-membership', or the organization's token; teams that hold more than the caller are refused",
+      body: "create",
+      answer: "created",
+      example: {
+        data: {
+          type: "organization-memberships",
+          attributes: { email: "grace@acme.example" },
+          relationships: { teams: { data: [] } },
+        },
+      },
+    },
+    listOrganizationMemberships: {
+      method: "GET",
+      path: "/organizations/:organization_name/organization-memberships",
+      summary: "List an organization's memberships",
+      needs: "a member, or a token of the organization or of one of its teams",
+      query: {
+        paged: true,
+        include,
+        parameters: {
+          q: textParameter("Part of the member's name or address, ignoring case."),
+          "filter[email]": listParameter("Whole addresses, comma-separated, ignoring case."),
+          "filter[status]": choice(membershipStatuses, "Only memberships with this status."),
+        },
+      },
+      answer: "list",
+    },
+    listMyOrganizationMemberships: {
+      method: "GET",
+      path: "/organization-memberships",
+      summary: "List the caller's own memberships",
+      needs: "a user's token",
+      query: { paged: true },
+      answer: "list",
+    },
+    showOrganizationMembership: {
+      method: "GET",
+      path: "/organization-memberships/:membership_id",
+      summary: "Show a membership",
+      needs: "a member, or a token of the organization or of one of its teams",
+      query: { include },
+      answer: "document",
+    },
+    deleteOrganizationMembership: {
+      method: "DELETE",
+      path: "/organization-memberships/:membership_id",
+      summary: "Remove a member from the organization and all its teams",
+      needs: "an owner, a team with 'manage-membership', the organization's token, or the member; the last owner stays",
+      answer: "nothing",
+    },
+  },
+});

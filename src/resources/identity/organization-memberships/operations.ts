@@ -1,0 +1,139 @@
+/** Operations on memberships: load → authorize → decide → write. */
+import { grant } from "../../../access/granted.ts";
+import { organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { attributeFault, forbidden, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
+import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { teams } from "../teams/definition.ts";
+import { loadTeamsToFill, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
+import { discountMembership, joinTeams } from "../teams/writes.ts";
+import { users } from "../users/definition.ts";
+import { invitedUserView, toUserView, usersByIds } from "../users/reads.ts";
+import { type MembershipView, organizationMemberships } from "./definition.ts";
+import {
+  deleteMembershipRow,
+  findMembership,
+  insertMembership,
+  listMembershipRows,
+  listOwnMembershipRows,
+  lookUpAddress,
+} from "./store.ts";
+import { recordMembership } from "./writes.ts";
+
+export const organizationMembershipResource = implement(organizationMemberships, {
+  async createOrganizationMembership({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        "can-manage-memberships",
+      );
+      const { email } = body.attributes;
+      const teamIds = [...new Set(body.relationships.teams ?? [])];
+      const { found, unknown } = await loadTeamsToFill(tx, context, organization, teamIds);
+      const person = await lookUpAddress(tx, organization.id, fold(email));
+      refuseIfAny([
+        ...(person.taken
+          ? [attributeFault("email", "Email has already been taken: the address has a membership in this organization")]
+          : []),
+        ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),
+      ]);
+      const row = {
+        id: newId("organization-memberships"),
+        organizationId: organization.id,
+        userId: person.user?.id ?? null,
+        email,
+        emailKey: fold(email),
+        status: person.user === undefined ? "invited" : "active",
+        createdAt: now(),
+        version: 1,
+      };
+      await insertMembership(tx, row);
+      await joinTeams(tx, row, found);
+      const view: MembershipView = {
+        ...row,
+        organizationName: organization.name,
+        username: person.user?.username ?? null,
+        teamIds: teamIds.toSorted(),
+      };
+      await recordMembership(tx, context, { after: view });
+      const user =
+        person.user === undefined ? invitedUserView(view) : toUserView(context.actor, person.user, context.options);
+      return { view, included: [{ definition: users, view: user }] };
+    });
+  },
+
+  async listOrganizationMemberships({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    const { views, totalCount } = await listMembershipRows(tx, context.actor, organization, {
+      page: query.page,
+      part: query.q,
+      emails: query.filterEmail,
+      status: query.filterStatus,
+    });
+    return { views, totalCount, included: await included(tx, context, views, query.include) };
+  },
+
+  async listMyOrganizationMemberships({ context, query }) {
+    if (context.actor.kind !== "user")
+      throw forbidden("A team's or an organization's token has no memberships; use a user's token.");
+    return listOwnMembershipRows(context.database.reader, context.actor.userId, query.page);
+  },
+
+  async showOrganizationMembership({ context, params, query }) {
+    const tx = context.database.reader;
+    const found = await findMembership(tx, context.actor, params.membershipId);
+    if (found === undefined || !found.standing.member) throw notFound("organization membership");
+    return { view: found.membership, included: await included(tx, context, [found.membership], query.include) };
+  },
+
+  async deleteOrganizationMembership({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const found = await findMembership(tx, context.actor, params.membershipId, true);
+      if (found === undefined) throw notFound("organization membership");
+      const self = context.actor.kind === "user" && found.membership.userId === context.actor.userId;
+      const manager =
+        organizationPermissions(found.standing)["can-manage-memberships"] &&
+        (!found.isOwner || found.standing.ownerInPerson);
+      const membership = grant(found.membership, {
+        thing: "organization membership",
+        permission: "can-destroy",
+        visible: found.standing.member,
+        allowed: self || manager,
+        needs: "the organization permission 'manage-membership'; an owner's membership, ownership of the organization",
+      });
+      checkIfMatch(ifMatch, membership);
+      if (found.isOwner) await refuseLastOwner(tx, membership.organizationId, [membership.id]);
+      await discountMembership(tx, membership.id);
+      await deleteMembershipRow(tx, membership);
+      await recordMembership(tx, context, { before: { ...membership, teamIds: found.allTeamIds } });
+    });
+  },
+});
+
+/** One statement for each kind that is asked for. */
+async function included(
+  tx: Tx,
+  context: Context,
+  views: readonly MembershipView[],
+  wanted: ReadonlySet<"user" | "teams">,
+): Promise<Included[]> {
+  const found: Included[] = [];
+  if (wanted.has("user")) {
+    const ids = views.flatMap((view) => view.userId ?? []);
+    for (const view of await usersByIds(tx, context, ids)) found.push({ definition: users, view });
+    for (const view of views.filter(({ userId }) => userId === null))
+      found.push({ definition: users, view: invitedUserView(view) });
+  }
+  if (wanted.has("teams")) {
+    const ids = views.flatMap((view) => view.teamIds);
+    for (const view of await teamsByIds(tx, context.actor, ids)) found.push({ definition: teams, view });
+  }
+  return found;
+}

@@ -1,0 +1,183 @@
+/** SQL of memberships. */
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { teamIsVisible } from "../teams/visibility.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { MembershipView } from "./definition.ts";
+
+const newestFirst = [{ column: "m.createdAt", descending: true }, { column: "m.id" }] as const;
+
+function memberships(db: Kysely<Schema>) {
+  return db
+    .selectFrom("organizationMemberships as m")
+    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .leftJoin("users as u", "u.id", "m.userId")
+    .selectAll("m")
+    .select(["o.name as organizationName", "u.username as username"]);
+}
+
+/** The ids of a membership's teams, joined by commas: those that the caller may see. */
+function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">) {
+  return sql<string | null>`(
+    select string_agg(tm.team_id, ',' order by tm.team_id) from team_members as tm
+    inner join teams as t on t.id = tm.team_id
+    where tm.membership_id = m.id and ${teamIsVisible(actor, standing)})`.as("teams");
+}
+
+function toView({ teams, ...row }: Omit<MembershipView, "teamIds"> & { teams: string | null }): MembershipView {
+  return { ...row, teamIds: teams === null ? [] : teams.split(",") };
+}
+
+/** The membership with what the caller is in its organization. */
+export async function findMembership(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock = false,
+): Promise<
+  { membership: MembershipView; standing: Standing; isOwner: boolean; allTeamIds: readonly string[] } | undefined
+> {
+  const row = await tx.db
+    .selectFrom("organizationMemberships as m")
+    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .selectAll("m")
+    .select("o.name as organizationName")
+    .select(standingColumns(sql.ref("m.organizationId"), principalOf(actor)))
+    .select(sql<string | null>`(select username from users where id = m.user_id)`.as("username"))
+    // Which of the member's teams the caller may see is not known before this row is read: all come, and the others go below.
+    .select(
+      sql<string | null>`(
+        select string_agg(t.id || ':' || t.is_owners || ':' || t.visibility, ',' order by t.id) from team_members as tm
+        inner join teams as t on t.id = tm.team_id where tm.membership_id = m.id)`.as("allTeams"),
+    )
+    .select(
+      sql<string | null>`(
+        select string_agg(team_id, ',') from team_members
+        where organization_id = m.organization_id and user_id = ${principalOf(actor)})`.as("ownTeams"),
+    )
+    .where("m.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("m")))
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { allTeams, ownTeams, teamAccess, isMember, ...membership } = row;
+  const standing = standingOf(actor, { organizationId: row.organizationId, teamAccess, isMember });
+  const own = new Set([...(ownTeams ?? "").split(","), principalOf(actor)]);
+  const teams = (allTeams ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((team) => team.split(":") as [string, string, string]);
+  return {
+    membership: {
+      ...membership,
+      teamIds: teams
+        .filter(([team, , visibility]) => visibility === "organization" || standing.seesSecretTeams || own.has(team))
+        .map(([team]) => team),
+    },
+    standing,
+    isOwner: teams.some(([, isOwners]) => isOwners === "1"),
+    allTeamIds: teams.map(([team]) => team),
+  };
+}
+
+export interface MembershipSearch {
+  readonly page: Page;
+  readonly part: string | undefined;
+  readonly emails: readonly string[] | undefined;
+  readonly status: string | undefined;
+}
+
+export async function listMembershipRows(
+  tx: Tx,
+  actor: Actor,
+  organization: OrganizationView,
+  search: MembershipSearch,
+) {
+  let rows = memberships(tx.db)
+    .where("m.organizationId", "=", organization.id)
+    .select(visibleTeams(actor, organization.standing));
+  if (search.status !== undefined) rows = rows.where("m.status", "=", search.status);
+  if (search.emails !== undefined)
+    rows = rows.where(tx.dialect.isOneOf(sql.ref("m.emailKey"), search.emails.map(fold)));
+  if (search.part) {
+    const part = fold(search.part);
+    rows = rows.where((where) =>
+      where.or([tx.dialect.contains(sql.ref("m.emailKey"), part), tx.dialect.contains(sql.ref("u.usernameKey"), part)]),
+    );
+  }
+  const found = await fetchPage(tx, {
+    rows,
+    order: newestFirst,
+    page: search.page,
+    totals: { totalCount: countOf(rows.clearSelect().select("m.id")) },
+  });
+  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+}
+
+/** Memberships (called `m`) that fulfil a condition, with those of their teams that the caller may see. */
+export async function membershipsWhere(
+  tx: Tx,
+  actor: Actor,
+  standing: Pick<Standing, "seesSecretTeams">,
+  condition: RawBuilder<SqlBool>,
+): Promise<MembershipView[]> {
+  const rows = await memberships(tx.db)
+    .select(visibleTeams(actor, standing))
+    .where(condition)
+    .orderBy("m.id")
+    .execute();
+  return rows.map(toView);
+}
+
+/** A person's own memberships show all of the person's own teams. */
+export async function listOwnMembershipRows(tx: Tx, userId: string, page: Page) {
+  const rows = memberships(tx.db)
+    .where("m.userId", "=", userId)
+    .where("o.userTokensEnabled", "=", 1)
+    .select(
+      sql<
+        string | null
+      >`(select string_agg(team_id, ',' order by team_id) from team_members where membership_id = m.id)`.as("teams"),
+    );
+  const found = await fetchPage(tx, {
+    rows,
+    order: newestFirst,
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("m.id")) },
+  });
+  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+}
+
+/** The user with an address, and whether the organization has a membership for it already: one statement. */
+export async function lookUpAddress(
+  tx: Tx,
+  organizationId: string,
+  emailKey: string,
+): Promise<{ user: UserTable | undefined; taken: boolean }> {
+  const result = await sql<UserTable & { taken: number }>`
+    select u.*, found.taken from (
+      select count(*) as taken from organization_memberships where organization_id = ${organizationId}
+        and (email_key = ${emailKey} or user_id = (select id from users where email_key = ${emailKey}))) as found
+    left join users as u on u.email_key = ${emailKey}`.execute(tx.db);
+  const [row] = result.rows;
+  if (row === undefined) return { user: undefined, taken: false };
+  const { taken, ...user } = row;
+  return { user: user.id === null ? undefined : user, taken: Number(taken) > 0 };
+}
+
+export async function insertMembership(tx: Tx, row: OrganizationMembershipTable): Promise<void> {
+  await tx.db.insertInto("organizationMemberships").values(row).execute();
+}
+
+/** Team memberships go with it, by the foreign keys. */
+export async function deleteMembershipRow(tx: Tx, membership: Granted<MembershipView, "can-destroy">): Promise<void> {
+  await tx.db.deleteFrom("organizationMemberships").where("id", "=", membership.id).execute();
+}

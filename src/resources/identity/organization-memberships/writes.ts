@@ -1,0 +1,190 @@
+/** What neighbours have done to memberships. */
+import { type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import { auditedAttributes } from "../../../jsonapi/document.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordEvents } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { countPerson } from "../teams/writes.ts";
+import { type MembershipView, organizationMemberships } from "./definition.ts";
+import { membershipsWhere } from "./store.ts";
+
+/** Who makes a change. */
+type Maker = Pick<Context, "actor" | "requestId">;
+
+/** The maker of an organization becomes a member and an owner. */
+export async function addFirstOwner(
+  tx: Tx,
+  organizationId: string,
+  ownersTeamId: string,
+  userId: string,
+): Promise<void> {
+  const membershipId = newId("organization-memberships");
+  const createdAt = now();
+  await tx.db
+    .insertInto("organizationMemberships")
+    .columns(["id", "organizationId", "userId", "email", "emailKey", "status", "createdAt", "version"])
+    .expression((query) =>
+      query
+        .selectFrom("users")
+        .select([
+          sql<string>`${membershipId}`.as("id"),
+          sql<string>`${organizationId}`.as("organizationId"),
+          "id as userId",
+          "email",
+          "emailKey",
+          sql<string>`'active'`.as("status"),
+          sql<string>`${createdAt}`.as("createdAt"),
+          sql<number>`1`.as("version"),
+        ])
+        .where("id", "=", userId),
+    )
+    .execute();
+  await tx.db
+    .insertInto("teamMembers")
+    .values({ organizationId, teamId: ownersTeamId, membershipId, userId, createdAt })
+    .execute();
+}
+
+/** A user appears: the invitations to its address become memberships, in their teams too. */
+export async function activateInvitations(tx: Tx, context: Maker, user: UserTable): Promise<void> {
+  const invitations = await invitationsTo(tx, context, user);
+  await recordMemberships(tx, context, await activate(tx, invitations, user));
+}
+
+/**
+ * A user has another address: the memberships go by it from now on, and the invitations to it are the user's. One in an
+ * organization that the user is in already is taken over with its teams.
+ */
+export async function moveMemberships(tx: Tx, context: Maker, user: UserTable): Promise<void> {
+  const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
+  const invitations = await invitationsTo(tx, context, user);
+  const present = new Map(own.map((membership) => [membership.organizationId, membership]));
+  const activated = await activate(
+    tx,
+    invitations.filter((invitation) => !present.has(invitation.organizationId)),
+    user,
+  );
+  const doubles = invitations.flatMap((invitation) => {
+    const membership = present.get(invitation.organizationId);
+    return membership === undefined ? [] : [{ invitation, membership, teamIds: newTeams(invitation, membership) }];
+  });
+  await takeOver(tx, doubles);
+  const { email, emailKey } = user;
+  await tx.db
+    .updateTable("organizationMemberships")
+    .set({ email, emailKey, version: sql`version + 1` })
+    .where("userId", "=", user.id)
+    .execute();
+  const moved = own.map((before) => {
+    const taken = doubles.filter(({ membership }) => membership === before).flatMap(({ teamIds }) => teamIds);
+    return { before, after: { ...before, email, teamIds: [...before.teamIds, ...taken].toSorted() } };
+  });
+  await recordMemberships(tx, context, [
+    ...activated,
+    ...doubles.map(({ invitation }) => ({ before: invitation })),
+    ...moved,
+  ]);
+}
+
+/** Before a user goes: each organization's trail tells that it loses a member. */
+export async function recordDepartures(tx: Tx, context: Maker, userId: string): Promise<void> {
+  const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
+  await recordMemberships(
+    tx,
+    context,
+    leaving.map((before) => ({ before })),
+  );
+}
+
+interface MembershipChange {
+  readonly before?: MembershipView;
+  readonly after?: MembershipView;
+}
+
+export async function recordMembership(tx: Tx, context: Maker, change: MembershipChange): Promise<void> {
+  await recordMemberships(tx, context, [change]);
+}
+
+/** In the trail a membership tells all its teams, because they come and go with it. */
+async function recordMemberships(tx: Tx, context: Maker, changes: readonly MembershipChange[]): Promise<void> {
+  const told = (view: MembershipView | undefined) =>
+    view && { ...auditedAttributes(organizationMemberships, view), teams: view.teamIds };
+  const events = changes.flatMap(({ before, after }) => {
+    const subject = after ?? before;
+    if (subject === undefined) return [];
+    return {
+      organizationId: subject.organizationId,
+      verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
+      subject: { type: organizationMemberships.type, id: subject.id },
+      before: told(before),
+      after: told(after),
+    };
+  });
+  await recordEvents(tx, context, events);
+}
+
+function withAllTeams(tx: Tx, { actor }: Maker, condition: RawBuilder<SqlBool>): Promise<MembershipView[]> {
+  return membershipsWhere(tx, actor, { seesSecretTeams: true }, condition);
+}
+
+function invitationsTo(tx: Tx, context: Maker, { emailKey }: UserTable): Promise<MembershipView[]> {
+  return withAllTeams(tx, context, sql<SqlBool>`m.email_key = ${emailKey} and m.status = 'invited'`);
+}
+
+/** Whatever their number, the same few statements. */
+async function activate(tx: Tx, invitations: readonly MembershipView[], user: UserTable): Promise<MembershipChange[]> {
+  if (invitations.length === 0) return [];
+  const ids = invitations.map((invitation) => invitation.id);
+  const active = { userId: user.id, status: "active" };
+  await tx.db
+    .updateTable("teamMembers")
+    .set({ userId: user.id })
+    .where(tx.dialect.isOneOf(sql.ref("membershipId"), ids))
+    .execute();
+  await tx.db
+    .updateTable("organizationMemberships")
+    .set({ ...active, version: sql`version + 1` })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+  await countPerson(
+    tx,
+    invitations.flatMap((invitation) => invitation.teamIds),
+  );
+  return invitations.map((before) => ({ before, after: { ...before, ...active, version: before.version + 1 } }));
+}
+
+interface Double {
+  readonly invitation: MembershipView;
+  readonly membership: MembershipView;
+  /** The invitation's teams that are new to the membership. */
+  readonly teamIds: readonly string[];
+}
+
+function newTeams(invitation: MembershipView, membership: MembershipView): string[] {
+  return invitation.teamIds.filter((id) => !membership.teamIds.includes(id));
+}
+
+/** Gives the teams of invitations to the memberships that are there already, then ends the invitations. */
+async function takeOver(tx: Tx, doubles: readonly Double[]): Promise<void> {
+  if (doubles.length === 0) return;
+  const ids = doubles.map(({ invitation }) => invitation.id);
+  const teamIds = doubles.flatMap((double) => double.teamIds);
+  const cases = doubles.map(({ invitation, membership }) => sql`when ${invitation.id} then ${membership.id}`);
+  await tx.db
+    .updateTable("teamMembers")
+    .set({
+      membershipId: sql`case membership_id ${sql.join(cases, sql` `)} end`,
+      userId: doubles[0]?.membership.userId ?? null,
+    })
+    .where(tx.dialect.isOneOf(sql.ref("membershipId"), ids))
+    .where(tx.dialect.isOneOf(sql.ref("teamId"), teamIds))
+    .execute();
+  await tx.db
+    .deleteFrom("organizationMemberships")
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+  await countPerson(tx, teamIds);
+}

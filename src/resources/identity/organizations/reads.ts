@@ -1,0 +1,54 @@
+/** What neighbours ask of organizations: the one they work in, with what the caller is there. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import {
+  mayReadAuditTrail,
+  type OrganizationFlag,
+  organizationPermissionNeeds,
+  organizationPermissions,
+} from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { OrganizationView } from "./definition.ts";
+import { findOrganization } from "./store.ts";
+
+export { type OrganizationRow, toOrganizationView } from "./store.ts";
+
+/** Raises `not-found` where the caller may not know of the organization. */
+export async function loadOrganization(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  name: string,
+  lock = false,
+): Promise<OrganizationView> {
+  const organization = await findOrganization(tx, context.actor, name, lock);
+  if (organization === undefined || !organization.standing.member) throw notFound("organization");
+  return organization;
+}
+
+/** The organization whose audit trail the caller may read. Raises `not-found` or `forbidden`. */
+export async function loadOrganizationToAudit(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  name: string,
+): Promise<OrganizationView> {
+  const organization = await findOrganization(tx, context.actor, name);
+  if (organization === undefined) throw notFound("organization");
+  if (mayReadAuditTrail(context.actor, organization.id, organization.standing)) return organization;
+  return grantOrganization(organization, "can-manage-auditing");
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the organization. */
+export function grantOrganization<Permission extends OrganizationFlag>(
+  organization: OrganizationView,
+  permission: Permission,
+  needs: string = organizationPermissionNeeds[permission] ?? "ownership of the organization",
+): Granted<OrganizationView, Permission> {
+  return grant(organization, {
+    thing: "organization",
+    permission,
+    visible: organization.standing.member,
+    allowed: organizationPermissions(organization.standing)[permission],
+    needs,
+  });
+}

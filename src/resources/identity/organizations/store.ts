@@ -1,0 +1,139 @@
+/** SQL of organizations. */
+import { sql } from "kysely";
+import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { OrganizationView } from "./definition.ts";
+
+export interface OrganizationRow extends OrganizationTable {
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+}
+
+/** The organization's own retention policy, if it has one. */
+const retentionColumns = (["id", "kind"] as const).map((column) =>
+  sql<string | null>`(
+    select ${sql.ref(column)} from data_retention_policies where organization_id = o.id and workspace_id is null)`.as(
+    column === "id" ? "retentionId" : "retentionKind",
+  ),
+);
+
+const byName = prepared<{ nameKey: string; principal: string }, OrganizationRow>((db, { nameKey, principal }) =>
+  db
+    .selectFrom("organizations as o")
+    .selectAll("o")
+    .select(standingColumns(sql.ref("o.id"), principal))
+    .select(retentionColumns)
+    .where("o.nameKey", "=", nameKey),
+);
+
+const byNameLocked = prepared<{ nameKey: string; principal: string }, OrganizationRow>(
+  (db, { nameKey, principal }, dialect) =>
+    db
+      .selectFrom("organizations as o")
+      .selectAll("o")
+      .select(standingColumns(sql.ref("o.id"), principal))
+      .select(retentionColumns)
+      .where("o.nameKey", "=", nameKey)
+      .modifyEnd(dialect.lockRows("o")),
+);
+
+/** One statement: the organization and what the caller is in it. `lock` keeps others from changing it meanwhile. */
+export async function findOrganization(
+  tx: Tx,
+  actor: Actor,
+  name: string,
+  lock = false,
+): Promise<OrganizationView | undefined> {
+  const [row] = await (lock ? byNameLocked : byName)(tx, { nameKey: fold(name), principal: principalOf(actor) });
+  return row && toOrganizationView(actor, row);
+}
+
+export function toOrganizationView(actor: Actor, row: OrganizationRow): OrganizationView {
+  return { ...row, standing: standingOf(actor, { ...row, organizationId: row.id }) };
+}
+
+export async function listOrganizationRows(
+  tx: Tx,
+  actor: Actor,
+  page: Page,
+  search: { q?: string | undefined; name?: string | undefined },
+) {
+  const principal = principalOf(actor);
+  const { contains } = tx.dialect;
+  let rows = tx.db
+    .selectFrom("organizations as o")
+    .selectAll("o")
+    .select(standingColumns(sql.ref("o.id"), principal))
+    .select(retentionColumns);
+  if (actor.kind === "organization" || actor.kind === "team") rows = rows.where("o.id", "=", actor.organizationId);
+  else if (!isSiteAdmin(actor)) {
+    rows = rows.where("o.id", "in", (query) =>
+      query
+        .selectFrom("organizationMemberships as m")
+        .select("m.organizationId")
+        .where("m.userId", "=", principal)
+        .where("m.status", "=", "active"),
+    );
+  }
+  // Of an organization that refuses users' tokens they see nothing, in lists either.
+  if (actor.kind === "user") rows = rows.where("o.userTokensEnabled", "=", 1);
+  if (search.name) rows = rows.where(contains(sql.ref("o.nameKey"), fold(search.name)));
+  if (search.q) {
+    const part = fold(search.q);
+    rows = rows.where((where) => where.or([contains(sql.ref("o.nameKey"), part), contains(sql`lower(o.email)`, part)]));
+  }
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "nameKey" }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows) },
+  });
+  return { views: found.rows.map((row) => toOrganizationView(actor, row)), totalCount: found.totals.totalCount };
+}
+
+export async function insertOrganization(tx: Tx, row: OrganizationTable): Promise<void> {
+  await tx.db.insertInto("organizations").values(row).execute();
+}
+
+export async function isNameTaken(tx: Tx, name: string): Promise<boolean> {
+  const row = await tx.db.selectFrom("organizations").select("id").where("nameKey", "=", fold(name)).executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function updateOrganizationRow(
+  tx: Tx,
+  organization: Granted<OrganizationView, "can-update">,
+  changes: Partial<OrganizationTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("organizations")
+    .set({ ...changes, version: organization.version + 1 })
+    .where("id", "=", organization.id)
+    .execute();
+}
+
+/** Everything of the organization goes with it, by the foreign keys. */
+export async function deleteOrganizationRow(
+  tx: Tx,
+  organization: Granted<OrganizationView, "can-destroy">,
+): Promise<void> {
+  await tx.db.deleteFrom("organizations").where("id", "=", organization.id).execute();
+}
+
+export async function hasAgentPool(tx: Tx, organizationId: string, id: string): Promise<boolean> {
+  const pool = await tx.db
+    .selectFrom("agentPools")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return pool !== undefined;
+}

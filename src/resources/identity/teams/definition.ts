@@ -1,0 +1,189 @@
+/** A team: what access is given to. */
+import { organizationAccessOf, organizationPermissionNames, type Standing } from "../../../access/organization.ts";
+import { teamPermissions } from "../../../access/permissions.ts";
+import type { TeamTable } from "../../../database/schema/identity.ts";
+import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { listParameter, textParameter } from "../../../jsonapi/query.ts";
+import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+
+export interface TeamView extends TeamTable {
+  readonly organizationName: string;
+  readonly standing: Standing;
+  /** 1 when the caller is in the team, or is the team. */
+  readonly includesActor: number;
+  /** Only where they were asked for. */
+  readonly userIds?: readonly string[];
+  readonly membershipIds?: readonly string[];
+}
+
+const name = text({
+  min: 1,
+  max: 90,
+  pattern: /^(?! )[A-Za-z0-9 _-]+(?<! )$/,
+  sentence: "may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
+});
+
+const include = ["users", "organization-memberships"] as const;
+const membersExample = { data: [{ type: "users", id: "ada" }] };
+const membershipsExample = { data: [{ type: "organization-memberships", id: "ou-1234567890abcdef" }] };
+const membersNeed =
+  "an owner, a team with 'manage-membership', or the organization's token; for the owners team, owners alone";
+
+export const teams = defineResource<TeamView>()({
+  type: "teams",
+  doc: "A group of people to which access is given.",
+  id: (team) => team.id,
+  version: (team) => team.version,
+  attributes: {
+    name: required(name, "Unique in the organization, ignoring case."),
+    visibility: optional(
+      oneOf(["secret", "organization"]),
+      "Who may know of the team: its members alone, or the whole organization.",
+      { default: "secret" },
+    ),
+    "organization-access": optional(
+      flags(organizationPermissionNames),
+      "What the team may do in the whole organization; what is left out keeps its value.",
+      {
+        from: (team: TeamView) => organizationAccessOf(team.organizationAccess),
+      },
+    ),
+    "sso-team-id": optional(text({ max: 255 }).nullable(), "The team's id at the identity provider.", {
+      default: null,
+    }),
+    "allow-member-token-management": optional(flag(), "Whether members manage the team's tokens.", { default: true }),
+    "users-count": readOnly(wholeNumber(), "How many people are in it.", { audited: false }),
+    "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
+    permissions: readOnly(
+      flags([
+        "can-update",
+        "can-destroy",
+        "can-update-membership",
+        "can-update-organization-access",
+        "can-update-api-token",
+      ]),
+      "What the caller may do.",
+      {
+        from: (team: TeamView) => {
+          const { "can-read": _, ...shown } = teamPermissions(team.standing, team);
+          return shown;
+        },
+        audited: false,
+      },
+    ),
+    "created-at": readOnly(timestamp(), "When it was made."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization.", {
+      id: (team: TeamView) => team.organizationName,
+      related: (team: TeamView) => `/api/v2/organizations/${team.organizationName}`,
+    }),
+    users: toMany("users", "The members; named where `include=users` asks for them.", {
+      ids: (team: TeamView) => team.userIds,
+    }),
+    "organization-memberships": toMany(
+      "organization-memberships",
+      "The members' memberships; named where `include` asks for them.",
+      {
+        ids: (team: TeamView) => team.membershipIds,
+      },
+    ),
+    "authentication-token": toOne("authentication-tokens", "The team's token.", {
+      related: (team: TeamView) => `/api/v2/teams/${team.id}/authentication-token`,
+    }),
+  },
+  links: (team) => ({ self: `/api/v2/teams/${team.id}` }),
+  operations: {
+    createTeam: {
+      method: "POST",
+      path: "/organizations/:organization_name/teams",
+      summary: "Create a team",
+      needs:
+        "an owner, a team with 'manage-teams', or the organization's token; organization access also needs 'manage-organization-access' and at most what the caller holds",
+      body: "create",
+      answer: "created",
+      example: {
+        data: {
+          type: "teams",
+          attributes: { name: "network", visibility: "organization", "organization-access": { "read-projects": true } },
+        },
+      },
+    },
+    listTeams: {
+      method: "GET",
+      path: "/organizations/:organization_name/teams",
+      summary: "List teams",
+      needs: "a member; shows visible teams, and secret ones to those who may know of them",
+      query: {
+        paged: true,
+        include,
+        parameters: {
+          q: textParameter("Part of the name, ignoring case."),
+          "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
+        },
+      },
+      answer: "list",
+    },
+    showTeam: {
+      method: "GET",
+      path: "/teams/:team_id",
+      summary: "Show a team",
+      needs: "a member of the organization; a secret team's own members, owners, and teams with 'access-secret-teams'",
+      query: { include },
+      answer: "document",
+    },
+    updateTeam: {
+      method: "PATCH",
+      path: "/teams/:team_id",
+      summary: "Change a team",
+      needs:
+        "an owner, a team with 'manage-teams', or the organization's token; organization access also needs 'manage-organization-access' and at most what the caller holds",
+      body: "update",
+      answer: "document",
+      example: { data: { type: "teams", attributes: { visibility: "secret" } } },
+    },
+    deleteTeam: {
+      method: "DELETE",
+      path: "/teams/:team_id",
+      summary: "Delete a team with its tokens and its access",
+      needs: "an owner, a team with 'manage-teams', or the organization's token; nobody deletes the owners team",
+      answer: "nothing",
+    },
+    addTeamUsers: {
+      method: "POST",
+      path: "/teams/:team_id/relationships/users",
+      summary: "Add people to a team, by name",
+      needs: membersNeed,
+      body: { linkage: ["users"] },
+      answer: "nothing",
+      example: membersExample,
+    },
+    removeTeamUsers: {
+      method: "DELETE",
+      path: "/teams/:team_id/relationships/users",
+      summary: "Remove people from a team, by name",
+      needs: membersNeed,
+      body: { linkage: ["users"] },
+      answer: "nothing",
+      example: membersExample,
+    },
+    addTeamMemberships: {
+      method: "POST",
+      path: "/teams/:team_id/relationships/organization-memberships",
+      summary: "Add people to a team, by membership; also people who are only invited",
+      needs: membersNeed,
+      body: { linkage: ["organization-memberships"] },
+      answer: "nothing",
+      example: membershipsExample,
+    },
+    removeTeamMemberships: {
+      method: "DELETE",
+      path: "/teams/:team_id/relationships/organization-memberships",
+      summary: "Remove people from a team, by membership",
+      needs: membersNeed,
+      body: { linkage: ["organization-memberships"] },
+      answer: "nothing",
+      example: membershipsExample,
+    },
+  },
+});

@@ -1,0 +1,78 @@
+/** Pure rules of teams. */
+import { missingOrganizationPermissions, organizationMaskOf, ownersAccess } from "../../../access/organization.ts";
+import type { OrganizationTable, TeamTable } from "../../../database/schema/identity.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault, forbidden } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
+import { stored } from "../../shared/changes.ts";
+import type { teams, TeamView } from "./definition.ts";
+
+export const ownersTeamName = "owners";
+
+export function newTeam(attributes: CreateAttributes<typeof teams>, organizationId: string): TeamTable {
+  return {
+    id: newId("teams"),
+    organizationId,
+    name: attributes.name,
+    nameKey: fold(attributes.name),
+    isOwners: 0,
+    visibility: attributes.visibility ?? "secret",
+    ssoTeamId: attributes.ssoTeamId ?? null,
+    allowMemberTokenManagement: stored(attributes.allowMemberTokenManagement ?? true),
+    organizationAccess: organizationMaskOf(attributes.organizationAccess ?? {}),
+    usersCount: 0,
+    createdAt: now(),
+    version: 1,
+  };
+}
+
+export function newOwnersTeam(organization: OrganizationTable, usersCount: number): TeamTable {
+  return {
+    ...newTeam({ name: ownersTeamName, visibility: "organization" }, organization.id),
+    isOwners: 1,
+    organizationAccess: ownersAccess,
+    usersCount,
+    createdAt: organization.createdAt,
+  };
+}
+
+/** Attributes as the table stores them; absent stays absent. */
+export function toColumns(attributes: UpdateAttributes<typeof teams>, team: TeamTable): Partial<TeamTable> {
+  const { organizationAccess, allowMemberTokenManagement, name, ...plain } = attributes;
+  return {
+    ...plain,
+    ...(name !== undefined && { name, nameKey: fold(name) }),
+    ...(allowMemberTokenManagement !== undefined && { allowMemberTokenManagement: stored(allowMemberTokenManagement) }),
+    ...(organizationAccess !== undefined && {
+      organizationAccess: organizationMaskOf(organizationAccess, team.organizationAccess),
+    }),
+  };
+}
+
+export function nameTaken(): Fault {
+  return attributeFault("name", "Name has already been taken");
+}
+
+/** The owners team keeps its name and what it holds. */
+export function ownersFaults(team: TeamTable, changes: Partial<TeamTable>): Fault[] {
+  if (team.isOwners !== 1) return [];
+  const faults: Fault[] = [];
+  if (changes.name !== undefined) faults.push(attributeFault("name", "Name of the owners team can't be changed"));
+  if (changes.organizationAccess !== undefined)
+    faults.push(
+      attributeFault(
+        "organization-access",
+        "Organization access of the owners team can't be changed: it holds everything",
+      ),
+    );
+  return faults;
+}
+
+/** Nobody grants more than they hold. Raises `forbidden`. */
+export function refuseGrantingMore(team: Pick<TeamView, "standing">, before: number, after: number): void {
+  const missing = missingOrganizationPermissions(team.standing, after & ~before);
+  if (missing.length > 0)
+    throw forbidden(`You can't grant what you don't hold yourself: ${missing.join(", ")}. Ask an owner.`);
+}

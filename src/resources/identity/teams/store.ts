@@ -1,0 +1,199 @@
+/** SQL of teams and of who is in them. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { TeamTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../organizations/definition.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { looksLikeUserId } from "../users/definition.ts";
+import type { TeamView } from "./definition.ts";
+import { teamIsVisible } from "./visibility.ts";
+
+export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
+  const principal = principalOf(actor);
+  return db
+    .selectFrom("teams as t")
+    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .selectAll("t")
+    .select("o.name as organizationName")
+    .select(standingColumns(sql.ref("t.organizationId"), principal))
+    .select(
+      sql<number>`case when t.id = ${principal} or exists (
+        select 1 from team_members where organization_id = t.organization_id and team_id = t.id and user_id = ${principal}) then 1 else 0 end`.as(
+        "includesActor",
+      ),
+    );
+}
+
+type TeamRow = TeamTable & {
+  organizationName: string;
+  teamAccess: number | null;
+  isMember: number;
+  includesActor: number;
+};
+
+export function toTeamView(actor: Actor, { teamAccess, isMember, ...row }: TeamRow): TeamView {
+  return { ...row, standing: standingOf(actor, { organizationId: row.organizationId, teamAccess, isMember }) };
+}
+
+export async function findTeam(tx: Tx, actor: Actor, id: string, lock = false): Promise<TeamView | undefined> {
+  const row = await teamsForActor(tx.db, actor)
+    .where("t.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("t")))
+    .executeTakeFirst();
+  return row && toTeamView(actor, row);
+}
+
+export async function listTeamRows(
+  tx: Tx,
+  actor: Actor,
+  organization: OrganizationView,
+  search: { page: Page; part: string | undefined; names: readonly string[] | undefined },
+): Promise<{ views: TeamView[]; totalCount: number }> {
+  let rows = teamsForActor(tx.db, actor)
+    .where("t.organizationId", "=", organization.id)
+    .where(teamIsVisible(actor, organization.standing));
+  if (search.names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("t.nameKey"), search.names.map(fold)));
+  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("t.nameKey"), fold(search.part)));
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "t.nameKey" }, { column: "t.id" }],
+    page: search.page,
+    totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
+  });
+  return { views: found.rows.map((row) => toTeamView(actor, row)), totalCount: found.totals.totalCount };
+}
+
+export async function isTeamNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("teams")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("nameKey", "=", fold(name))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertTeam(tx: Tx, row: TeamTable): Promise<void> {
+  await tx.db.insertInto("teams").values(row).execute();
+}
+
+export async function updateTeamRow(
+  tx: Tx,
+  team: Granted<TeamView, "can-update">,
+  changes: Partial<TeamTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("teams")
+    .set({ ...changes, version: team.version + 1 })
+    .where("id", "=", team.id)
+    .execute();
+}
+
+/** Tokens, members and access go with it, by the foreign keys. */
+export async function deleteTeamRow(tx: Tx, team: Granted<TeamView, "can-destroy">): Promise<void> {
+  await tx.db.deleteFrom("teams").where("id", "=", team.id).execute();
+}
+
+export interface Member {
+  readonly membershipId: string;
+  readonly userId: string | null;
+  readonly username: string | null;
+  /** 1 when already in the team. */
+  readonly isIn: number;
+}
+
+/** Members of the team's organization, by user name (or id) or by membership id, and whether they are in the team. */
+export async function findMembers(
+  tx: Tx,
+  team: TeamView,
+  by: "users" | "organization-memberships",
+  keys: readonly string[],
+): Promise<Member[]> {
+  const { isOneOf } = tx.dialect;
+  const ids = keys.filter(looksLikeUserId);
+  const names = keys.filter((key) => !looksLikeUserId(key)).map(fold);
+  const named =
+    by === "users"
+      ? sql<boolean>`(${isOneOf(sql.ref("u.usernameKey"), names)} or ${isOneOf(sql.ref("u.id"), ids)})`
+      : isOneOf(sql.ref("m.id"), keys);
+  return tx.db
+    .selectFrom("organizationMemberships as m")
+    .leftJoin("users as u", "u.id", "m.userId")
+    .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
+    .select(
+      sql<number>`(select count(*) from team_members where team_id = ${team.id} and membership_id = m.id)`.as("isIn"),
+    )
+    .where("m.organizationId", "=", team.organizationId)
+    .where(named as never)
+    .execute();
+}
+
+export async function insertMembers(
+  tx: Tx,
+  team: Granted<TeamView, "can-update-membership">,
+  members: readonly Member[],
+  createdAt: string,
+): Promise<void> {
+  await tx.db
+    .insertInto("teamMembers")
+    .values(
+      members.map(({ membershipId, userId }) => ({
+        organizationId: team.organizationId,
+        teamId: team.id,
+        membershipId,
+        userId,
+        createdAt,
+      })),
+    )
+    .execute();
+}
+
+export async function deleteMembers(
+  tx: Tx,
+  team: Granted<TeamView, "can-update-membership">,
+  members: readonly Member[],
+): Promise<void> {
+  await tx.db
+    .deleteFrom("teamMembers")
+    .where("teamId", "=", team.id)
+    .where(
+      tx.dialect.isOneOf(
+        sql.ref("membershipId"),
+        members.map((member) => member.membershipId),
+      ),
+    )
+    .execute();
+}
+
+export async function changeUsersCount(
+  tx: Tx,
+  team: Granted<TeamView, "can-update-membership">,
+  change: number,
+): Promise<void> {
+  await tx.db
+    .updateTable("teams")
+    .set({ usersCount: sql`users_count + ${change}`, version: sql`version + 1` })
+    .where("id", "=", team.id)
+    .execute();
+}
+
+/** Who is in each of these teams. */
+export async function membersOf(
+  tx: Tx,
+  teamIds: readonly string[],
+): Promise<{ teamId: string; membershipId: string; userId: string | null }[]> {
+  return tx.db
+    .selectFrom("teamMembers as tm")
+    .select(["tm.teamId", "tm.membershipId", "tm.userId"])
+    .where(tx.dialect.isOneOf(sql.ref("tm.teamId"), teamIds))
+    .orderBy("tm.teamId")
+    .orderBy("tm.membershipId")
+    .execute();
+}

@@ -1,0 +1,147 @@
+/** A user: a person, or a service that signs in like one. */
+import type { UserTable } from "../../../database/schema/identity.ts";
+import { defineResource, optional, readOnly, required, toMany } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
+import { email } from "../organizations/definition.ts";
+import { avatarOf } from "./avatar.ts";
+
+export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey"> {
+  /** Whether the caller may see the address: the person itself and site admins may. */
+  readonly showsEmail: boolean;
+  readonly permissions: Readonly<Record<(typeof userPermissionNames)[number], boolean>>;
+  /** Nobody yet: it stands for a person who is invited to an organization, and is found beside the invitation only. */
+  readonly isInvited?: true;
+}
+
+export const userPermissionNames = [
+  "can-create-organizations",
+  "can-change-email",
+  "can-change-username",
+  "can-manage-user-tokens",
+] as const;
+
+/** People are put into teams by name or by id. What has the form of an id is one, so that no name can stand for another's. */
+export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}$/i.test(text);
+
+/** What stands for the person in an invitation until there is a user: made from the membership's id, so it is always the same. */
+export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");
+
+const username = text({
+  min: 1,
+  max: 60,
+  pattern: /^[A-Za-z0-9_.-]+$/,
+  sentence: "may only contain letters, numbers, dashes, underscores and dots",
+}).refine((value) => !looksLikeUserId(value), { error: "can't have the form of a user's id" });
+
+const listQuery = {
+  paged: true,
+  parameters: { q: textParameter("Part of the name or e-mail address, ignoring case.") },
+} as const;
+
+export const users = defineResource<UserView>()({
+  type: "users",
+  doc: "A person, or a service that signs in like one.",
+  id: (user) => user.id,
+  version: (user) => user.version,
+  attributes: {
+    username: required(username, "Unique in the register, ignoring case."),
+    email: required(email, "Unique in the register, ignoring case. Shown to the person and to site admins.", {
+      from: (user: UserView) => (user.showsEmail ? user.email : undefined),
+    }),
+    "unconfirmed-email": readOnly(
+      text().nullable(),
+      "An address that the user asked for; a site admin confirms it by setting it.",
+      {
+        from: (user: UserView) => (user.showsEmail ? user.unconfirmedEmail : undefined),
+      },
+    ),
+    "is-site-admin": optional(
+      flag(),
+      "Whether the user owns every organization and manages users. Only site admins set it.",
+      { default: false },
+    ),
+    "is-admin": readOnly(flag(), "The same as is-site-admin.", {
+      from: (user: UserView) => user.isSiteAdmin === 1,
+      audited: false,
+    }),
+    "is-service-account": readOnly(flag(), "Whether it stands for a team's or an organization's token."),
+    "avatar-url": readOnly(text(), "A picture in one colour, the same for ever; it is in the URL, on no host.", {
+      from: (user: UserView) => avatarOf(user.id),
+      audited: false,
+    }),
+    "v2-only": readOnly(flag(), "Always true.", { from: () => true, audited: false }),
+    "two-factor": readOnly(flags(["enabled", "verified"]), "There is no second factor.", {
+      from: () => ({ enabled: false, verified: false }),
+      audited: false,
+    }),
+    "auth-method": readOnly(oneOf(["token"]), "How the user signs in.", { from: () => "token", audited: false }),
+    permissions: readOnly(flags(userPermissionNames), "What the caller may do.", { audited: false }),
+    "created-at": readOnly(timestamp(), "When the user was added."),
+  },
+  relationships: {
+    "authentication-tokens": toMany("authentication-tokens", "The user's tokens.", {
+      related: (user: UserView) =>
+        user.isServiceAccount || user.isInvited ? undefined : `/api/v2/users/${user.id}/authentication-tokens`,
+    }),
+  },
+  links: (user) => (user.isInvited ? undefined : { self: `/api/v2/users/${user.id}` }),
+  operations: {
+    showAccount: {
+      method: "GET",
+      path: "/account/details",
+      summary: "Show who the token stands for",
+      needs: "any token",
+      answer: "document",
+    },
+    updateAccount: {
+      method: "PATCH",
+      path: "/account/update",
+      summary: "Change the caller's own name, or ask for another address",
+      needs: "a user's token",
+      body: "update",
+      answer: "document",
+      example: { data: { type: "users", attributes: { username: "ada" } } },
+    },
+    showUser: {
+      method: "GET",
+      path: "/users/:user_id",
+      summary: "Show a user",
+      needs: "the user, someone who shares an organization with the user, or a site admin",
+      answer: "document",
+    },
+    listUsers: {
+      method: "GET",
+      path: "/admin/users",
+      summary: "List all users of the register",
+      needs: "a site admin",
+      query: listQuery,
+      answer: "list",
+    },
+    createUser: {
+      method: "POST",
+      path: "/admin/users",
+      summary: "Add a user; invitations to the address become memberships",
+      needs: "a site admin",
+      body: "create",
+      answer: "created",
+      example: { data: { type: "users", attributes: { username: "grace", email: "grace@acme.example" } } },
+    },
+    updateUser: {
+      method: "PATCH",
+      path: "/admin/users/:user_id",
+      summary: "Change a user, or make one a site admin",
+      needs: "a site admin",
+      body: "update",
+      answer: "document",
+      example: { data: { type: "users", attributes: { "is-site-admin": true } } },
+    },
+    deleteUser: {
+      method: "DELETE",
+      path: "/admin/users/:user_id",
+      summary: "Remove a user with all tokens and memberships",
+      needs: "a site admin",
+      answer: "nothing",
+    },
+  },
+});

@@ -1,0 +1,114 @@
+/** Operations on users: load → authorize → decide → write. */
+import { isSiteAdmin } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { conflict, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
+import { requireSiteAdmin } from "../../shared/administration.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { discountUser } from "../teams/writes.ts";
+import { users, type UserView } from "./definition.ts";
+import { grantUser, serviceAccountView, takenFaults, toColumns, toUserView } from "./rules.ts";
+import { readableUsers } from "./reads.ts";
+import { countOtherSiteAdmins, deleteUserRow, findUser, listUserRows, takenBy, updateUserRow } from "./store.ts";
+import { addUser } from "./writes.ts";
+
+export const userResource = implement(users, {
+  async showAccount({ context }) {
+    const { actor } = context;
+    if (actor.kind !== "user") return { view: serviceAccountView(actor) };
+    return { view: await shown(context, await findUser(context.database.reader, actor.userId)) };
+  },
+
+  async updateAccount({ context, body, ifMatch }) {
+    const { actor } = context;
+    if (actor.kind !== "user")
+      throw forbidden("A team's or an organization's token has no account of its own to change; use a user's token.");
+    return context.database.write(async (tx) => ({
+      view: await changeUser(tx, context, actor.userId, body.attributes, ifMatch),
+    }));
+  },
+
+  async showUser({ context, params }) {
+    const [view] = await readableUsers(context.database.reader, context, [params.userId]);
+    if (view === undefined) throw notFound("user");
+    return { view };
+  },
+
+  async listUsers({ context, query }) {
+    requireSiteAdmin(context.actor);
+    const { rows, totalCount } = await listUserRows(context.database.reader, query.page, query.q);
+    return { views: rows.map((row) => toUserView(context.actor, row, context.options)), totalCount };
+  },
+
+  async createUser({ context, body }) {
+    requireSiteAdmin(context.actor);
+    const user = await context.database.write((tx) => addUser(tx, context, body.attributes));
+    return { view: toUserView(context.actor, user, context.options) };
+  },
+
+  async updateUser({ context, params, body, ifMatch }) {
+    requireSiteAdmin(context.actor);
+    return context.database.write(async (tx) => ({
+      view: await changeUser(tx, context, params.userId, body.attributes, ifMatch),
+    }));
+  },
+
+  async deleteUser({ context, params, ifMatch }) {
+    requireSiteAdmin(context.actor);
+    return context.database.write(async (tx) => {
+      const found = await findUser(tx, params.userId, true);
+      if (found === undefined) throw notFound("user");
+      const user = grantUser(context.actor, found, "can-destroy");
+      checkIfMatch(ifMatch, user);
+      if (user.isSiteAdmin) await refuseLastSiteAdmin(tx, user);
+      await recordDepartures(tx, context, user.id);
+      await discountUser(tx, user.id);
+      await deleteUserRow(tx, user);
+      await recordChange(tx, context, users, { before: audited(context, user) });
+    });
+  },
+});
+
+async function shown(context: Context, user: UserTable | undefined): Promise<UserView> {
+  if (user === undefined) throw notFound("user");
+  return toUserView(context.actor, user, context.options);
+}
+
+async function changeUser(
+  tx: Tx,
+  context: Context,
+  id: string,
+  attributes: UpdateAttributes<typeof users>,
+  ifMatch: IfMatch,
+): Promise<UserView> {
+  const found = await findUser(tx, id, true);
+  if (found === undefined) throw notFound("user");
+  const user = grantUser(context.actor, found, "can-update");
+  checkIfMatch(ifMatch, user);
+  const changes = changesOf<UserTable>(user, toColumns(attributes, user, isSiteAdmin(context.actor)));
+  if (changes === undefined) return toUserView(context.actor, user, context.options);
+  if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
+    throw forbidden("Only site admins make site admins.");
+  const changed: UserTable = { ...user, ...changes, version: user.version + 1 };
+  refuseIfAny(takenFaults(await takenBy(tx, changed)));
+  if (changes.isSiteAdmin === 0) await refuseLastSiteAdmin(tx, user);
+  await updateUserRow(tx, user, changes);
+  if (changes.email !== undefined) await moveMemberships(tx, context, changed);
+  await recordChange(tx, context, users, { before: audited(context, user), after: audited(context, changed) });
+  return toUserView(context.actor, changed, context.options);
+}
+
+async function refuseLastSiteAdmin(tx: Tx, user: UserTable): Promise<void> {
+  if ((await countOtherSiteAdmins(tx, user.id)) === 0) {
+    throw conflict("This is the last site admin. Make another user a site admin first.");
+  }
+}
+
+function audited(context: Context, user: UserTable) {
+  return { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null };
+}

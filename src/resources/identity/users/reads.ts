@@ -1,0 +1,49 @@
+/** What neighbours ask of users. */
+import type { Tx } from "../../../database/database.ts";
+import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { UserView } from "./definition.ts";
+import { grantUser, toUserView } from "./rules.ts";
+import { findAcquaintances, findUser, findUsers } from "./store.ts";
+
+export { invitedUserView, toUserView } from "./rules.ts";
+
+/** A user whose tokens the caller may manage. Raises `not-found`. */
+export async function loadTokenHolder(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+): Promise<Granted<UserTable, "can-manage-user-tokens">> {
+  const user = await findUser(tx, id);
+  if (user === undefined) throw notFound("user");
+  return grantUser(context.actor, user, "can-manage-user-tokens");
+}
+
+/** Users to show beside something that the caller may see. */
+export async function usersByIds(
+  tx: Tx,
+  context: Pick<Context, "actor" | "options">,
+  ids: readonly string[],
+): Promise<UserView[]> {
+  const rows = await findUsers(tx, ids);
+  return rows.map((row) => toUserView(context.actor, row, context.options));
+}
+
+/** Which of these users the caller could GET: itself, who shares an organization with it; a site admin everybody. */
+export async function readableUsers(
+  tx: Tx,
+  context: Pick<Context, "actor" | "options">,
+  ids: readonly string[],
+): Promise<UserView[]> {
+  const { actor, options } = context;
+  const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findAcquaintances(tx, ids, acquaintance(actor));
+  return rows.map((row) => toUserView(actor, row, options));
+}
+
+function acquaintance(actor: Actor): { userId?: string; organizationId?: string } {
+  if (actor.kind === "user") return { userId: actor.userId };
+  return "organizationId" in actor ? { organizationId: actor.organizationId } : {};
+}

@@ -1,0 +1,145 @@
+/** Pure rules of users. */
+import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
+import type { ServiceOptions } from "../../shared/context.ts";
+import { stored } from "../../shared/changes.ts";
+import { invitedUserId, type users, type UserView } from "./definition.ts";
+
+export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
+  return {
+    id: newId("users"),
+    username: attributes.username,
+    usernameKey: fold(attributes.username),
+    email: attributes.email,
+    emailKey: fold(attributes.email),
+    unconfirmedEmail: null,
+    isSiteAdmin: stored(attributes.isSiteAdmin ?? false),
+    isServiceAccount: 0,
+    createdAt: now(),
+    version: 1,
+  };
+}
+
+/**
+ * Attributes as the table stores them; absent stays absent. Memberships go by address and no mail is sent to prove one, so
+ * an address that a user chooses for itself waits until a site admin sets it.
+ */
+export function toColumns(
+  attributes: UpdateAttributes<typeof users>,
+  user: UserTable,
+  bySiteAdmin: boolean,
+): Partial<UserTable> {
+  const { username, email, isSiteAdmin: admin } = attributes;
+  const address =
+    email === undefined
+      ? {}
+      : bySiteAdmin || email === user.email
+        ? { email, emailKey: fold(email), unconfirmedEmail: null }
+        : { unconfirmedEmail: email };
+  return {
+    ...(username !== undefined && { username, usernameKey: fold(username) }),
+    ...address,
+    ...(admin !== undefined && { isSiteAdmin: stored(admin) }),
+  };
+}
+
+export function takenFaults(taken: { username: boolean; email: boolean }): Fault[] {
+  return (["username", "email"] as const)
+    .filter((name) => taken[name])
+    .map((name) => attributeFault(name, `${name === "email" ? "Email" : "Username"} has already been taken`));
+}
+
+/** A user as the caller sees one. */
+export function toUserView(actor: Actor, user: UserTable, options: ServiceOptions): UserView {
+  const self = actor.kind === "user" && actor.userId === user.id;
+  const admin = isSiteAdmin(actor);
+  return {
+    ...user,
+    showsEmail: self || admin,
+    permissions: {
+      "can-create-organizations": self && (admin || options.organizationCreation === "anyone"),
+      "can-change-email": self || admin,
+      "can-change-username": self || admin,
+      "can-manage-user-tokens": self || admin,
+    },
+  };
+}
+
+/**
+ * Who is invited has no user yet, but clients look for one beside the membership. It goes by the address, which no username
+ * can be, and shows it, as the membership does; nobody signs in as it.
+ */
+export function invitedUserView(membership: {
+  readonly id: string;
+  readonly email: string;
+  readonly createdAt: string;
+}): UserView {
+  const { id, email, createdAt } = membership;
+  return {
+    id: invitedUserId(id),
+    username: email,
+    email,
+    unconfirmedEmail: null,
+    isSiteAdmin: 0,
+    isServiceAccount: 0,
+    createdAt,
+    version: 1,
+    showsEmail: true,
+    isInvited: true,
+    permissions: noPermissions,
+  };
+}
+
+const noPermissions: UserView["permissions"] = {
+  "can-create-organizations": false,
+  "can-change-email": false,
+  "can-change-username": false,
+  "can-manage-user-tokens": false,
+};
+
+/** A team's or an organization's token is not a person, but clients ask it who it is. */
+export function serviceAccountView(actor: Exclude<Actor, { kind: "user" }>): UserView {
+  const [id, name] =
+    actor.kind === "team"
+      ? [actor.teamId, `api-team-${actor.name}`]
+      : actor.kind === "organization"
+        ? [actor.organizationId, `api-org-${actor.name}`]
+        : actor.kind === "audit-trails"
+          ? [actor.auditedId, `api-audit-trails-${actor.name}`]
+          : ["operator", "operator"];
+  return {
+    id,
+    username: name,
+    email: "",
+    unconfirmedEmail: null,
+    isSiteAdmin: 0,
+    isServiceAccount: 1,
+    createdAt: new Date(0).toISOString(),
+    version: 1,
+    showsEmail: false,
+    permissions: noPermissions,
+  };
+}
+
+/** Users are changed by themselves and by site admins; to others of the register they are not there to be changed. */
+export function grantUser<Permission extends "can-update" | "can-destroy" | "can-manage-user-tokens">(
+  actor: Actor,
+  user: UserTable,
+  permission: Permission,
+): Granted<UserTable, Permission> {
+  const self = actor.kind === "user" && actor.userId === user.id;
+  const allowed = isSiteAdmin(actor) || (self && permission !== "can-destroy");
+  return grant(user, {
+    thing: "user",
+    permission,
+    visible: allowed,
+    allowed,
+    needs: "to be that user, or a site admin",
+  });
+}

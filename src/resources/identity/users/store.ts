@@ -1,0 +1,137 @@
+/** SQL of users. */
+import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+
+export async function findUser(tx: Tx, id: string, lock = false): Promise<UserTable | undefined> {
+  return tx.db
+    .selectFrom("users as u")
+    .selectAll()
+    .where("u.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("u")))
+    .executeTakeFirst();
+}
+
+export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTable[]> {
+  return tx.db
+    .selectFrom("users")
+    .selectAll()
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .orderBy("id")
+    .execute();
+}
+
+/** Those who are the caller or share an organization with the caller (by `organizationId` for a token of one). */
+export async function findAcquaintances(
+  tx: Tx,
+  ids: readonly string[],
+  caller: { userId?: string; organizationId?: string },
+): Promise<UserTable[]> {
+  return tx.db
+    .selectFrom("users as u")
+    .selectAll("u")
+    .where(tx.dialect.isOneOf(sql.ref("u.id"), ids))
+    .where((where) =>
+      where.or([
+        where("u.id", "=", caller.userId ?? ""),
+        where.exists(
+          where
+            .selectFrom("organizationMemberships as theirs")
+            .select("theirs.id")
+            .whereRef("theirs.userId", "=", "u.id")
+            .where("theirs.organizationId", "in", (query) =>
+              query
+                .selectFrom("organizationMemberships as mine")
+                .innerJoin("organizations as o", "o.id", "mine.organizationId")
+                .select("mine.organizationId")
+                // To a user, an organization that refuses users' tokens shows nobody.
+                .where((mine) =>
+                  mine.or([mine("o.userTokensEnabled", "=", 1), mine(sql<string>`${caller.userId ?? ""}`, "=", "")]),
+                )
+                .where((mine) =>
+                  mine.or([
+                    mine("mine.userId", "=", caller.userId ?? ""),
+                    mine("mine.organizationId", "=", caller.organizationId ?? ""),
+                  ]),
+                ),
+            ),
+        ),
+      ]),
+    )
+    .orderBy("u.id")
+    .execute();
+}
+
+export async function listUserRows(
+  tx: Tx,
+  page: Page,
+  q: string | undefined,
+): Promise<{ rows: UserTable[]; totalCount: number }> {
+  let rows = tx.db.selectFrom("users as u").selectAll("u");
+  if (q) {
+    const part = fold(q);
+    rows = rows.where((where) =>
+      where.or([tx.dialect.contains(sql.ref("u.usernameKey"), part), tx.dialect.contains(sql.ref("u.emailKey"), part)]),
+    );
+  }
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "usernameKey" }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows) },
+  });
+  return { rows: found.rows, totalCount: found.totals.totalCount };
+}
+
+/** Which of a name and an address other users have already. */
+export async function takenBy(
+  tx: Tx,
+  user: { id: string; usernameKey: string; emailKey: string },
+): Promise<{ username: boolean; email: boolean }> {
+  const rows = await tx.db
+    .selectFrom("users")
+    .select(["usernameKey", "emailKey"])
+    .where("id", "<>", user.id)
+    .where((where) => where.or([where("usernameKey", "=", user.usernameKey), where("emailKey", "=", user.emailKey)]))
+    .execute();
+  return {
+    username: rows.some((row) => row.usernameKey === user.usernameKey),
+    email: rows.some((row) => row.emailKey === user.emailKey),
+  };
+}
+
+export async function insertUser(tx: Tx, row: UserTable): Promise<void> {
+  await tx.db.insertInto("users").values(row).execute();
+}
+
+export async function updateUserRow(
+  tx: Tx,
+  user: Granted<UserTable, "can-update">,
+  changes: Partial<UserTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("users")
+    .set({ ...changes, version: user.version + 1 })
+    .where("id", "=", user.id)
+    .execute();
+}
+
+export async function deleteUserRow(tx: Tx, user: Granted<UserTable, "can-destroy">): Promise<void> {
+  await tx.db.deleteFrom("users").where("id", "=", user.id).execute();
+}
+
+/** Locks them, so that two of the last two can't go at once. */
+export async function countOtherSiteAdmins(tx: Tx, id: string): Promise<number> {
+  const rows = await tx.db
+    .selectFrom("users as u")
+    .select("u.id")
+    .where("u.isSiteAdmin", "=", 1)
+    .orderBy("u.id")
+    .modifyEnd(tx.dialect.lockRows("u"))
+    .execute();
+  return rows.filter((row) => row.id !== id).length;
+}

@@ -1,0 +1,27 @@
+/** What neighbours, and the command line, have done to users. */
+import type { Tx } from "../../../database/database.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { refuseIfAny } from "../../../kernel/errors.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { activateInvitations } from "../organization-memberships/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { users } from "./definition.ts";
+import { newUser, takenFaults, toUserView } from "./rules.ts";
+import { insertUser, takenBy } from "./store.ts";
+
+/** Adds a user and makes memberships of the invitations that wait for the address. Raises `invalid` for a taken name or address. */
+export async function addUser(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId" | "options">,
+  attributes: CreateAttributes<typeof users>,
+): Promise<UserTable> {
+  const user = newUser(attributes);
+  refuseIfAny(takenFaults(await takenBy(tx, user)));
+  await insertUser(tx, user);
+  await activateInvitations(tx, context, user);
+  await recordChange(tx, context, users, {
+    after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },
+  });
+  return user;
+}

@@ -1,0 +1,157 @@
+/** Operations on data retention policies: load → authorize → decide → write. Self-hosted edition only. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
+import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { raiseOrganizationVersion } from "../../identity/organizations/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
+import type { WorkspaceView } from "../workspaces/view.ts";
+import { type DataRetentionPolicyView, deleteOlderPolicies, dontDeletePolicies } from "./definition.ts";
+import { refuseHosted, toldOf, type WantedPolicy, wantedPolicy } from "./rules.ts";
+import {
+  deletePolicyRow,
+  findOrganizationPolicy,
+  findOwnPolicy,
+  findPolicyInForce,
+  type Found,
+  insertPolicy,
+  type PolicyHolder,
+  raiseWorkspaceVersion,
+  updatePolicyRow,
+} from "./store.ts";
+
+export const dontDeletePolicyResource = implement(dontDeletePolicies, {});
+
+export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
+  async showWorkspaceDataRetentionPolicy({ context, params }) {
+    refuseHosted(context.options);
+    const { reader } = context.database;
+    return shown("workspace", await findPolicyInForce(reader, context.actor, params.workspaceId));
+  },
+
+  async setWorkspaceDataRetentionPolicy({ context, params, body, ifMatch }) {
+    const wanted = wantedPolicy(body);
+    return context.database.write(async (tx) => {
+      const workspace = await workspaceToChange(tx, context, params.workspaceId);
+      const { before, after } = await setPolicy(tx, context, holderOf(workspace), wanted, ifMatch);
+      if (before?.kind !== after.kind) await raiseWorkspaceVersion(tx, workspace);
+      return { view: after };
+    });
+  },
+
+  async deleteWorkspaceDataRetentionPolicy({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const workspace = await workspaceToChange(tx, context, params.workspaceId);
+      await deletePolicy(tx, context, holderOf(workspace), ifMatch);
+      await raiseWorkspaceVersion(tx, workspace);
+    });
+  },
+
+  async showOrganizationDataRetentionPolicy({ context, params }) {
+    refuseHosted(context.options);
+    const { reader } = context.database;
+    return shown("organization", await findOrganizationPolicy(reader, context.actor, params.organizationName));
+  },
+
+  async setOrganizationDataRetentionPolicy({ context, params, body, ifMatch }) {
+    const wanted = wantedPolicy(body);
+    return context.database.write(async (tx) => {
+      const holder = await organizationToChange(tx, context, params.organizationName);
+      const { before, after } = await setPolicy(tx, context, holder, wanted, ifMatch);
+      if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, holder.organizationId);
+      return { view: after };
+    });
+  },
+
+  async deleteOrganizationDataRetentionPolicy({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const holder = await organizationToChange(tx, context, params.organizationName);
+      await deletePolicy(tx, context, holder, ifMatch);
+      await raiseOrganizationVersion(tx, holder.organizationId);
+    });
+  },
+});
+
+/** Raises `not-found` for what the caller may not see, and where there is no policy. */
+function shown(holder: string, { visible, policy }: Found): DocumentAnswer<DataRetentionPolicyView> {
+  if (!visible) throw notFound(holder);
+  if (policy === undefined) throw notFound("data retention policy");
+  return { view: policy };
+}
+
+/** Locked, so that of two callers at once the second finds what the first did. Raises `not-found` or `forbidden`. */
+async function workspaceToChange(
+  tx: Tx,
+  context: Context,
+  workspaceId: string,
+): Promise<Granted<WorkspaceView, "can-update">> {
+  refuseHosted(context.options);
+  return grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
+}
+
+/** Locked, for the same reason. Raises `not-found` or `forbidden`. */
+async function organizationToChange(tx: Tx, context: Context, name: string): Promise<PolicyHolder> {
+  refuseHosted(context.options);
+  const organization = grantOrganization(await loadOrganization(tx, context, name, true), "can-update");
+  return { organizationId: organization.id, workspaceId: null };
+}
+
+const holderOf = ({ organizationId, id }: WorkspaceView): PolicyHolder => ({ organizationId, workspaceId: id });
+
+/** Makes the policy, or changes the one that is there; the same again changes nothing. */
+async function setPolicy(
+  tx: Tx,
+  context: Context,
+  holder: PolicyHolder,
+  wanted: WantedPolicy,
+  ifMatch: IfMatch,
+): Promise<{ before?: DataRetentionPolicyTable; after: DataRetentionPolicyTable }> {
+  const before = await findOwnPolicy(tx, holder);
+  if (before === undefined) {
+    const after = { ...holder, ...wanted, id: newId("data-retention-policies"), createdAt: now(), version: 1 };
+    await insertPolicy(tx, after);
+    await record(tx, context, "create", { after });
+    return { after };
+  }
+  checkIfMatch(ifMatch, before);
+  const changes = changesOf(before, wanted);
+  if (changes === undefined) return { before, after: before };
+  const after = { ...before, ...changes, version: before.version + 1 };
+  await updatePolicyRow(tx, after);
+  await record(tx, context, "update", { before, after });
+  return { before, after };
+}
+
+/** Raises `not-found` where none was set here. */
+async function deletePolicy(tx: Tx, context: Context, holder: PolicyHolder, ifMatch: IfMatch): Promise<void> {
+  const before = await findOwnPolicy(tx, holder);
+  if (before === undefined) throw notFound("data retention policy");
+  checkIfMatch(ifMatch, before);
+  await deletePolicyRow(tx, before);
+  await record(tx, context, "delete", { before });
+}
+
+async function record(
+  tx: Tx,
+  context: Context,
+  verb: string,
+  { before, after }: { before?: DataRetentionPolicyTable; after?: DataRetentionPolicyTable },
+): Promise<void> {
+  const policy = after ?? before;
+  if (policy === undefined) return;
+  await recordEvent(tx, context, {
+    organizationId: policy.organizationId,
+    verb,
+    subject: { type: "data-retention-policies", id: policy.id },
+    before: before && toldOf(before),
+    after: after && toldOf(after),
+  });
+}

@@ -1,0 +1,36 @@
+/** Pure rules of data retention policies. */
+import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { parseBody } from "../../../jsonapi/input.ts";
+import { AppError, invalid } from "../../../kernel/errors.ts";
+import type { ServiceOptions } from "../../shared/context.ts";
+import { deleteOlderPolicies, dontDeletePolicies, policyKinds } from "./definition.ts";
+
+/** Raises `not-found` in the edition that has no data retention. See docs/decisions/0018-editions.md. */
+export function refuseHosted({ edition }: ServiceOptions): void {
+  if (edition === "hosted")
+    throw new AppError("not-found", "There are no data retention policies in the hosted edition of this service.");
+}
+
+export type WantedPolicy = Pick<DataRetentionPolicyTable, "kind" | "deleteOlderThanNDays">;
+
+/** The type of the body decides by which definition it is read. Raises `invalid`. */
+export function wantedPolicy(body: { readonly data: { readonly type?: unknown } }): WantedPolicy {
+  const kind = policyKinds.find((name) => name === body.data.type);
+  if (kind === undefined)
+    throw invalid([{ pointer: "/data/type", detail: `Type must be '${policyKinds.join("' or '")}'` }]);
+  if (kind === dontDeletePolicies.type) {
+    parseBody(dontDeletePolicies, "create", body);
+    return { kind, deleteOlderThanNDays: null };
+  }
+  const { attributes } = parseBody(deleteOlderPolicies, "create", body) as {
+    attributes: CreateAttributes<typeof deleteOlderPolicies>;
+  };
+  return { kind, deleteOlderThanNDays: attributes.deleteOlderThanNDays };
+}
+
+/** What the audit trail tells of a policy, whichever type it is. */
+export function toldOf(policy: DataRetentionPolicyTable): object {
+  const { kind, deleteOlderThanNDays, workspaceId } = policy;
+  return { type: kind, "delete-older-than-n-days": deleteOlderThanNDays, workspace: workspaceId };
+}

@@ -1,0 +1,141 @@
+/** SQL of data retention policies. */
+import { sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import { workspacePermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns, workspaceAccessColumns, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import type { WorkspaceView } from "../workspaces/view.ts";
+
+type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
+
+/** A policy's columns are all null where there is none. */
+interface FoundRow extends Nullable<DataRetentionPolicyTable> {
+  readonly holderOrganizationId: string;
+  readonly allowForceDeleteWorkspaces: number;
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+}
+interface FoundOnWorkspace extends FoundRow {
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+const ofOrganization = (organizationId: string) => sql`(
+  select id from data_retention_policies
+  where organization_id = ${sql.ref(organizationId)} and workspace_id is null order by id limit 1)`;
+
+const onWorkspace = prepared<{ id: string; principal: string }, FoundOnWorkspace>((db, { id, principal }) =>
+  db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .leftJoin("dataRetentionPolicies as d", (join) =>
+      join.on(
+        sql.ref("d.id"),
+        "=",
+        sql<string>`coalesce(
+          (select id from data_retention_policies where workspace_id = w.id), ${ofOrganization("w.organization_id")})`,
+      ),
+    )
+    .selectAll("d")
+    .select(["w.organizationId as holderOrganizationId", "o.allowForceDeleteWorkspaces"])
+    .select(workspaceAccessColumns(principal))
+    .where("w.id", "=", id),
+);
+
+const onOrganization = prepared<{ nameKey: string; principal: string }, FoundRow>((db, { nameKey, principal }) =>
+  db
+    .selectFrom("organizations as o")
+    .leftJoin("dataRetentionPolicies as d", (join) =>
+      join.on(sql.ref("d.id"), "=", sql<string>`${ofOrganization("o.id")}`),
+    )
+    .selectAll("d")
+    .select(["o.id as holderOrganizationId", "o.allowForceDeleteWorkspaces"])
+    .select(standingColumns(sql.ref("o.id"), principal))
+    .where("o.nameKey", "=", nameKey),
+);
+
+export interface Found {
+  /** Whether the caller may see what the policy is on. */
+  readonly visible: boolean;
+  readonly policy: DataRetentionPolicyTable | undefined;
+}
+
+/** One statement: the policy in force on a workspace, and whether the caller may see the workspace. */
+export async function findPolicyInForce(tx: Tx, actor: Actor, workspaceId: string): Promise<Found> {
+  const [row] = await onWorkspace(tx, { id: workspaceId, principal: principalOf(actor) });
+  if (row === undefined) return { visible: false, policy: undefined };
+  const held = workspacePermissions(workspaceFactsOf(actor, { ...row, organizationId: row.holderOrganizationId }));
+  return { visible: held["can-read-settings"], policy: policyIn(row) };
+}
+
+/** One statement: the policy of an organization, and whether the caller may know of the organization. */
+export async function findOrganizationPolicy(tx: Tx, actor: Actor, organizationName: string): Promise<Found> {
+  const [row] = await onOrganization(tx, { nameKey: fold(organizationName), principal: principalOf(actor) });
+  if (row === undefined) return { visible: false, policy: undefined };
+  const standing = standingOf(actor, { ...row, organizationId: row.holderOrganizationId });
+  return { visible: standing.member, policy: policyIn(row) };
+}
+
+function policyIn(row: FoundRow): DataRetentionPolicyTable | undefined {
+  const { id, organizationId, workspaceId, kind, deleteOlderThanNDays, createdAt, version } = row;
+  if (id === null) return undefined;
+  return {
+    id,
+    organizationId,
+    workspaceId,
+    kind,
+    deleteOlderThanNDays,
+    createdAt,
+    version,
+  } as DataRetentionPolicyTable;
+}
+
+/** What a policy is set on: a workspace, or the whole organization. */
+export interface PolicyHolder {
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+}
+
+/** The one that was set here; the caller holds the lock of the workspace or organization. */
+export async function findOwnPolicy(tx: Tx, holder: PolicyHolder): Promise<DataRetentionPolicyTable | undefined> {
+  const query = tx.db
+    .selectFrom("dataRetentionPolicies")
+    .selectAll()
+    .where("organizationId", "=", holder.organizationId);
+  return (
+    holder.workspaceId === null
+      ? query.where("workspaceId", "is", null).orderBy("id")
+      : query.where("workspaceId", "=", holder.workspaceId)
+  ).executeTakeFirst();
+}
+
+export async function insertPolicy(tx: Tx, row: DataRetentionPolicyTable): Promise<void> {
+  await tx.db.insertInto("dataRetentionPolicies").values(row).execute();
+}
+
+export async function updatePolicyRow(tx: Tx, changed: DataRetentionPolicyTable): Promise<void> {
+  const { kind, deleteOlderThanNDays, version } = changed;
+  await tx.db
+    .updateTable("dataRetentionPolicies")
+    .set({ kind, deleteOlderThanNDays, version })
+    .where("id", "=", changed.id)
+    .execute();
+}
+
+export async function deletePolicyRow(tx: Tx, policy: DataRetentionPolicyTable): Promise<void> {
+  await tx.db.deleteFrom("dataRetentionPolicies").where("id", "=", policy.id).execute();
+}
+
+/** The workspace's document names its policy and the policy's type. */
+export async function raiseWorkspaceVersion(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
+  await tx.db
+    .updateTable("workspaces")
+    .set({ version: workspace.version + 1 })
+    .where("id", "=", workspace.id)
+    .execute();
+}

@@ -1,0 +1,152 @@
+/** Operations on projects: load → authorize → decide → write. */
+import { bitOf, type Mask } from "../../../access/permission-set.ts";
+import { effective } from "../../../access/effective.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { ProjectTable } from "../../../database/schema/projects.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { forgetScopeTarget } from "../../connections/agent-pools/writes.ts";
+import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { countProjects } from "../../identity/organizations/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { bindTags } from "../tag-bindings/writes.ts";
+import { effectiveOnProjects } from "../tag-bindings/reads.ts";
+import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { inheritDuration, raiseFollowersOf } from "../workspaces/writes.ts";
+import { projects, type ProjectView } from "./definition.ts";
+import { grantProject, loadProject } from "./reads.ts";
+import { defaultPoolFaults } from "./execution.ts";
+import { defaultsOf, deletionObstacle, nameTaken, newProject, poolUnknown, toColumns } from "./rules.ts";
+import {
+  deleteProjectRow,
+  hasAgentPool,
+  insertProject,
+  isProjectNameTaken,
+  listProjectRows,
+  updateProjectRow,
+} from "./store.ts";
+import { recordProjectChange } from "./trail.ts";
+
+export const projectResource = implement(projects, {
+  async createProject({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        "can-create-project",
+      );
+      const row = newProject({
+        ...toColumns(body.attributes),
+        name: body.attributes.name,
+        id: newId("projects"),
+        organizationId: organization.id,
+        createdAt: now(),
+      });
+      refuseIfAny(await faultsOf(tx, row));
+      await insertProject(tx, row);
+      const bound = { organizationId: organization.id, projectId: row.id };
+      const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
+      await countProjects(tx, organization.id, 1);
+      const view = {
+        ...row,
+        ...defaultsOf(organization),
+        organizationName: organization.name,
+        access: effective(organization.standing.everywhere),
+      };
+      await recordProjectChange(tx, context, { after: view }, bindings);
+      return { view };
+    });
+  },
+
+  async listProjects({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    const bits: Mask[] = [];
+    if (query.filterPermissionsCreateWorkspace) bits.push(bitOf("create", true));
+    if (query.filterPermissionsUpdate) bits.push(bitOf("settings", "update"));
+    const { views, totals } = await listProjectRows(tx, context.actor, organization, {
+      page: query.page,
+      sort: query.sort,
+      part: query.q || undefined,
+      names: query.filterNames,
+      tagged: query.filterTagged,
+      bits,
+    });
+    const shown = await withBindings(tx, views, query.include);
+    return { ...shown, totalCount: totals.matching, statusCounts: totals };
+  },
+
+  async showProject({ context, params, query }) {
+    const tx = context.database.reader;
+    const { views, included } = await withBindings(
+      tx,
+      [await loadProject(tx, context, params.projectId)],
+      query.include,
+    );
+    return { view: views[0] as ProjectView, included };
+  },
+
+  async updateProject({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
+      checkIfMatch(ifMatch, project);
+      const changes = changesOf(project, toColumns(body.attributes, project));
+      const bound = { organizationId: project.organizationId, projectId: project.id };
+      const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
+      if (changes === undefined && rebound === undefined) return { view: project };
+      const changed = { ...project, ...changes, version: project.version + 1 };
+      refuseIfAny(await faultsOf(tx, changed, project));
+      await updateProjectRow(tx, project, changes ?? {});
+      if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
+      if (changes?.defaultExecutionMode !== undefined || changes?.defaultAgentPoolId !== undefined)
+        await raiseFollowersOf(tx, changed);
+      await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
+      return { view: changed };
+    });
+  },
+
+  async deleteProject({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-destroy");
+      checkIfMatch(ifMatch, project);
+      const obstacle = deletionObstacle(project);
+      if (obstacle !== undefined) throw obstacle;
+      await deleteProjectRow(tx, project);
+      await forgetScopeTarget(tx, project.organizationId, project.id);
+      await countProjects(tx, project.organizationId, -1);
+      await recordProjectChange(tx, context, { before: project });
+    });
+  },
+});
+
+/** What the register knows against a project as it is to be; only what is new in it is looked up. */
+async function faultsOf(tx: Tx, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
+  const { organizationId, nameKey, defaultAgentPoolId: pool } = after;
+  const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
+  const unknown =
+    pool !== null && pool !== before?.defaultAgentPoolId && !(await hasAgentPool(tx, organizationId, pool));
+  return [...(taken ? [nameTaken()] : []), ...defaultPoolFaults(after), ...(unknown ? [poolUnknown()] : [])];
+}
+
+/** The key-value tags in effect, where they are asked for: one statement more. */
+async function withBindings(
+  tx: Tx,
+  views: readonly ProjectView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ views: ProjectView[]; included?: Included[] }> {
+  if (!wanted.has("effective_tag_bindings")) return { views: [...views] };
+  const bindings = await effectiveOnProjects(
+    tx,
+    views.map((view) => view.id),
+  );
+  return {
+    views: views.map((view) => ({
+      ...view,
+      effectiveTagBindingIds: bindings.filter((binding) => binding.ownerId === view.id).map((binding) => binding.id),
+    })),
+    included: bindings.map((view) => ({ definition: effectiveTagBindings, view })),
+  };
+}

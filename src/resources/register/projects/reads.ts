@@ -1,0 +1,115 @@
+/** What neighbours ask of projects, and how a project is granted. */
+import type { Actor } from "../../../access/actor.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
+import {
+  isProjectAdmin,
+  type ProjectPermission,
+  projectPermissionNeeds,
+  projectPermissions,
+} from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { forbidden, notFound } from "../../../kernel/errors.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import type { ProjectView } from "./definition.ts";
+import { findProject, findProjects } from "./store.ts";
+
+/** Raises `not-found` where the caller may not read the project. */
+export async function loadProject(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock = false,
+): Promise<Granted<ProjectView, "can-read">> {
+  const project = await findProject(tx, context.actor, id, lock);
+  if (project === undefined) throw notFound("project");
+  return grantProject(project, "can-read");
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not read the project. */
+export function grantProject<Permission extends ProjectPermission>(
+  project: ProjectView,
+  permission: Permission,
+): Granted<ProjectView, Permission> {
+  const held = projectPermissions(project.access);
+  return grant(project, {
+    thing: "project",
+    permission,
+    visible: held["can-read"],
+    allowed: held[permission],
+    needs: projectPermissionNeeds[permission],
+  });
+}
+
+/** Which of these projects of one organization the caller may read, to show them beside something else. */
+export async function readableProjects(
+  tx: Tx,
+  actor: Actor,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<ProjectView[]> {
+  const found = await findProjects(tx, actor, organizationId, ids);
+  return found.filter((project) => projectPermissions(project.access)["can-read"]);
+}
+
+/**
+ * Where a new workspace goes: the project that is named, or the organization's default one. Raises `not-found` for an
+ * organization that the caller may not know of, `forbidden` where the caller may not create workspaces; gives no project where
+ * there is none for the caller.
+ */
+export async function loadProjectForNewWorkspace(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  organizationName: string,
+  projectId: string | undefined,
+): Promise<{ organization: OrganizationView; project: ProjectView | undefined }> {
+  const organization = await loadOrganization(tx, context, organizationName);
+  const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, true);
+  const named = projectId !== undefined;
+  const visible =
+    project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
+  if (project === undefined || !visible) return { organization, project: undefined };
+  const allowed = projectPermissions(project.access)["can-create-workspace"];
+  if (!allowed) {
+    const where = named ? "this project" : "the default project; name one in which you may";
+    throw forbidden(
+      `You may not create workspaces in ${where}: it needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
+    );
+  }
+  return { organization, project };
+}
+
+/** Projects of one organization that workspaces are moved between, held in the order of their ids. */
+export async function lockProjects(
+  tx: Tx,
+  actor: Actor,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<ProjectView[]> {
+  return findProjects(tx, actor, organizationId, ids, true);
+}
+
+/**
+ * The project that a workspace is to be moved into by an update: that needs admin access to both projects. Undefined when
+ * there is no such project for the caller in the workspace's organization. Raises `forbidden`.
+ */
+export async function loadProjectToMoveInto(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  workspace: { readonly organizationId: string; readonly projectId: string },
+  projectId: string,
+): Promise<ProjectView | undefined> {
+  const found = await findProjects(tx, context.actor, workspace.organizationId, [workspace.projectId, projectId], true);
+  const source = found.find((project) => project.id === workspace.projectId);
+  const destination = found.find((project) => project.id === projectId);
+  if (destination === undefined || !projectPermissions(destination.access)["can-read"]) return undefined;
+  for (const project of [source, destination]) {
+    if (project === undefined || !isProjectAdmin(project.access)) {
+      throw forbidden(
+        "Moving a workspace by an update needs admin access to both its project and the one that it goes to.",
+      );
+    }
+  }
+  return destination;
+}

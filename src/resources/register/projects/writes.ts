@@ -1,0 +1,92 @@
+/** What neighbours have done to projects. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import { defaultProjectName, newProject } from "./rules.ts";
+import { insertProject } from "./store.ts";
+
+/** Every organization begins with its default project. */
+export async function insertDefaultProject(tx: Tx, organization: OrganizationTable): Promise<void> {
+  await insertProject(
+    tx,
+    newProject({
+      id: organization.defaultProjectId,
+      organizationId: organization.id,
+      name: defaultProjectName,
+      isDefault: 1,
+      createdAt: organization.createdAt,
+    }),
+  );
+}
+
+/**
+ * Before a team and its records go: the projects that it had access to have a team less. Their rows are held first and the
+ * records looked at again then: one statement would count a record twice that somebody else is just taking away.
+ */
+export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
+  const ofTeam = tx.db.selectFrom("teamProjects").select("projectId").where("teamId", "=", teamId);
+  await tx.db
+    .selectFrom("projects as p")
+    .select("p.id")
+    .where("p.id", "in", ofTeam)
+    .orderBy("p.id")
+    .modifyEnd(tx.dialect.lockRows("p"))
+    .execute();
+  await tx.db
+    .updateTable("projects")
+    .set({ teamCount: sql`team_count - 1`, version: sql`version + 1` })
+    .where("id", "in", ofTeam)
+    .execute();
+}
+
+/** A team with access of its own more, or less. */
+export async function countTeams(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
+  await tx.db
+    .updateTable("projects")
+    .set({ teamCount: sql`team_count + ${change}`, version: sql`version + 1` })
+    .where("id", "=", projectId)
+    .execute();
+}
+
+/** A workspace more, or less. */
+export async function countWorkspaces(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
+  await tx.db
+    .updateTable("projects")
+    .set({ workspaceCount: sql`workspace_count + ${change}`, version: sql`version + 1` })
+    .where("id", "=", projectId)
+    .execute();
+}
+
+/** Something in the organization has changed that documents show: of all its projects, or of those that follow its defaults. */
+export async function raiseProjectVersions(tx: Tx, organizationId: string, whose: "all" | "followers"): Promise<void> {
+  await tx.db
+    .updateTable("projects")
+    .set({ version: sql`version + 1` })
+    .where("organizationId", "=", organizationId)
+    .$if(whose === "followers", (query) => query.where("defaultExecutionMode", "is", null))
+    .execute();
+}
+
+export interface Moved {
+  readonly from: string;
+  readonly to: string;
+  readonly count: number;
+}
+
+/** Workspaces went from some projects to another: one statement, whatever their number. */
+export async function moveCounted(tx: Tx, moves: readonly Moved[]): Promise<void> {
+  const changes = new Map<string, number>();
+  for (const { from, to, count } of moves) {
+    changes.set(from, (changes.get(from) ?? 0) - count);
+    changes.set(to, (changes.get(to) ?? 0) + count);
+  }
+  const cases = [...changes].map(([id, change]) => sql`when ${id} then cast(${change} as bigint)`);
+  await tx.db
+    .updateTable("projects")
+    .set({
+      workspaceCount: sql`workspace_count + case id ${sql.join(cases, sql` `)} else 0 end`,
+      version: sql`version + 1`,
+    })
+    .where(tx.dialect.isOneOf(sql.ref("id"), [...changes.keys()]))
+    .execute();
+}

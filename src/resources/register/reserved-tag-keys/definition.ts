@@ -1,0 +1,74 @@
+/** A reserved tag key: a key of tag bindings that an organization wants its people to use, or to leave alone. */
+import type { Standing } from "../../../access/organization.ts";
+import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
+import { defineResource, optional, readOnly, required, toOne } from "../../../jsonapi/define.ts";
+import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
+
+export interface ReservedTagKeyView extends ReservedTagKeyTable {
+  readonly organizationName: string;
+  readonly standing: Standing;
+}
+
+/** Clients look for the words "Key is invalid". */
+const key = text({
+  min: 1,
+  max: 128,
+  pattern: /^[A-Za-z0-9_:-]+$/,
+  sentence: "is invalid: it may only contain letters, numbers, dashes, underscores and colons",
+});
+
+export const reservedTagKeys = defineResource<ReservedTagKeyView>()({
+  type: "reserved-tag-keys",
+  doc: "A key of tag bindings that has a meaning in the whole organization.",
+  id: (reserved) => reserved.id,
+  version: (reserved) => reserved.version,
+  attributes: {
+    key: required(key, "Unique in the organization, with its case."),
+    "disable-overrides": optional(flag(), "Whether a workspace may not override its project's value of this key.", {
+      default: false,
+    }),
+    "created-at": readOnly(timestamp(), "When it was made."),
+    "updated-at": readOnly(timestamp(), "When it was last changed.", { audited: false }),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization.", {
+      id: (reserved: ReservedTagKeyView) => reserved.organizationName,
+      related: (reserved: ReservedTagKeyView) => `/api/v2/organizations/${reserved.organizationName}`,
+    }),
+  },
+  operations: {
+    createReservedTagKey: {
+      method: "POST",
+      path: "/organizations/:organization_name/reserved-tag-keys",
+      summary: "Reserve a tag key",
+      needs: "an owner, or the organization's token",
+      body: "create",
+      answer: "created",
+      example: { data: { type: "reserved-tag-keys", attributes: { key: "cost-center", "disable-overrides": true } } },
+    },
+    listReservedTagKeys: {
+      method: "GET",
+      path: "/organizations/:organization_name/reserved-tag-keys",
+      summary: "List reserved tag keys",
+      needs: "a member",
+      query: { paged: true },
+      answer: "list",
+    },
+    updateReservedTagKey: {
+      method: "PATCH",
+      path: "/reserved-tag-keys/:reserved_tag_key_id",
+      summary: "Change a reserved tag key",
+      needs: "an owner, or the organization's token",
+      body: "update",
+      answer: "document",
+      example: { data: { type: "reserved-tag-keys", attributes: { "disable-overrides": false } } },
+    },
+    deleteReservedTagKey: {
+      method: "DELETE",
+      path: "/reserved-tag-keys/:reserved_tag_key_id",
+      summary: "Reserve a tag key no longer",
+      needs: "an owner, or the organization's token",
+      answer: "nothing",
+    },
+  },
+});

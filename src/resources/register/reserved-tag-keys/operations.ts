@@ -1,0 +1,80 @@
+/** Operations on reserved tag keys: load → authorize → decide → write. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { reservedTagKeys, type ReservedTagKeyView } from "./definition.ts";
+import { grantReservedTagKey, keyTaken, newReservedTagKey, toColumns } from "./rules.ts";
+import {
+  deleteReservedTagKeyRow,
+  findReservedTagKey,
+  insertReservedTagKey,
+  isKeyTaken,
+  listReservedTagKeyRows,
+  updateReservedTagKeyRow,
+} from "./store.ts";
+
+export const reservedTagKeyResource = implement(reservedTagKeys, {
+  async createReservedTagKey({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        "can-update",
+      );
+      const identity = { id: newId("reserved-tag-keys"), organizationId: organization.id, createdAt: now() };
+      const row = newReservedTagKey(body.attributes, identity);
+      refuseIfAny((await isKeyTaken(tx, organization.id, row.key)) ? [keyTaken()] : []);
+      await insertReservedTagKey(tx, row);
+      const view = { ...row, organizationName: organization.name, standing: organization.standing };
+      await recordChange(tx, context, reservedTagKeys, { after: view });
+      return { view };
+    });
+  },
+
+  async listReservedTagKeys({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    return listReservedTagKeyRows(tx, organization, query.page);
+  },
+
+  async updateReservedTagKey({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
+      checkIfMatch(ifMatch, reserved);
+      const changes = changesOf<ReservedTagKeyView>(reserved, toColumns(body.attributes));
+      if (changes === undefined) return { view: reserved };
+      const changed = { ...reserved, ...changes, updatedAt: now(), version: reserved.version + 1 };
+      const renamed = changes.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, changes.key));
+      refuseIfAny(renamed ? [keyTaken()] : []);
+      await updateReservedTagKeyRow(tx, reserved, { ...changes, updatedAt: changed.updatedAt });
+      await recordChange(tx, context, reservedTagKeys, { before: reserved, after: changed });
+      return { view: changed };
+    });
+  },
+
+  async deleteReservedTagKey({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
+      checkIfMatch(ifMatch, reserved);
+      await deleteReservedTagKeyRow(tx, reserved);
+      await recordChange(tx, context, reservedTagKeys, { before: reserved });
+    });
+  },
+});
+
+/** Raises `not-found` or `forbidden`. */
+async function loadToChange(
+  tx: Tx,
+  { actor }: Context,
+  id: string,
+): Promise<Granted<ReservedTagKeyView, "can-update">> {
+  const reserved = await findReservedTagKey(tx, actor, id);
+  if (reserved === undefined) throw notFound("reserved tag key");
+  return grantReservedTagKey(reserved);
+}

@@ -1,0 +1,85 @@
+/** SQL of reserved tag keys. */
+import { sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { ReservedTagKeyView } from "./definition.ts";
+
+/** One statement: the key and what the caller is in its organization; nobody else changes it until the transaction ends. */
+export async function findReservedTagKey(tx: Tx, actor: Actor, id: string): Promise<ReservedTagKeyView | undefined> {
+  const row = await tx.db
+    .selectFrom("reservedTagKeys as r")
+    .innerJoin("organizations as o", "o.id", "r.organizationId")
+    .selectAll("r")
+    .select("o.name as organizationName")
+    .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))
+    .where("r.id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("r"))
+    .executeTakeFirst();
+  return row && { ...row, standing: standingOf(actor, row) };
+}
+
+export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationView, page: Page) {
+  const rows = tx.db.selectFrom("reservedTagKeys").selectAll().where("organizationId", "=", organization.id);
+  const { name: organizationName, standing } = organization;
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "key" }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows) },
+  });
+  return {
+    views: found.rows.map((row): ReservedTagKeyView => ({ ...row, organizationName, standing })),
+    totalCount: found.totals.totalCount,
+  };
+}
+
+export async function isKeyTaken(tx: Tx, organizationId: string, key: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("reservedTagKeys")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("key", "=", key)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertReservedTagKey(tx: Tx, row: ReservedTagKeyTable): Promise<void> {
+  await tx.db.insertInto("reservedTagKeys").values(row).execute();
+}
+
+export async function updateReservedTagKeyRow(
+  tx: Tx,
+  reserved: Granted<ReservedTagKeyView, "can-update">,
+  changes: Partial<ReservedTagKeyTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("reservedTagKeys")
+    .set({ ...changes, version: reserved.version + 1 })
+    .where("id", "=", reserved.id)
+    .execute();
+}
+
+export async function deleteReservedTagKeyRow(
+  tx: Tx,
+  reserved: Granted<ReservedTagKeyView, "can-update">,
+): Promise<void> {
+  await tx.db.deleteFrom("reservedTagKeys").where("id", "=", reserved.id).execute();
+}
+
+export async function findKeysThatForbidOverrides(tx: Tx, organizationId: string): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("reservedTagKeys")
+    .select("key")
+    .where("organizationId", "=", organizationId)
+    .where("disableOverrides", "=", 1)
+    .orderBy("key")
+    .execute();
+  return rows.map((row) => row.key);
+}

@@ -1,0 +1,92 @@
+/** SQL of key-value tags. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
+
+/** Where bindings hang: on a workspace or on a project. */
+export type Bound = { readonly organizationId: string } & (
+  | { readonly workspaceId: string }
+  | { readonly projectId: string }
+);
+
+export async function findBindings(tx: Tx, bound: Bound): Promise<TagBindingTable[]> {
+  const query = tx.db.selectFrom("tagBindings").selectAll();
+  const own =
+    "workspaceId" in bound
+      ? query.where("workspaceId", "=", bound.workspaceId)
+      : query.where("projectId", "=", bound.projectId);
+  return own.orderBy("key").execute();
+}
+
+/** Adds bindings, or gives those with the same key the new value. */
+export async function upsertBindings(tx: Tx, bound: Bound, rows: readonly TagBindingTable[]): Promise<void> {
+  if (rows.length === 0) return;
+  const owner = "workspaceId" in bound ? "workspaceId" : "projectId";
+  await tx.db
+    .insertInto("tagBindings")
+    .values([...rows])
+    .onConflict((conflict) =>
+      conflict.columns([owner, "key"]).doUpdateSet({ value: (set) => set.ref("excluded.value") }),
+    )
+    .execute();
+}
+
+export async function deleteBindings(tx: Tx, bound: Bound): Promise<void> {
+  const query = tx.db.deleteFrom("tagBindings");
+  await (
+    "workspaceId" in bound
+      ? query.where("workspaceId", "=", bound.workspaceId)
+      : query.where("projectId", "=", bound.projectId)
+  ).execute();
+}
+
+/** Which of these keys a workspace may not have for itself: reserved without overrides, and set on its project. */
+export async function keysFixedByProject(tx: Tx, workspaceId: string, keys: readonly string[]): Promise<string[]> {
+  const result = await sql<{ key: string }>`
+    select b.key from workspaces as w
+    inner join tag_bindings as b on b.project_id = w.project_id
+    inner join reserved_tag_keys as r on r.organization_id = w.organization_id and r.key = b.key
+    where w.id = ${workspaceId} and r.disable_overrides = 1 and ${tx.dialect.isOneOf(sql.ref("b.key"), keys)}`.execute(
+    tx.db,
+  );
+  return result.rows.map((row) => row.key);
+}
+
+export interface EffectiveBinding extends Pick<TagBindingTable, "id" | "key" | "value"> {
+  /** Whose binding it is in effect on. */
+  readonly ownerId: string;
+  /** The project that it comes from; null for an own one. */
+  readonly inheritedFrom: string | null;
+}
+
+/** What is in effect on workspaces: their own bindings, and those of their project that they do not override. */
+export async function effectiveOnWorkspaces(tx: Tx, workspaceIds: readonly string[]): Promise<EffectiveBinding[]> {
+  const chosen = tx.dialect.isOneOf(sql.ref("w.id"), workspaceIds);
+  const result = await sql<EffectiveBinding>`
+    select b.id as id, b.key as key, b.value as value, w.id as owner_id, null as inherited_from
+    from workspaces as w inner join tag_bindings as b on b.workspace_id = w.id where ${chosen}
+    union all
+    select b.id, b.key, b.value, w.id, w.project_id
+    from workspaces as w inner join tag_bindings as b on b.project_id = w.project_id
+    where ${chosen} and not exists (select 1 from tag_bindings as own where own.workspace_id = w.id and own.key = b.key)
+    order by 4, 2`.execute(tx.db);
+  return result.rows;
+}
+
+/** What is in effect on projects: their own. */
+export async function effectiveOnProjects(tx: Tx, projectIds: readonly string[]): Promise<EffectiveBinding[]> {
+  const rows = await tx.db
+    .selectFrom("tagBindings")
+    .selectAll()
+    .where(tx.dialect.isOneOf(sql.ref("projectId"), projectIds))
+    .orderBy("projectId")
+    .orderBy("key")
+    .execute();
+  return rows.map(({ id, key, value, projectId }) => ({
+    id,
+    key,
+    value,
+    ownerId: projectId ?? "",
+    inheritedFrom: null,
+  }));
+}

@@ -1,0 +1,109 @@
+/** A flat tag of an organization. It is there as long as a workspace carries it. */
+import { z } from "zod";
+import type { TagTable } from "../../../database/schema/workspaces.ts";
+import { defineResource, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+
+export interface TagView extends TagTable {
+  readonly organizationName: string;
+}
+
+export const tagName = text({
+  min: 1,
+  max: 255,
+  pattern: /^[A-Za-z0-9_:-]+$/,
+  sentence: "may only contain letters, numbers, dashes, underscores and colons",
+});
+
+/** By the id of a tag that the organization has, or by a name. */
+const tagItem = z
+  .object({
+    type: z.literal("tags"),
+    id: text({ max: 256 }).optional(),
+    attributes: z.object({ name: tagName.optional() }).optional(),
+  })
+  .refine(({ id, attributes }) => Boolean(id) || attributes?.name !== undefined, {
+    error: "must have an id or attributes.name",
+  });
+const tagsBody = z.object({ data: tagItem.array().max(1000) });
+const example = { data: [{ type: "tags", attributes: { name: "production" } }] };
+const changeNeeds = "admin access to the workspace";
+
+export const tags = defineResource<TagView>()({
+  type: "tags",
+  doc: "A flat tag; it disappears with the last workspace that carries it.",
+  id: (tag) => tag.id,
+  version: (tag) => tag.version,
+  attributes: {
+    name: readOnly(tagName, "Unique in the organization, with its case."),
+    "created-at": readOnly(timestamp(), "When it was first used."),
+    "instance-count": readOnly(wholeNumber(), "How many workspaces carry it.", { audited: false }),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization.", { id: (tag: TagView) => tag.organizationName }),
+  },
+  operations: {
+    listWorkspaceTags: {
+      method: "GET",
+      path: "/workspaces/:workspace_id/relationships/tags",
+      summary: "List a workspace's tags",
+      needs: "read access to the workspace's runs",
+      query: { paged: true, parameters: { q: textParameter("Part of the name, ignoring case.") } },
+      answer: "list",
+    },
+    addWorkspaceTags: {
+      method: "POST",
+      path: "/workspaces/:workspace_id/relationships/tags",
+      summary: "Add tags to a workspace, by name or id",
+      needs: changeNeeds,
+      body: { custom: tagsBody },
+      answer: "nothing",
+      example,
+    },
+    removeWorkspaceTags: {
+      method: "DELETE",
+      path: "/workspaces/:workspace_id/relationships/tags",
+      summary: "Remove tags from a workspace, by name or id",
+      needs: changeNeeds,
+      body: { custom: tagsBody },
+      answer: "nothing",
+      example,
+    },
+    listOrganizationTags: {
+      method: "GET",
+      path: "/organizations/:organization_name/tags",
+      summary: "List an organization's tags",
+      needs: "a member; shows the tags of the organization",
+      query: {
+        paged: true,
+        sort: ["name", "created-at"],
+        parameters: {
+          q: textParameter("Part of the name, ignoring case."),
+          "filter[exclude][taggable][id]": textParameter("Only tags that this workspace does not carry."),
+        },
+      },
+      answer: "list",
+    },
+    deleteOrganizationTags: {
+      method: "DELETE",
+      path: "/organizations/:organization_name/tags",
+      summary: "Delete tags, from every workspace that carries them",
+      needs: "an owner, a team with 'manage-workspaces', or the organization's token",
+      body: { linkage: ["tags"] },
+      answer: "nothing",
+      example: { data: [{ type: "tags", id: "tag-1234567890abcdef" }] },
+    },
+    addTagToWorkspaces: {
+      method: "POST",
+      path: "/tags/:tag_id/relationships/workspaces",
+      summary: "Add a tag to many workspaces",
+      needs: "admin access to each of the workspaces",
+      body: { linkage: ["workspaces"] },
+      answer: "nothing",
+      example: { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] },
+    },
+  },
+});
+
+export type TagItems = z.output<typeof tagsBody>["data"];

@@ -1,0 +1,47 @@
+/** Moving workspaces: load → authorize → decide → write. */
+import { notFound } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { loadProject, lockProjects } from "../projects/reads.ts";
+import { moveCounted } from "../projects/writes.ts";
+import { implement } from "../../shared/context.ts";
+import { movedTo } from "../workspaces/auto-destroy.ts";
+import { workspaceMoves } from "./definition.ts";
+import { auditedMove, grantDestination, movedOf, moveObstacle } from "./rules.ts";
+import { lockWorkspaces, moveRows } from "./store.ts";
+
+export const workspaceMoveResource = implement(workspaceMoves, {
+  async moveWorkspaces({ context, params, body }) {
+    const wanted = [...new Set(body.map(({ id }) => id))];
+    await context.database.write(async (tx) => {
+      const { organizationId } = grantDestination(await loadProject(tx, context, params.projectId));
+      const found = await lockWorkspaces(tx, organizationId, wanted);
+      // Workspaces first, then projects, each in the order of their ids: what every change of the two keeps to.
+      const projects = await lockProjects(tx, context.actor, organizationId, [
+        params.projectId,
+        ...new Set(found.map(({ projectId }) => projectId)),
+      ]);
+      const locked = projects.find(({ id }) => id === params.projectId);
+      if (locked === undefined) throw notFound("project");
+      const destination = grantDestination(locked);
+      const obstacle = moveObstacle(wanted, found, projects);
+      if (obstacle !== undefined) throw obstacle;
+      const leaving = found.filter(({ projectId }) => projectId !== destination.id);
+      if (leaving.length === 0) return;
+      const ids = leaving.map(({ id }) => id);
+      await moveRows(tx, destination, ids, now());
+      await moveCounted(tx, movedOf(leaving, destination.id));
+      await recordEvent(tx, context, {
+        organizationId,
+        verb: "move-workspaces",
+        subject: { type: "projects", id: destination.id },
+        before: auditedMove(leaving, (row) => row),
+        after: auditedMove(leaving, (row) => ({
+          ...row,
+          ...movedTo(destination.autoDestroyActivityDuration, row),
+          projectId: destination.id,
+        })),
+      });
+    });
+  },
+});

@@ -1,0 +1,45 @@
+/** SQL of moves: one statement for the whole set, whatever its size. */
+import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import type { ProjectView } from "../projects/definition.ts";
+
+export type MovingRow = Pick<
+  WorkspaceTable,
+  "id" | "name" | "projectId" | "autoDestroyAt" | "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"
+>;
+
+/** Holds the rows in the order of their ids, so that two moves of the same workspaces wait for each other and never cross. */
+export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<MovingRow[]> {
+  return tx.db
+    .selectFrom("workspaces as w")
+    .select(["w.id", "w.name", "w.projectId"])
+    .select(["w.autoDestroyAt", "w.autoDestroyActivityDuration", "w.inheritsProjectAutoDestroy"])
+    .where("w.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
+    .orderBy("w.id")
+    .modifyEnd(tx.dialect.lockRows("w"))
+    .execute();
+}
+
+/** What is inherited from the project is the new project's from now on; the same rule as `movedTo` of workspaces. */
+export async function moveRows(
+  tx: Tx,
+  destination: Granted<ProjectView, "can-move-workspaces">,
+  ids: readonly string[],
+  updatedAt: string,
+): Promise<void> {
+  const duration = sql<string | null>`cast(${destination.autoDestroyActivityDuration} as text)`;
+  await tx.db
+    .updateTable("workspaces")
+    .set({
+      projectId: destination.id,
+      autoDestroyAt: sql`case when inherits_project_auto_destroy = 1 then null else auto_destroy_at end`,
+      autoDestroyActivityDuration: sql`case when inherits_project_auto_destroy = 1 then ${duration} else auto_destroy_activity_duration end`,
+      updatedAt,
+      version: sql`version + 1`,
+    })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}

@@ -1,0 +1,165 @@
+/** The operations on workspaces. Those by id and those by organization and name are the same, in two places. */
+import { z } from "zod";
+import type { Operation } from "../../../jsonapi/define.ts";
+import { type IndexedParameter, listParameter, textParameter } from "../../../jsonapi/query.ts";
+import { text } from "../../../jsonapi/schemas.ts";
+
+const byId = "/workspaces/:workspace_id";
+const byName = "/organizations/:organization_name/workspaces/:workspace_name";
+
+export const workspaceIncludes = [
+  "current_configuration_version",
+  "current_configuration_version.ingress_attributes",
+  "current_run",
+  "current_run.configuration_version",
+  "current_run.configuration_version.ingress_attributes",
+  "current_run.plan",
+  "locked_by",
+  "organization",
+  "outputs",
+  "project",
+  "readme",
+  // Beyond the specification, for clients that show key-value tags.
+  "effective_tag_bindings",
+] as const;
+
+const taggedFilters: IndexedParameter<"key" | "value"> = {
+  doc: "Only workspaces with this key-value tag, their own or their project's; further ones are numbered 1, 2, …, and all are required. An empty value stands for any.",
+  members: ["key", "value"],
+  max: 25,
+};
+
+const create = {
+  method: "POST",
+  path: "/organizations/:organization_name/workspaces",
+  summary: "Create a workspace",
+  needs:
+    "'create' on the project's workspaces: owners, teams with 'manage-workspaces' or 'manage-projects', project admins and maintainers, the organization's token",
+  body: "create",
+  answer: "created",
+  example: { data: { type: "workspaces", attributes: { name: "network-production", "auto-apply": true } } },
+} as const satisfies Operation;
+
+const list = {
+  method: "GET",
+  path: "/organizations/:organization_name/workspaces",
+  summary: "List workspaces",
+  needs: "a member; shows the workspaces that the caller may read",
+  query: {
+    paged: true,
+    include: workspaceIncludes,
+    sort: ["name", "current-run.created-at", "latest-change-at"],
+    parameters: {
+      "search[name]": textParameter("Part of the name, ignoring case."),
+      "search[tags]": listParameter("Tags, comma-separated; all are required."),
+      "search[exclude-tags]": listParameter("Tags, comma-separated; none may be there."),
+      "search[wildcard-name]": textParameter(
+        "A whole name in which `*`, up to ten of them, stands for any text; ignoring case.",
+      ),
+      "filter[project][id]": textParameter("Only workspaces of this project."),
+      "filter[current-run][status]": listParameter(
+        "Only workspaces whose current run has this status; comma-separated for any of several.",
+      ),
+    },
+    indexed: { "filter[tagged]": taggedFilters },
+  },
+  answer: "list",
+} as const satisfies Operation;
+
+const show = {
+  method: "GET",
+  path: byId,
+  summary: "Show a workspace",
+  needs: "read access to the workspace's runs",
+  query: { include: workspaceIncludes },
+  answer: "document",
+} as const satisfies Operation;
+
+const update = {
+  method: "PATCH",
+  path: byId,
+  summary: "Change a workspace",
+  needs: "admin access to the workspace; moving it needs admin access to both projects",
+  body: "update",
+  answer: "document",
+  example: { data: { type: "workspaces", attributes: { description: "Networks in production" } } },
+} as const satisfies Operation;
+
+const safeDelete = {
+  method: "POST",
+  path: `${byId}/actions/safe-delete`,
+  summary: "Delete a workspace that manages no resources",
+  needs: "admin access to the workspace, or 'delete' on the project's workspaces",
+  answer: "nothing",
+} as const satisfies Operation;
+
+const forceDelete = {
+  method: "DELETE",
+  path: byId,
+  summary: "Delete a workspace, whatever it manages",
+  needs: "an owner; admin access to the workspace where the organization allows it",
+  answer: "nothing",
+} as const satisfies Operation;
+
+const reason = text({ max: 1024 }).nullable().optional();
+
+export const workspaceOperations = {
+  createWorkspace: create,
+  listWorkspaces: list,
+  showWorkspace: show,
+  showWorkspaceByName: { ...show, path: byName, summary: "Show a workspace, by its name" },
+  updateWorkspace: update,
+  updateWorkspaceByName: { ...update, path: byName, summary: "Change a workspace, by its name" },
+  safeDeleteWorkspace: safeDelete,
+  safeDeleteWorkspaceByName: {
+    ...safeDelete,
+    path: `${byName}/actions/safe-delete`,
+    summary: "Delete a workspace that manages no resources, by its name",
+  },
+  deleteWorkspace: forceDelete,
+  deleteWorkspaceByName: { ...forceDelete, path: byName, summary: "Delete a workspace, by its name" },
+  lockWorkspace: {
+    method: "POST",
+    path: `${byId}/actions/lock`,
+    summary: "Lock a workspace",
+    needs: "the permission to lock; not with an organization's token",
+    body: {
+      custom: z
+        .object({ reason, data: z.object({ attributes: z.object({ reason }).optional() }).optional() })
+        .optional(),
+      optional: true,
+    },
+    answer: "document",
+    example: { reason: "Rotating the keys" },
+  },
+  unlockWorkspace: {
+    method: "POST",
+    path: `${byId}/actions/unlock`,
+    summary: "Unlock a workspace that the caller locked",
+    needs: "the permission to unlock, and the lock; not with an organization's token",
+    answer: "document",
+  },
+  forceUnlockWorkspace: {
+    method: "POST",
+    path: `${byId}/actions/force-unlock`,
+    summary: "Unlock a workspace, whoever locked it",
+    needs: "admin access to the workspace",
+    answer: "document",
+  },
+  assignSshKey: {
+    method: "PATCH",
+    path: `${byId}/relationships/ssh-key`,
+    summary: "Assign an SSH key, or none",
+    needs: "admin access to the workspace",
+    body: {
+      custom: z.object({
+        data: z.object({
+          type: z.literal("workspaces"),
+          attributes: z.object({ id: text({ min: 1, max: 256 }).nullable() }),
+        }),
+      }),
+    },
+    answer: "document",
+    example: { data: { type: "workspaces", attributes: { id: null } } },
+  },
+} as const satisfies Record<string, Operation>;

@@ -1,0 +1,316 @@
+/** A workspace: what is registered. Its attributes stand in the order of the specification's table. */
+import { z } from "zod";
+import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
+import { defineResource, fixed, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { lengthOf } from "../../../kernel/text.ts";
+import { executionModes } from "../../identity/organizations/definition.ts";
+import { bindingItem } from "../tag-bindings/definition.ts";
+import { isConstraint, isExactVersion } from "../../site/terraform-versions/versions.ts";
+import { type AutoDestroyInput, autoDestroyFaults } from "./auto-destroy.ts";
+import { workspaceOperations } from "./contract.ts";
+import { type ExecutionInput, executionFaults } from "./execution.ts";
+import { sharingFaults, type SharingInput } from "./sharing.ts";
+import {
+  agentPoolOf,
+  assessmentsEnabledOf,
+  autoDestroyAtOf,
+  autoDestroyStatusOf,
+  executionModeOf,
+  vcsRepoOf,
+  workspacePath,
+  type WorkspaceView,
+} from "./view.ts";
+
+const name = text({
+  min: 1,
+  max: 90,
+  pattern: /^[A-Za-z0-9_-]+$/,
+  sentence: "may only contain letters, numbers, dashes and underscores",
+});
+const reference = text({ min: 1, max: 256 });
+/** Bounded as a whole too: every list shows them, and every change of a workspace keeps them in the audit trail. */
+const patterns = text({ min: 1, max: 256 }).array().max(100);
+
+/** A text with a rule that no single pattern tells. */
+const textThat = (
+  { min = 0, max }: { min?: number; max: number },
+  fits: (value: string) => boolean,
+  sentence: string,
+) =>
+  text({ min, max })
+    .superRefine((value, context) => {
+      if (value !== "" && lengthOf(value) <= max && !fits(value))
+        context.addIssue({ code: "custom", message: sentence });
+    })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
+
+const engineVersion = textThat(
+  { min: 1, max: 100 },
+  (value) => isExactVersion(value) || isConstraint(value),
+  "must be an exact version such as 1.9.5, or a constraint such as ~> 1.9.0",
+);
+const workingDirectory = textThat(
+  { max: 1024 },
+  (value) => !value.split("/").includes(".."),
+  "must stay inside the repository: '..' is not allowed",
+);
+const repository = textThat(
+  { min: 1, max: 512 },
+  (value) => /^[^/\s]+(\/[^/\s]+)+$/.test(value),
+  "must be of the form ORGANIZATION/REPOSITORY",
+);
+
+/** What may be sent of a repository; what must be depends on whether there is one already (`rules.ts`). */
+const vcsRepo = z
+  .object({
+    identifier: repository.optional(),
+    branch: text({ max: 255 }).nullable().optional(),
+    "ingress-submodules": flag().optional(),
+    "oauth-token-id": reference.nullable().optional(),
+    "github-app-installation-id": reference.nullable().optional(),
+    "tags-regex": text({ max: 512 }).nullable().optional(),
+  })
+  .loose()
+  .superRefine((sent, context) => {
+    if (sent["oauth-token-id"] && sent["github-app-installation-id"])
+      context.addIssue({
+        code: "custom",
+        path: ["github-app-installation-id"],
+        message: "can't be sent together with oauth-token-id",
+      });
+  })
+  .nullable();
+
+/** A tag that is sent with its workspace: by name, or by the id of one that the organization has. */
+const tagItem = z.object({
+  type: oneOf(["tags"]).optional(),
+  id: reference.optional(),
+  attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
+});
+
+/** Ids as the row keeps them, joined by commas. */
+const idList = (joined: string): readonly string[] => (joined === "" ? [] : joined.split(","));
+
+/** Nearly always empty, and then there is nothing to parse. */
+const list = (json: string): unknown => (json === "[]" ? [] : JSON.parse(json));
+const kpi = (doc: string) => readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
+const none = <View>(types: string, doc: string) => toOne<View>(types, doc, { nullable: true, id: () => null });
+
+export const workspaces = defineResource<WorkspaceView>()({
+  type: "workspaces",
+  doc: "What is registered: the settings, lock, tags and state of one piece of infrastructure.",
+  id: (workspace) => workspace.id,
+  version: (workspace) => workspace.version,
+  attributes: {
+    name: required(name, "Unique in the organization, with its case; it is part of the workspace's paths."),
+    description: optional(text({ max: 1024 }).nullable(), "What the workspace is for.", { default: null }),
+    actions: readOnly(flags(["is-destroyable"]), "What can be done to it.", {
+      from: (workspace: WorkspaceView) => ({ "is-destroyable": workspace.allowDestroyPlan === 1 }),
+      audited: false,
+    }),
+    "allow-destroy-plan": optional(flag(), "Whether destroy plans can be queued.", { default: true }),
+    "assessments-enabled": optional(flag(), "Whether drift is assessed; hosted edition only.", {
+      from: assessmentsEnabledOf,
+      default: false,
+    }),
+    "auto-apply": optional(flag(), "Whether successful plans are applied by themselves.", { default: false }),
+    "auto-apply-run-trigger": optional(flag(), "The same for runs that run triggers start.", { default: false }),
+    "auto-destroy-at": optional(timestamp().nullable(), "When the next destroy run is due.", {
+      from: autoDestroyAtOf,
+      default: null,
+    }),
+    "auto-destroy-status": readOnly(text().nullable(), "`scheduled`, `queued`, `errored`, or null.", {
+      from: autoDestroyStatusOf,
+      audited: false,
+    }),
+    "auto-destroy-activity-duration": optional(
+      text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
+      "How long it may be inactive before it is destroyed: up to four digits and 'd' or 'h'.",
+      { default: null },
+    ),
+    "inherits-project-auto-destroy": optional(
+      flag(),
+      "Whether the project's duration applies; true drops the workspace's own.",
+      { default: true },
+    ),
+    "created-at": readOnly(timestamp(), "When it was made."),
+    "updated-at": readOnly(timestamp(), "When it was last changed.", { audited: false }),
+    "latest-change-at": readOnly(timestamp(), "When its latest state version was made, or it itself.", {
+      audited: false,
+    }),
+    "last-assessment-result-at": readOnly(timestamp().nullable(), "When drift was last assessed.", {
+      from: () => null,
+      audited: false,
+    }),
+    environment: readOnly(text(), "Always `default`.", { from: () => "default", audited: false }),
+    "execution-mode": optional(
+      oneOf(executionModes),
+      "Where it runs; `local` stores state only. Without one, the default of its project, or else of the organization, is followed.",
+      { from: executionModeOf },
+    ),
+    operations: optional(flag(), "Deprecated: false is the execution mode `local`.", {
+      from: (workspace: WorkspaceView) => executionModeOf(workspace) !== "local",
+      audited: false,
+    }),
+    "agent-pool-id": optional(reference.nullable(), "The pool that agent mode needs.", { shown: false }),
+    "file-triggers-enabled": optional(flag(), "Whether a push starts a run only when it changes matching files.", {
+      default: true,
+    }),
+    "trigger-prefixes": optional(patterns, "Paths whose changes start a run, beside the working directory.", {
+      from: (workspace: WorkspaceView) => list(workspace.triggerPrefixes),
+      default: [],
+    }),
+    "trigger-patterns": optional(patterns, "Glob patterns of files whose changes start a run.", {
+      from: (workspace: WorkspaceView) => list(workspace.triggerPatterns),
+      default: [],
+    }),
+    "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
+      default: false,
+    }),
+    "project-remote-state": optional(
+      flag(),
+      "Whether every workspace of its project may read its state; not together with global-remote-state.",
+      { default: false },
+    ),
+    locked: readOnly(flag(), "Whether it is locked.", {
+      from: (workspace: WorkspaceView) => workspace.lockedByType !== null,
+    }),
+    "locked-reason": readOnly(text().nullable(), "Why it is locked."),
+    "oauth-client-name": readOnly(text().nullable(), "The name of its connection to version control.", {
+      audited: false,
+    }),
+    "queue-all-runs": optional(flag(), "Whether pushes start runs before one was started by hand.", { default: false }),
+    "speculative-enabled": optional(flag(), "Whether pull requests start speculative plans.", { default: true }),
+    source: readOnly(text(), "What made it: `tfe-api`, `tfe-ui` or `terraform`."),
+    "source-name": fixed(text({ max: 255 }).nullable(), "The client that made it, for people.", { default: null }),
+    "source-url": fixed(text({ max: 2048 }).nullable(), "Where that client is.", { default: null }),
+    "structured-run-output-enabled": optional(flag(), "Whether runs show structured output.", { default: true }),
+    "tag-names": readOnly(text().array(), "Its tags.", {
+      from: ({ tagNames }: WorkspaceView) => (tagNames === "" ? [] : tagNames.split(",")),
+    }),
+    "engine-version": optional(
+      engineVersion,
+      "An exact version, or a constraint such as `~> 1.0.0`; the newest known release when it is not sent.",
+    ),
+    "working-directory": optional(workingDirectory.nullable(), "Where runs work, relative to the repository's root.", {
+      default: null,
+    }),
+    "vcs-repo": optional(vcsRepo, "The repository; null removes it. Only the keys to change need to be sent.", {
+      from: vcsRepoOf,
+      default: null,
+    }),
+    "vcs-repo-identifier": readOnly(text().nullable(), "The repository's identifier.", {
+      from: (workspace: WorkspaceView) => workspace.vcsIdentifier,
+      audited: false,
+    }),
+    "setting-overwrites": optional(
+      flags(["execution-mode", "agent-pool"]),
+      "Which settings are the workspace's own instead of the default of its project or organization.",
+      {
+        from: (workspace: WorkspaceView) => ({
+          "execution-mode": workspace.overwritesExecutionMode === 1,
+          "agent-pool": workspace.overwritesAgentPool === 1,
+        }),
+      },
+    ),
+    permissions: readOnly(flags(workspacePermissionNames), "What the caller may do.", {
+      from: workspacePermissions,
+      audited: false,
+    }),
+    "apply-duration-average": kpi("Average time of apply phases, in milliseconds."),
+    "plan-duration-average": kpi("Average time of plan phases, in milliseconds."),
+    "policy-check-failures": kpi("How many of the latest runs a policy check stopped."),
+    "run-failures": kpi("How many of the latest runs failed."),
+    "workspace-kpis-runs-count": kpi("How many runs these figures are about, at most 30."),
+    "resource-count": readOnly(wholeNumber(), "How many resources it manages.", { audited: false }),
+  },
+  relationships: {
+    "agent-pool": toOne("agent-pools", "The agent pool in force.", { nullable: true, id: agentPoolOf }),
+    "current-assessment-result": none<WorkspaceView>("assessment-results", "The latest assessment."),
+    "current-configuration-version": none<WorkspaceView>("configuration-versions", "The configuration in force."),
+    "current-run": toOne("runs", "The current run.", {
+      nullable: true,
+      id: (workspace: WorkspaceView) => workspace.currentRunId,
+    }),
+    "latest-run": toOne("runs", "Deprecated: the same as current-run.", {
+      nullable: true,
+      id: (workspace: WorkspaceView) => workspace.currentRunId,
+    }),
+    "current-state-version": toOne("state-versions", "The state in force.", {
+      nullable: true,
+      id: (workspace: WorkspaceView) => workspace.currentStateVersionId,
+      related: (workspace: WorkspaceView) =>
+        workspace.currentStateVersionId === null
+          ? undefined
+          : `/api/v2/workspaces/${workspace.id}/current-state-version`,
+    }),
+    "data-retention-policy": toOne(
+      ["data-retention-policy-delete-olders", "data-retention-policy-dont-deletes"],
+      "How long old state is kept; self-hosted edition only.",
+      {
+        nullable: true,
+        id: (workspace: WorkspaceView) => (workspace.edition === "hosted" ? undefined : workspace.retentionId),
+        type: (workspace: WorkspaceView) => workspace.retentionKind ?? "",
+      },
+    ),
+    "locked-by": toOne(["users", "teams", "runs"], "Who holds the lock.", {
+      nullable: true,
+      id: (workspace: WorkspaceView) => workspace.lockedById,
+      type: (workspace: WorkspaceView) => workspace.lockedByType ?? "users",
+    }),
+    organization: toOne("organizations", "The organization.", {
+      id: (workspace: WorkspaceView) => workspace.organizationName,
+      related: (workspace: WorkspaceView) => `/api/v2/organizations/${workspace.organizationName}`,
+    }),
+    outputs: toMany("workspace-outputs", "The outputs of the state in force, for who may read them.", {
+      ids: (workspace: WorkspaceView) =>
+        workspacePermissions(workspace)["can-read-state-outputs"] ? idList(workspace.outputIds) : [],
+    }),
+    project: toOne("projects", "The project that holds it.", {
+      create: "optional",
+      update: "optional",
+      id: (workspace: WorkspaceView) => workspace.projectId,
+      related: (workspace: WorkspaceView) => `/api/v2/projects/${workspace.projectId}`,
+    }),
+    readme: none<WorkspaceView>("workspace-readme", "The repository's readme."),
+    "remote-state-consumers": toMany("workspaces", "Workspaces that may read its state.", {
+      related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/relationships/remote-state-consumers`,
+    }),
+    "ssh-key": toOne("ssh-keys", "The key that runs use.", {
+      nullable: true,
+      id: (workspace: WorkspaceView) => workspace.sshKeyId,
+    }),
+    tags: toMany("tags", "Its tags.", {
+      create: "optional",
+      item: tagItem,
+      related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/relationships/tags`,
+    }),
+    "tag-bindings": toMany("tag-bindings", "Its key-value tags; an empty list clears them.", {
+      create: "optional",
+      update: "optional",
+      item: bindingItem,
+      related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/tag-bindings`,
+    }),
+    "effective-tag-bindings": toMany(
+      "effective-tag-bindings",
+      "The key-value tags in effect; named where `include` asks for them.",
+      { ids: (workspace: WorkspaceView) => workspace.effectiveTagBindingIds },
+    ),
+    vars: toMany("vars", "Its variables, for who may read them.", {
+      ids: (workspace: WorkspaceView) =>
+        workspacePermissions(workspace)["can-read-variable"] ? idList(workspace.varIds) : [],
+    }),
+  },
+  links: (workspace) => ({
+    self: workspacePath(workspace),
+    "self-html": `/app/${workspace.organizationName}/workspaces/${workspace.name}`,
+  }),
+  bodyFaults: (attributes: ExecutionInput & AutoDestroyInput & SharingInput) => [
+    ...executionFaults(attributes),
+    ...sharingFaults(attributes),
+    ...autoDestroyFaults(attributes),
+  ],
+  operations: workspaceOperations,
+});

@@ -1,0 +1,84 @@
+/** What is shown beside workspaces: each thing once, and never what the caller couldn't read by itself. */
+import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { workspacePermissions } from "../../../access/permissions.ts";
+import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
+import { organizations } from "../../identity/organizations/definition.ts";
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import { projects } from "../projects/definition.ts";
+import { readableProjects } from "../projects/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { outputsOfVersions } from "../../state/state-version-outputs/reads.ts";
+import { workspaceOutputs } from "../../state/workspace-outputs/definition.ts";
+import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
+import { teams } from "../../identity/teams/definition.ts";
+import { readableTeams } from "../../identity/teams/reads.ts";
+import { users } from "../../identity/users/definition.ts";
+import { readableUsers } from "../../identity/users/reads.ts";
+import type { WorkspaceView } from "./view.ts";
+
+/** A statement for each kind of thing that is asked for and there. Undefined when nothing was asked for. */
+export async function includedWith(
+  tx: Tx,
+  context: Context,
+  views: readonly WorkspaceView[],
+  wanted: ReadonlySet<string>,
+): Promise<Included[] | undefined> {
+  if (wanted.size === 0) return undefined;
+  const [first] = views;
+  if (first === undefined) return [];
+  const included: Included[] = [];
+  if (wanted.has("organization")) {
+    included.push({ definition: organizations, view: await loadOrganization(tx, context, first.organizationName) });
+  }
+  if (wanted.has("project")) {
+    const found = await readableProjects(
+      tx,
+      context.actor,
+      first.organizationId,
+      views.map((view) => view.projectId),
+    );
+    included.push(...found.map((view) => ({ definition: projects, view })));
+  }
+  if (wanted.has("outputs")) {
+    const shared = views.filter((view) => workspacePermissions(view)["can-read-state-outputs"]);
+    const versionIds = shared.flatMap((view) => view.currentStateVersionId ?? []);
+    const found = versionIds.length === 0 ? [] : await outputsOfVersions(tx, context, first, versionIds);
+    included.push(...found.map((view) => ({ definition: workspaceOutputs, view })));
+  }
+  if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
+  return included;
+}
+
+/** The key-value tags in effect, where they are asked for: their ids on the views, and themselves beside them. */
+export async function withBindings(
+  tx: Tx,
+  views: readonly WorkspaceView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ views: WorkspaceView[]; bindings: Included[] }> {
+  if (!wanted.has("effective_tag_bindings")) return { views: [...views], bindings: [] };
+  const bindings = await effectiveOnWorkspaces(
+    tx,
+    views.map((view) => view.id),
+  );
+  const idsOf = (view: WorkspaceView) =>
+    bindings.filter((binding) => binding.ownerId === view.id).map((binding) => binding.id);
+  return {
+    views: views.map((view) => ({ ...view, effectiveTagBindingIds: idsOf(view) })),
+    bindings: bindings.map((view) => ({ definition: effectiveTagBindings, view })),
+  };
+}
+
+async function lockHolders(tx: Tx, context: Context, views: readonly WorkspaceView[]): Promise<Included[]> {
+  const idsOf = (type: string) =>
+    views.filter((view) => view.lockedByType === type).flatMap((view) => view.lockedById ?? []);
+  const [userIds, teamIds] = [idsOf("users"), idsOf("teams")];
+  const included: Included[] = [];
+  if (userIds.length > 0) {
+    included.push(...(await readableUsers(tx, context, userIds)).map((view) => ({ definition: users, view })));
+  }
+  if (teamIds.length > 0) {
+    included.push(...(await readableTeams(tx, context.actor, teamIds)).map((view) => ({ definition: teams, view })));
+  }
+  return included;
+}

@@ -1,0 +1,242 @@
+/**
+ * The list of workspaces: the statement that is asked most and grows most. A page and everything about it come in one
+ * statement, its total in the one before, from counters. How the page is found depends on how much the caller may read.
+ * See docs/performance.md.
+ */
+import { type RawBuilder, sql } from "kysely";
+import { principalOf } from "../../../access/actor.ts";
+import { bitOf, holds } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import { type Prepared, prepared } from "../../../database/prepared.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import { fold } from "../../../kernel/text.ts";
+import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { conditionsOf, isFiltered, type WorkspaceSearch } from "./search.ts";
+import { inOrganization } from "./store.ts";
+import type { ConnectedFacts, WorkspaceView } from "./view.ts";
+
+const readable = bitOf("runs", "read");
+
+// --- the organization, and how many workspaces of it the caller may read
+
+interface Counts {
+  /** In the whole organization. */
+  readonly everything: number;
+  /** In projects to which a team of the caller has access. */
+  readonly inProjects: number;
+  /** Given to a team of the caller one by one, in other projects. */
+  readonly single: number;
+}
+
+/** What the caller's teams hold, by project and by workspace, added up: two small tables that a statement joins. */
+function grantTables(organizationId: RawBuilder<string>, principal: string): RawBuilder<unknown> {
+  // CROSS JOIN keeps the order of the tables: from the caller's few teams to their records, never the other way round.
+  return sql`mine as materialized ${actorTeams(organizationId, principal)},
+    granted as materialized (
+      select g.project_id as project_id, bit_or(g.permissions) as mask from mine cross join team_projects as g
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by g.project_id),
+    single as materialized (
+      select g.workspace_id as workspace_id, bit_or(g.permissions) as mask from mine cross join team_workspaces as g
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by g.workspace_id)`;
+}
+
+type OrganizationWithCounts = OrganizationRow & Counts;
+
+const organizationWithCounts = prepared<
+  { nameKey: string; principal: string; readable: number },
+  OrganizationWithCounts
+>((db, p) => {
+  const found = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
+  const [teamAccess, isMember] = standingColumns(sql.ref("o.id"), p.principal);
+  const inProjects = sql`select project_id from granted where (mask & ${p.readable}) <> 0`;
+  const statement = sql<OrganizationWithCounts>`
+    with ${grantTables(found, p.principal)}
+    select o.*, ${teamAccess.expression} as team_access, ${isMember.expression} as is_member,
+      (select coalesce(sum(workspace_count), 0) from projects where organization_id = o.id) as everything,
+      (select coalesce(sum(workspace_count), 0) from projects where id in (${inProjects})) as in_projects,
+      (select count(*) from single inner join workspaces as w on w.id = single.workspace_id
+        where (single.mask & ${p.readable}) <> 0 and w.project_id not in (${inProjects})) as single
+    from organizations as o where o.name_key = ${p.nameKey}`;
+  return { compile: () => statement.compile(db) };
+});
+
+/** Raises `not-found` where the caller may not know of the organization. */
+export async function loadOrganizationToList(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  name: string,
+): Promise<{ organization: OrganizationView; counts: Counts }> {
+  const [row] = await organizationWithCounts(tx, { nameKey: fold(name), principal: principalOf(actor), readable });
+  const organization = row && toOrganizationView(actor, row);
+  if (organization === undefined || !organization.standing.member) throw notFound("organization");
+  const { everything, inProjects, single } = row!;
+  return {
+    organization,
+    counts: { everything: Number(everything), inProjects: Number(inProjects), single: Number(single) },
+  };
+}
+
+// --- the page
+
+/** How the page is found among an organization's workspaces. */
+type Plan =
+  /** The caller may read all of them. */
+  | "everything"
+  /** Walk through all in order, and take those that the caller may read, until the page is full. */
+  | "walk"
+  /** Take all that the caller may read, project by project, and sort them. */
+  | "by-project";
+
+/** A walk passes so many for each that it finds; collecting takes all that there are. The cheaper one is taken. */
+function planFor(counts: Counts, search: WorkspaceSearch, readsAll: boolean): Plan {
+  if (readsAll) return "everything";
+  const mine = counts.inProjects + counts.single;
+  if (isFiltered(search) || search.projectId !== undefined || mine === 0) return "by-project";
+  const walked = (search.page.number * search.page.size * counts.everything) / mine;
+  return walked < mine ? "walk" : "by-project";
+}
+
+const sortColumns = {
+  name: "name",
+  "latest-change-at": "latest_change_at",
+  "current-run.created-at": "current_run_created_at",
+} as const;
+
+interface Shape {
+  readonly plan: Plan;
+  readonly column: (typeof sortColumns)[keyof typeof sortColumns];
+  readonly descending: boolean;
+}
+
+/** Ties break by id, so that pages never overlap; workspaces without a run come last in both directions. */
+function order({ column, descending }: Shape): RawBuilder<unknown> {
+  const direction = sql.raw(
+    `${descending ? "desc" : "asc"}${column === "current_run_created_at" ? " nulls last" : ""}`,
+  );
+  return sql`order by w.${sql.raw(column)} ${direction}, w.id asc`;
+}
+
+/** Only what the conditions look at: with more, no index holds everything, and every row has to be read. */
+function columnsLookedAt({ part, wildcard, projectId, tagged, runStatuses }: WorkspaceSearch): string[] {
+  return [
+    ...(part || wildcard ? ["name_key"] : []),
+    ...(projectId !== undefined || tagged.length > 0 ? ["project_id"] : []),
+    ...(runStatuses.length > 0 ? ["current_run_status"] : []),
+  ];
+}
+
+/** The workspaces among which the page is looked for, called `w`, with the columns that the search looks at. */
+function candidates({ plan, column }: Shape, organizationId: string, looked: readonly string[]): RawBuilder<unknown> {
+  const columns = new Set(["id", column, ...looked]);
+  const chosen = sql.raw([...columns].map((name) => `v.${name} as ${name}`).join(", "));
+  const inProjects = sql`(select project_id from granted where (mask & ${readable}) <> 0)`;
+  const singles = sql`(select workspace_id from single where (mask & ${readable}) <> 0)`;
+  if (plan === "everything")
+    return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId}) as w`;
+  if (plan === "walk") {
+    return sql`(select ${chosen} from workspaces as v where v.organization_id = ${organizationId}
+      and (v.project_id in ${inProjects} or v.id in ${singles})) as w`;
+  }
+  return sql`(select ${chosen} from workspaces as v
+      where v.organization_id = ${organizationId} and v.project_id in ${inProjects}
+    union all
+    select ${chosen} from single cross join workspaces as v
+      where v.id = single.workspace_id and (single.mask & ${readable}) <> 0 and v.project_id not in ${inProjects}) as w`;
+}
+
+/** Whole rows of a page's workspaces, with what the caller's teams hold on each. */
+function wholeRows(shape: Shape): RawBuilder<unknown> {
+  return sql`select w.*, p.default_execution_mode as project_execution_mode, p.default_agent_pool_id as project_agent_pool_id,
+      c.name as oauth_client_name, c.service_provider as service_provider, c.http_url as http_url, d.id as retention_id,
+      d.kind as retention_kind, granted.mask as project_access, single.mask as workspace_access
+    from page cross join workspaces as w
+    left join projects as p on p.id = w.project_id
+    left join oauth_tokens as k on k.id = w.vcs_oauth_token_id
+    left join oauth_clients as c on c.id = k.oauth_client_id
+    left join data_retention_policies as d on d.workspace_id = w.id
+    left join granted on granted.project_id = w.project_id
+    left join single on single.workspace_id = w.id
+    where w.id = page.id
+    ${order(shape)}`;
+}
+
+type PageRow = WorkspaceTable &
+  ConnectedFacts & { readonly projectAccess: number | null; readonly workspaceAccess: number | null };
+
+interface PageParameters {
+  readonly organizationId: string;
+  readonly principal: string;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+const unfiltered = new Map<string, Prepared<PageParameters, PageRow>>();
+
+/** Compiled once for each shape: there are eighteen. */
+function unfilteredPage(shape: Shape): Prepared<PageParameters, PageRow> {
+  const key = `${shape.plan} ${shape.column} ${shape.descending}`;
+  let statement = unfiltered.get(key);
+  if (statement === undefined) {
+    statement = prepared<PageParameters, PageRow>((db, p) => {
+      const text = sql<PageRow>`
+        with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
+        page as materialized (select w.id from ${candidates(shape, p.organizationId, [])} ${order(shape)} limit ${p.limit} offset ${p.offset})
+        ${wholeRows(shape)}`;
+      return { compile: () => text.compile(db) };
+    });
+    unfiltered.set(key, statement);
+  }
+  return statement;
+}
+
+/** With filters the matches have to be counted, so that they are all found; the page is cut from them. */
+async function filteredPage(
+  tx: Tx,
+  shape: Shape,
+  search: WorkspaceSearch,
+  p: PageParameters,
+): Promise<{ rows: PageRow[]; totalCount: number }> {
+  const conditions = conditionsOf(tx, p.organizationId, search);
+  const result = await sql<PageRow & { totalCount: number }>`
+    with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
+    matching as materialized (
+      select w.id as id, w.${sql.raw(shape.column)} as ${sql.raw(shape.column)}
+      from ${candidates(shape, p.organizationId, columnsLookedAt(search))} where ${sql.join(conditions, sql` and `)}),
+    page as materialized (select w.id from matching as w ${order(shape)} limit ${p.limit} offset ${p.offset})
+    select * from (select count(*) as total_count from matching) as counted
+    left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
+  return { rows: result.rows.filter((row) => row.id !== null), totalCount: Number(result.rows[0]?.totalCount ?? 0) };
+}
+
+export async function listReadableWorkspaces(
+  tx: Tx,
+  { actor, options }: Pick<Context, "actor" | "options">,
+  { organization, counts }: { organization: OrganizationView; counts: Counts },
+  search: WorkspaceSearch,
+): Promise<{ views: WorkspaceView[]; totalCount: number }> {
+  const readsAll = holds(organization.standing.everywhere, "runs", "read");
+  const shape: Shape = {
+    plan: planFor(counts, search, readsAll),
+    column: sortColumns[search.sort?.key ?? "name"],
+    descending: search.sort?.descending ?? false,
+  };
+  const { number, size } = search.page;
+  const parameters = {
+    organizationId: organization.id,
+    principal: principalOf(actor),
+    limit: size,
+    offset: (number - 1) * size,
+  };
+  const narrow = isFiltered(search) || search.projectId !== undefined;
+  const { rows, totalCount } = narrow
+    ? await filteredPage(tx, shape, search, parameters)
+    : {
+        rows: await unfilteredPage(shape)(tx, parameters),
+        totalCount: readsAll ? counts.everything : counts.inProjects + counts.single,
+      };
+  return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount };
+}

@@ -1,0 +1,118 @@
+/**
+ * The lock of a workspace: the specification's one state machine. The row is locked while it is decided, so that of many
+ * callers at once exactly one gets the lock, also across servers.
+ */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
+import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { discardPending, settleState, type SettledState } from "../../state/state-versions/writes.ts";
+import { holderOf, holdsLock, type LockColumns, nameOfHolder } from "./holder.ts";
+import { grantWorkspace, loadWorkspace } from "./reads.ts";
+import { lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
+import type { WorkspaceView } from "./view.ts";
+
+const unlocked: LockColumns = { lockedByType: null, lockedById: null, lockedByName: null, lockedReason: null };
+
+/** Raises `conflict` when it is locked already. */
+export async function lock(
+  context: Context,
+  reference: WorkspaceReference,
+  reason: string,
+): Promise<DocumentAnswer<WorkspaceView>> {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
+    const holder = holderOf(context.actor);
+    if (holder === undefined) throw notFound("workspace");
+    if (workspace.lockedByType !== null) throw conflict("Unable to lock workspace. The workspace is already locked.");
+    return change(tx, context, workspace, "lock", { ...holder, lockedReason: reason });
+  });
+}
+
+/**
+ * The latest state that was written under the lock becomes the current one. Raises `conflict` when it is not locked, or locked
+ * by somebody else, and `unavailable` while that latest state is still awaited.
+ */
+export async function unlock(context: Context, reference: WorkspaceReference): Promise<DocumentAnswer<WorkspaceView>> {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-unlock", "hide");
+    if (workspace.lockedByType === null)
+      throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
+    if (!holdsLock(context.actor, workspace))
+      throw conflict(
+        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.`,
+      );
+    const state = await settleState(tx, workspace);
+    return change(tx, context, workspace, "unlock", { ...unlocked, ...state });
+  });
+}
+
+/** The same, but what is still awaited is given up. Raises `conflict` when it is not locked. */
+export async function forceUnlock(
+  context: Context,
+  reference: WorkspaceReference,
+): Promise<DocumentAnswer<WorkspaceView>> {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-unlock", "hide");
+    if (workspace.lockedByType === null)
+      throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
+    await discardPending(tx, context, workspace);
+    const state = await settleState(tx, workspace);
+    return change(tx, context, workspace, "force-unlock", { ...unlocked, ...state });
+  });
+}
+
+type LockPermission = "can-lock" | "can-unlock" | "can-force-unlock";
+
+async function change(
+  tx: Tx,
+  context: Context,
+  workspace: Granted<WorkspaceView, LockPermission>,
+  verb: string,
+  columns: LockColumns & Partial<SettledState>,
+): Promise<DocumentAnswer<WorkspaceView>> {
+  await updateWorkspaceRow(tx, workspace, columns);
+  const view = { ...workspace, ...columns, version: workspace.version + 1 };
+  await recordEvent(tx, context, {
+    organizationId: workspace.organizationId,
+    verb,
+    subject: { type: "workspaces", id: workspace.id },
+    before: toldOf(workspace),
+    after: toldOf(view),
+  });
+  return { view };
+}
+
+function toldOf(workspace: LockColumns): object {
+  return { locked: workspace.lockedByType !== null, "locked-by": workspace.lockedById, reason: workspace.lockedReason };
+}
+
+/** Assigns a key of the organization, or none. Raises `invalid` for a key that it does not have. */
+export async function assignSshKey(
+  context: Context,
+  reference: WorkspaceReference,
+  sshKeyId: string | null,
+  ifMatch: IfMatch,
+): Promise<DocumentAnswer<WorkspaceView>> {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
+    checkIfMatch(ifMatch, workspace);
+    if (sshKeyId === workspace.sshKeyId) return { view: workspace };
+    const { sshKey } = await lookUpReferences(tx, workspace.organizationId, { sshKeyId });
+    refuseIfAny(
+      sshKeyId !== null && !sshKey ? [attributeFault("id", "Ssh key does not exist in this organization")] : [],
+    );
+    await updateWorkspaceRow(tx, workspace, { sshKeyId });
+    await recordEvent(tx, context, {
+      organizationId: workspace.organizationId,
+      verb: "assign-ssh-key",
+      subject: { type: "workspaces", id: workspace.id },
+      before: { "ssh-key": workspace.sshKeyId },
+      after: { "ssh-key": sshKeyId },
+    });
+    return { view: { ...workspace, sshKeyId, version: workspace.version + 1 } };
+  });
+}

@@ -1,0 +1,251 @@
+/** Operations on workspaces: load → authorize → decide → write. By id and by name they are the same. */
+import type { Granted } from "../../../access/granted.ts";
+import { holds } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { forgetScopeTarget } from "../../connections/agent-pools/writes.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
+import { countWorkspaces, moveCounted } from "../projects/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { isStateProcessing } from "../../state/state-versions/reads.ts";
+import { bindTags } from "../tag-bindings/writes.ts";
+import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
+import { newestRelease } from "../../site/terraform-versions/reads.ts";
+import { movedTo } from "./auto-destroy.ts";
+import { workspaces } from "./definition.ts";
+import { includedWith, withBindings } from "./includes.ts";
+import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
+import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
+import { grantWorkspace, loadWorkspace } from "./reads.ts";
+import {
+  changedColumns,
+  newWorkspace,
+  referenceFaults,
+  referencesOf,
+  safeDeleteObstacle,
+  workspaceFaults,
+} from "./rules.ts";
+import {
+  deleteWorkspaceRow,
+  insertWorkspace,
+  lookUpReferences,
+  updateWorkspaceRow,
+  type WorkspaceReference,
+} from "./store.ts";
+import { recordWorkspaceChange } from "./trail.ts";
+import { executionModeOf, type WorkspaceView } from "./view.ts";
+
+export const workspaceResource = implement(workspaces, {
+  async createWorkspace({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const { organization, project } = await loadProjectForNewWorkspace(
+        tx,
+        context,
+        params.organizationName,
+        body.relationships.project ?? undefined,
+      );
+      if (project === undefined) throw await unknownProject(tx, organization, body.attributes.name);
+      const identity = {
+        id: newId("workspaces"),
+        organizationId: organization.id,
+        projectId: project.id,
+        createdAt: now(),
+      };
+      const newestEngine = await newestRelease(tx);
+      const projectDuration = project.autoDestroyActivityDuration;
+      const { options, source } = context;
+      const row = newWorkspace(body.attributes, { identity, newestEngine, projectDuration, options, source });
+      const mode = executionModeOf({
+        ...row,
+        projectExecutionMode: project.defaultExecutionMode,
+        defaultExecutionMode: organization.defaultExecutionMode,
+      });
+      const wanted = referencesOf(undefined, row);
+      refuseIfAny([
+        ...workspaceFaults(body.attributes, row, mode, context.options),
+        ...referenceFaults(wanted, await lookUpReferences(tx, organization.id, wanted)),
+      ]);
+      await insertWorkspace(tx, row);
+      const tagNames = await tagNewWorkspace(tx, row, body.relationships.tags ?? []);
+      const bound = { organizationId: organization.id, workspaceId: row.id };
+      const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
+      await countWorkspaces(tx, project.id, 1);
+      const view = await loadWorkspace(tx, context, { workspaceId: row.id });
+      await recordWorkspaceChange(tx, context, { after: { ...view, tagNames } }, bindings);
+      return { view };
+    });
+  },
+
+  async listWorkspaces({ context, params, query }) {
+    const tx = context.database.reader;
+    const listed = await loadOrganizationToList(tx, context, params.organizationName);
+    const { views, totalCount } = await listReadableWorkspaces(tx, context, listed, {
+      page: query.page,
+      sort: query.sort,
+      part: query.searchName,
+      wildcard: query.searchWildcardName,
+      tags: query.searchTags ?? [],
+      excludedTags: query.searchExcludeTags ?? [],
+      projectId: query.filterProjectId,
+      runStatuses: query.filterCurrentRunStatus ?? [],
+      tagged: query.filterTagged,
+    });
+    return { ...(await shownWith(tx, context, views, query.include)), totalCount };
+  },
+
+  showWorkspace: ({ context, params, query }) => show(context, params, query.include),
+  showWorkspaceByName: ({ context, params, query }) => show(context, params, query.include),
+
+  updateWorkspace: ({ context, params, body, ifMatch }) => update(context, params, body, ifMatch),
+  updateWorkspaceByName: ({ context, params, body, ifMatch }) => update(context, params, body, ifMatch),
+
+  safeDeleteWorkspace: ({ context, params }) => safeDelete(context, params),
+  safeDeleteWorkspaceByName: ({ context, params }) => safeDelete(context, params),
+
+  deleteWorkspace: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
+  deleteWorkspaceByName: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
+
+  lockWorkspace: ({ context, params, body }) =>
+    lock(context, params, body?.reason ?? body?.data?.attributes?.reason ?? ""),
+  unlockWorkspace: ({ context, params }) => unlock(context, params),
+  forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
+  assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
+});
+
+/** Told together with a taken name, but only to who may know of every name there is. */
+async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
+  const readsAll = holds(standing.everywhere, "runs", "read");
+  const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
+  return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
+}
+
+async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
+  const tx = context.database.reader;
+  const view = await loadWorkspace(tx, context, reference);
+  const { views, included } = await shownWith(tx, context, [view], include);
+  return { view: views[0] as WorkspaceView, included };
+}
+
+async function shownWith(tx: Tx, context: Context, found: readonly WorkspaceView[], include: ReadonlySet<string>) {
+  const { views, bindings } = await withBindings(tx, found, include);
+  const others = await includedWith(tx, context, views, include);
+  return { views, included: others && [...others, ...bindings] };
+}
+
+interface UpdateBody {
+  readonly attributes: UpdateAttributes<typeof workspaces>;
+  readonly relationships: {
+    readonly project?: string | null;
+    readonly tagBindings?: readonly {
+      readonly attributes: { readonly key: string; readonly value?: string | undefined };
+    }[];
+  };
+}
+
+async function update(
+  context: Context,
+  reference: WorkspaceReference,
+  { attributes, relationships }: UpdateBody,
+  ifMatch: IfMatch,
+) {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
+    checkIfMatch(ifMatch, workspace);
+    const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
+    const projectDuration =
+      destination === undefined
+        ? await durationInForce(tx, workspace, attributes)
+        : destination.autoDestroyActivityDuration;
+    const moved =
+      destination === undefined
+        ? workspace
+        : { ...workspace, projectId: destination.id, ...movedTo(projectDuration, workspace) };
+    const after = changedColumns(moved, attributes, projectDuration, context.options);
+    const wanted = referencesOf(workspace, after);
+    const { projectExecutionMode, defaultExecutionMode } = workspace;
+    const mode = executionModeOf({
+      ...after,
+      projectExecutionMode: destination === undefined ? projectExecutionMode : destination.defaultExecutionMode,
+      defaultExecutionMode,
+    });
+    refuseIfAny([
+      ...faults,
+      ...workspaceFaults(attributes, after, mode, context.options),
+      ...referenceFaults(wanted, await lookUpReferences(tx, workspace.organizationId, wanted)),
+    ]);
+    const rebound = await bindTags(
+      tx,
+      { organizationId: workspace.organizationId, workspaceId: workspace.id },
+      relationships.tagBindings,
+    );
+    const changes = changesOf<WorkspaceView>(workspace, after);
+    if (changes === undefined && rebound === undefined) return { view: workspace };
+    await updateWorkspaceRow(tx, workspace, { ...changes, updatedAt: now() });
+    if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
+    const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
+    await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
+    return { view };
+  });
+}
+
+/** The project that a workspace is to be moved into; undefined when it stays, or there is none. Raises `forbidden`. */
+async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView, projectId: string | undefined) {
+  if (projectId === undefined || projectId === workspace.projectId) return { destination: undefined, faults: [] };
+  const destination = await loadProjectToMoveInto(tx, context, workspace, projectId);
+  const faults: Fault[] =
+    destination === undefined ? [relationshipFault("project", "Project does not exist in this organization")] : [];
+  return { destination, faults };
+}
+
+/** The duration that an update which returns to inheriting takes over; only then is the project looked at. */
+async function durationInForce(
+  tx: Tx,
+  workspace: WorkspaceView,
+  attributes: UpdateAttributes<typeof workspaces>,
+): Promise<string | null> {
+  if (workspace.inheritsProjectAutoDestroy === 1) return workspace.autoDestroyActivityDuration;
+  if (attributes.inheritsProjectAutoDestroy !== true) return null;
+  const project = await tx.db
+    .selectFrom("projects")
+    .select("autoDestroyActivityDuration")
+    .where("id", "=", workspace.projectId)
+    .executeTakeFirst();
+  return project?.autoDestroyActivityDuration ?? null;
+}
+
+/** Deletion is refused where resources are managed, the workspace is locked, or the caller may not. */
+async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
+  await context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-destroy", "hide");
+    const obstacle = safeDeleteObstacle(workspace, await isStateProcessing(tx, workspace.id));
+    if (obstacle !== undefined) throw obstacle;
+    await remove(tx, context, workspace);
+  });
+}
+
+async function forceDelete(context: Context, reference: WorkspaceReference, ifMatch: IfMatch): Promise<void> {
+  await context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-delete");
+    checkIfMatch(ifMatch, workspace);
+    await remove(tx, context, workspace);
+  });
+}
+
+async function remove(
+  tx: Tx,
+  context: Context,
+  workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
+): Promise<void> {
+  const tagIds = await holdTags(tx, workspace);
+  await deleteWorkspaceRow(tx, workspace);
+  await releaseTags(tx, workspace.organizationId, tagIds);
+  await countWorkspaces(tx, workspace.projectId, -1);
+  await forgetScopeTarget(tx, workspace.organizationId, workspace.id);
+  await recordWorkspaceChange(tx, context, { before: workspace });
+}

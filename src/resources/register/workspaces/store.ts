@@ -1,0 +1,252 @@
+/** SQL of workspaces. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { effective } from "../../../access/effective.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import { bitOf, holds } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { fold } from "../../../kernel/text.ts";
+import {
+  hasProjectGrant,
+  hasWorkspaceGrant,
+  projectGrants,
+  workspaceAccessColumns,
+  workspaceGrants,
+} from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import type { Context } from "../../shared/context.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { WorkspaceSearch, Workspaces } from "./search.ts";
+import type { ConnectedFacts, OrganizationFacts, WorkspaceView } from "./view.ts";
+
+const readable = bitOf("runs", "read");
+
+/** The two ways to name a workspace. */
+export type WorkspaceReference =
+  | { readonly workspaceId: string }
+  | { readonly organizationName: string; readonly workspaceName: string };
+
+/** The project's defaults, the connection to version control and the retention policy, beside the workspaces of a statement. */
+function connected(query: Workspaces) {
+  return query
+    .leftJoin("projects as p", "p.id", "w.projectId")
+    .leftJoin("oauthTokens as k", "k.id", "w.vcsOauthTokenId")
+    .leftJoin("oauthClients as c", "c.id", "k.oauthClientId")
+    .leftJoin("dataRetentionPolicies as d", "d.workspaceId", "w.id")
+    .selectAll("w")
+    .select([
+      "p.defaultExecutionMode as projectExecutionMode",
+      "p.defaultAgentPoolId as projectAgentPoolId",
+      "c.name as oauthClientName",
+      "c.serviceProvider as serviceProvider",
+      "c.httpUrl as httpUrl",
+      "d.id as retentionId",
+      "d.kind as retentionKind",
+    ]);
+}
+
+interface WorkspaceRow extends WorkspaceTable, OrganizationFacts, ConnectedFacts {
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+function workspaceForActor(db: Kysely<Schema>, principal: string) {
+  return connected(db.selectFrom("workspaces as w") as unknown as Workspaces)
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .select([
+      "o.name as organizationName",
+      "o.defaultExecutionMode",
+      "o.defaultAgentPoolId",
+      "o.allowForceDeleteWorkspaces",
+      "o.assessmentsEnforced",
+    ])
+    .select(workspaceAccessColumns(principal));
+}
+
+type ById = { id: string; principal: string };
+type ByName = { organizationKey: string; name: string; principal: string };
+
+const byId = prepared<ById, WorkspaceRow>((db, { id, principal }) =>
+  workspaceForActor(db, principal).where("w.id", "=", id),
+);
+const byIdLocked = prepared<ById, WorkspaceRow>((db, { id, principal }, dialect) =>
+  workspaceForActor(db, principal).where("w.id", "=", id).modifyEnd(dialect.lockRows("w")),
+);
+const byName = prepared<ByName, WorkspaceRow>((db, { organizationKey, name, principal }) =>
+  workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
+);
+const byNameLocked = prepared<ByName, WorkspaceRow>((db, { organizationKey, name, principal }, dialect) =>
+  workspaceForActor(db, principal)
+    .where("o.nameKey", "=", organizationKey)
+    .where("w.name", "=", name)
+    .modifyEnd(dialect.lockRows("w")),
+);
+
+/** One statement: the workspace and all that the caller holds on it. `lock` keeps others from changing it meanwhile. */
+export async function findWorkspace(
+  tx: Tx,
+  { actor, options }: Pick<Context, "actor" | "options">,
+  reference: WorkspaceReference,
+  lock = false,
+): Promise<WorkspaceView | undefined> {
+  const principal = principalOf(actor);
+  const [row] =
+    "workspaceId" in reference
+      ? await (lock ? byIdLocked : byId)(tx, { id: reference.workspaceId, principal })
+      : await (lock ? byNameLocked : byName)(tx, {
+          organizationKey: fold(reference.organizationName),
+          name: reference.workspaceName,
+          principal,
+        });
+  return row && toWorkspaceView(row, standingOf(actor, row), options);
+}
+
+/** Many at once, in the order of their ids, so that two callers who lock the same ones never wait for each other in a circle. */
+export async function findWorkspaces(
+  tx: Tx,
+  { actor, options }: Pick<Context, "actor" | "options">,
+  ids: readonly string[],
+): Promise<WorkspaceView[]> {
+  const rows = await workspaceForActor(tx.db, principalOf(actor))
+    .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
+    .orderBy("w.id")
+    .modifyEnd(tx.dialect.lockRows("w"))
+    .execute();
+  return rows.map((row) => toWorkspaceView(row, standingOf(actor, row), options));
+}
+
+function toWorkspaceView(row: WorkspaceRow, standing: Standing, options: Context["options"]): WorkspaceView {
+  return {
+    ...row,
+    access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
+    owner: standing.owner,
+    edition: options.edition,
+  };
+}
+
+/** Workspaces of one organization, each with what the caller holds on it. */
+function workspacesOf(query: Workspaces, organization: OrganizationView, principal: string) {
+  const organizationId = sql<string>`${organization.id}`;
+  return connected(query)
+    .select(projectGrants(organizationId, sql.ref("w.projectId"), principal))
+    .select(workspaceGrants(organizationId, sql.ref("w.id"), principal));
+}
+
+/** A row of a list, with what all of them have in common. */
+export function inOrganization(
+  row: WorkspaceTable & ConnectedFacts & { projectAccess: number | null; workspaceAccess: number | null },
+  organization: OrganizationView,
+  options: Context["options"],
+): WorkspaceView {
+  const {
+    name: organizationName,
+    defaultExecutionMode,
+    defaultAgentPoolId,
+    allowForceDeleteWorkspaces,
+    assessmentsEnforced,
+    standing,
+  } = organization;
+  const facts = {
+    organizationName,
+    defaultExecutionMode,
+    defaultAgentPoolId,
+    allowForceDeleteWorkspaces,
+    assessmentsEnforced,
+  };
+  return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0 }, standing, options);
+}
+
+/** What the caller may read of an organization's workspaces, as a condition on `w`; undefined when it is everything. */
+export function readableCondition(
+  actor: Actor,
+  organization: Pick<OrganizationView, "id" | "standing">,
+): RawBuilder<boolean> | undefined {
+  if (holds(organization.standing.everywhere, "runs", "read")) return undefined;
+  const principal = principalOf(actor);
+  const organizationId = sql<string>`${organization.id}`;
+  return sql<boolean>`(${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, readable)}
+    or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, readable)})`;
+}
+
+/** Workspaces of one organization that fulfil a condition on `w`, in the order of their names. */
+export async function pageOfWorkspaces(
+  tx: Tx,
+  { actor, options }: Pick<Context, "actor" | "options">,
+  organization: OrganizationView,
+  condition: RawBuilder<boolean>,
+  page: WorkspaceSearch["page"],
+): Promise<{ views: WorkspaceView[]; totalCount: number }> {
+  let found = tx.db
+    .selectFrom("workspaces as w")
+    .where("w.organizationId", "=", organization.id)
+    .where(condition) as unknown as Workspaces;
+  const readableOnes = readableCondition(actor, organization);
+  if (readableOnes !== undefined) found = found.where(readableOnes);
+  const { rows, totals } = await fetchPage(tx, {
+    rows: workspacesOf(found, organization, principalOf(actor)),
+    order: [{ column: "w.name" }, { column: "w.id" }],
+    page,
+    totals: { totalCount: countOf(found.select("w.id")) },
+  });
+  return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount: totals.totalCount };
+}
+
+export async function insertWorkspace(tx: Tx, row: WorkspaceTable): Promise<void> {
+  await tx.db.insertInto("workspaces").values(row).execute();
+}
+
+/** For every change of a workspace's own row, whichever permission allowed it. */
+export async function updateWorkspaceRow(
+  tx: Tx,
+  workspace: Granted<WorkspaceView, string>,
+  changes: Partial<WorkspaceTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("workspaces")
+    .set({ ...changes, version: workspace.version + 1 })
+    .where("id", "=", workspace.id)
+    .execute();
+}
+
+/** What hangs on it goes with it, by the foreign keys. */
+export async function deleteWorkspaceRow(
+  tx: Tx,
+  workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
+): Promise<void> {
+  await tx.db.deleteFrom("workspaces").where("id", "=", workspace.id).execute();
+}
+
+export interface References {
+  readonly name?: string | undefined;
+  readonly agentPoolId?: string | null | undefined;
+  readonly oauthTokenId?: string | null | undefined;
+  readonly sshKeyId?: string | null | undefined;
+}
+
+/** Which of these an organization has, in one statement. */
+export async function lookUpReferences(
+  tx: Tx,
+  organizationId: string,
+  { name, agentPoolId, oauthTokenId, sshKeyId }: References,
+): Promise<{ nameTaken: boolean; agentPool: boolean; oauthToken: boolean; sshKey: boolean }> {
+  const count = (table: string, column: string, value: string | null | undefined) =>
+    sql`(select count(*) from ${sql.table(table)} where organization_id = ${organizationId} and ${sql.ref(column)} = ${value ?? ""})`;
+  const result = await sql<Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>>`
+    select ${count("workspaces", "name", name)} as name_taken, ${count("agent_pools", "id", agentPoolId)} as agent_pool,
+      ${count("oauth_tokens", "id", oauthTokenId)} as oauth_token, ${count("ssh_keys", "id", sshKeyId)} as ssh_key`.execute(
+    tx.db,
+  );
+  const row = result.rows[0];
+  return {
+    nameTaken: Number(row?.nameTaken) > 0,
+    agentPool: Number(row?.agentPool) > 0,
+    oauthToken: Number(row?.oauthToken) > 0,
+    sshKey: Number(row?.sshKey) > 0,
+  };
+}

@@ -1,0 +1,60 @@
+/** The connection to a repository: what may be sent, and what it becomes. */
+import type { z } from "zod";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import type { workspaces } from "./definition.ts";
+
+export type VcsInput = z.output<(typeof workspaces.attributes)["vcs-repo"]["schema"]>;
+
+export type VcsColumns = Pick<
+  WorkspaceTable,
+  | "vcsIdentifier"
+  | "vcsBranch"
+  | "vcsIngressSubmodules"
+  | "vcsTagsRegex"
+  | "vcsOauthTokenId"
+  | "vcsGithubAppInstallationId"
+>;
+
+export const noRepository: VcsColumns = {
+  vcsIdentifier: null,
+  vcsBranch: null,
+  vcsIngressSubmodules: 0,
+  vcsTagsRegex: null,
+  vcsOauthTokenId: null,
+  vcsGithubAppInstallationId: null,
+};
+
+/** The columns after the change: null removes the repository, and only the keys that are sent change. */
+export function applyVcs(before: VcsColumns, sent: VcsInput | undefined): VcsColumns {
+  if (sent === null) return noRepository;
+  const input = sent ?? {};
+  const kept = <Key extends keyof VcsColumns>(value: VcsColumns[Key] | undefined, key: Key) =>
+    value === undefined ? before[key] : value;
+  const token = input["oauth-token-id"];
+  const installation = input["github-app-installation-id"];
+  return {
+    vcsIdentifier: kept(input.identifier, "vcsIdentifier"),
+    // An empty branch is the repository's default branch.
+    vcsBranch: kept(input.branch === "" ? null : input.branch, "vcsBranch"),
+    vcsIngressSubmodules: kept(
+      input["ingress-submodules"] === undefined ? undefined : Number(input["ingress-submodules"]),
+      "vcsIngressSubmodules",
+    ),
+    vcsTagsRegex: kept(input["tags-regex"] === "" ? null : input["tags-regex"], "vcsTagsRegex"),
+    // The two kinds of connection exclude each other: naming one lets the other go.
+    vcsOauthTokenId: installation ? null : kept(token, "vcsOauthTokenId"),
+    vcsGithubAppInstallationId: token ? null : kept(installation, "vcsGithubAppInstallationId"),
+  };
+}
+
+/** A repository needs an identifier and exactly one kind of connection. */
+export function vcsFaults(input: VcsInput | undefined, after: VcsColumns): Fault[] {
+  if (input === undefined || input === null) return [];
+  const faults: Fault[] = [];
+  if (after.vcsIdentifier === null)
+    faults.push(attributeFault("vcs-repo.identifier", "Vcs repo identifier can't be blank"));
+  if (after.vcsOauthTokenId === null && after.vcsGithubAppInstallationId === null)
+    faults.push(attributeFault("vcs-repo.oauth-token-id", "Vcs repo oauth token can't be blank"));
+  return faults;
+}

@@ -1,0 +1,99 @@
+/** What is loaded of a workspace, and what its document says beside its own columns. */
+import type { Access } from "../../../access/effective.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { activityDurationMs } from "../../../kernel/durations.ts";
+import type { ServiceOptions } from "../../shared/context.ts";
+
+/** The organization's settings that a workspace's document depends on. */
+export interface OrganizationFacts {
+  readonly organizationName: string;
+  readonly defaultExecutionMode: string;
+  readonly defaultAgentPoolId: string | null;
+  readonly allowForceDeleteWorkspaces: number;
+  readonly assessmentsEnforced: number;
+}
+
+/** What comes from the connection to version control, the retention policy and the project. */
+export interface ConnectedFacts {
+  /** The project's own defaults; null where it follows the organization's. */
+  readonly projectExecutionMode: string | null;
+  readonly projectAgentPoolId: string | null;
+  readonly oauthClientName: string | null;
+  readonly serviceProvider: string | null;
+  readonly httpUrl: string | null;
+  readonly retentionId: string | null;
+  readonly retentionKind: string | null;
+}
+
+export interface WorkspaceView extends WorkspaceTable, OrganizationFacts, ConnectedFacts {
+  readonly access: Access;
+  /** Whether the caller owns the organization. */
+  readonly owner: boolean;
+  readonly edition: ServiceOptions["edition"];
+  /** Only where they were asked for. */
+  readonly effectiveTagBindingIds?: readonly string[];
+}
+
+/** The execution mode in force: the workspace's own, or the default of its project or organization as it is now. */
+export function executionModeOf(
+  workspace: Pick<
+    WorkspaceView,
+    "executionMode" | "projectExecutionMode" | "defaultExecutionMode" | "overwritesExecutionMode"
+  >,
+): string {
+  const own = workspace.overwritesExecutionMode === 1 ? workspace.executionMode : null;
+  return own ?? workspace.projectExecutionMode ?? workspace.defaultExecutionMode;
+}
+
+/** The agent pool in force, from where the mode comes from; only agent mode has one. */
+export function agentPoolOf(workspace: WorkspaceView): string | null {
+  if (executionModeOf(workspace) !== "agent") return null;
+  if (workspace.overwritesAgentPool === 1) return workspace.agentPoolId;
+  return workspace.projectExecutionMode === null ? workspace.defaultAgentPoolId : workspace.projectAgentPoolId;
+}
+
+/** With a duration: so long after the last activity. Without: the time that somebody chose. */
+export function autoDestroyAtOf(
+  workspace: Pick<
+    WorkspaceTable,
+    "autoDestroyAt" | "autoDestroyActivityDuration" | "createdAt" | "latestChangeAt" | "currentRunCreatedAt"
+  >,
+): string | null {
+  const { autoDestroyActivityDuration: duration } = workspace;
+  if (duration === null) return workspace.autoDestroyAt;
+  const activities = [workspace.createdAt, workspace.latestChangeAt, workspace.currentRunCreatedAt ?? ""];
+  const latest = activities.toSorted().at(-1) ?? workspace.createdAt;
+  return new Date(Date.parse(latest) + activityDurationMs(duration)).toISOString();
+}
+
+export function autoDestroyStatusOf(workspace: WorkspaceTable): string | null {
+  return workspace.autoDestroyStatus ?? (autoDestroyAtOf(workspace) === null ? null : "scheduled");
+}
+
+/** Null without a repository. */
+export function vcsRepoOf(workspace: WorkspaceView): Record<string, unknown> | null {
+  const { vcsIdentifier: identifier } = workspace;
+  if (identifier === null) return null;
+  return {
+    branch: workspace.vcsBranch ?? "",
+    "display-identifier": identifier,
+    identifier,
+    "ingress-submodules": workspace.vcsIngressSubmodules === 1,
+    "oauth-token-id": workspace.vcsOauthTokenId,
+    "github-app-installation-id": workspace.vcsGithubAppInstallationId,
+    "repository-http-url": `${workspace.httpUrl ?? "https://github.com"}/${identifier}`,
+    "service-provider": workspace.serviceProvider ?? "github_app",
+    tags: workspace.vcsTagsRegex !== null,
+    "tags-regex": workspace.vcsTagsRegex,
+    "webhook-url": null,
+  };
+}
+
+/** The hosted edition alone has assessments; there the organization can enforce them. */
+export function assessmentsEnabledOf(workspace: WorkspaceView): boolean | undefined {
+  if (workspace.edition !== "hosted") return undefined;
+  return workspace.assessmentsEnforced === 1 || workspace.assessmentsEnabled === 1;
+}
+
+export const workspacePath = (workspace: Pick<WorkspaceView, "organizationName" | "name">): string =>
+  `/api/v2/organizations/${workspace.organizationName}/workspaces/${workspace.name}`;

@@ -1,0 +1,67 @@
+/** The audit trail: who changed what, by which token, from what to what. It can only be read. */
+import type { AuditEventTable } from "../../../database/schema/audit.ts";
+import { defineResource, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { type Parameter, textParameter, Unusable } from "../../../jsonapi/query.ts";
+import { text, timestamp } from "../../../jsonapi/schemas.ts";
+import { parseTimestamp } from "../../../kernel/time.ts";
+import { z } from "zod";
+
+export interface AuditEventView extends AuditEventTable {
+  readonly organizationName: string;
+}
+
+const instant = (doc: string): Parameter<string> => ({
+  doc,
+  parse: (value) => parseTimestamp(value) ?? new Unusable("must be a timestamp such as 2030-01-31T12:00:00Z"),
+});
+
+const anything = z.record(z.string(), z.unknown()).nullable();
+const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
+
+export const auditEvents = defineResource<AuditEventView>()({
+  type: "audit-events",
+  doc: "One change: who, by which token, what, and how it was before and after. Secrets are never part of it.",
+  id: (event) => event.id,
+  attributes: {
+    action: readOnly(text(), "The kind of thing and what was done to it: `projects.update`."),
+    "actor-kind": readOnly(text(), "`user`, `team`, `organization`, or `operator` for the command line."),
+    "actor-id": readOnly(text(), "The id of the user, team or organization."),
+    "actor-name": readOnly(text(), "Its name at the time."),
+    "token-id": readOnly(text().nullable(), "The token that was used."),
+    "subject-type": readOnly(text(), "The kind of thing that was changed."),
+    "subject-id": readOnly(text(), "Its id."),
+    before: readOnly(anything, "Its attributes before; null for a creation.", {
+      from: (event: AuditEventView) => parsed(event.before),
+    }),
+    after: readOnly(anything, "Its attributes after; null for a deletion.", {
+      from: (event: AuditEventView) => parsed(event.after),
+    }),
+    "request-id": readOnly(text(), "The request; also in the service's log."),
+    "created-at": readOnly(timestamp(), "When."),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization.", {
+      id: (event: AuditEventView) => event.organizationName,
+    }),
+  },
+  operations: {
+    listAuditEvents: {
+      method: "GET",
+      path: "/organizations/:organization_name/audit-events",
+      summary: "Read the audit trail, newest first",
+      needs: "an owner, the organization's token, or its token for the audit trail",
+      query: {
+        paged: "cursor",
+        parameters: {
+          "filter[actor][id]": textParameter("Only changes by this user, team or organization."),
+          "filter[action]": textParameter("Only this action, such as `projects.update`."),
+          "filter[subject][type]": textParameter("Only changes of this kind of thing."),
+          "filter[subject][id]": textParameter("Only changes of this thing."),
+          "filter[since]": instant("Only from this time on."),
+          "filter[until]": instant("Only before this time."),
+        },
+      },
+      answer: "cursor-list",
+    },
+  },
+});

@@ -1,0 +1,51 @@
+/** The one operation on the audit trail. */
+import { AppError } from "../../../kernel/errors.ts";
+import { parseTimestamp } from "../../../kernel/time.ts";
+import { loadOrganizationToAudit } from "../../identity/organizations/reads.ts";
+import { implement } from "../context.ts";
+import { auditEvents } from "./definition.ts";
+import { type Cursor, findEvents } from "./store.ts";
+
+export const auditEventResource = implement(auditEvents, {
+  async listAuditEvents({ context, params, query }) {
+    const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+    const tx = context.database.reader;
+    const organization = await loadOrganizationToAudit(tx, context, params.organizationName);
+    const { size } = query.page;
+    const rows = await findEvents(tx, organization.id, {
+      size,
+      after,
+      actorId: query.filterActorId,
+      action: query.filterAction,
+      subjectType: query.filterSubjectType,
+      subjectId: query.filterSubjectId,
+      since: query.filterSince,
+      until: query.filterUntil,
+    });
+    const shown = rows.slice(0, size);
+    const last = shown.at(-1);
+    return {
+      views: shown.map((row) => ({ ...row, organizationName: organization.name })),
+      nextCursor: rows.length > size && last !== undefined ? formatCursor(last) : undefined,
+    };
+  },
+});
+
+function formatCursor({ createdAt, id }: Cursor): string {
+  return Buffer.from(`${createdAt} ${id}`).toString("base64url");
+}
+
+/** Raises `bad-request` for anything that `formatCursor` did not make. */
+function parseCursor(text: string): Cursor {
+  const [createdAt = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
+  const cursor = { createdAt, id };
+  if (parseTimestamp(createdAt) !== createdAt || !/^ae-[0-9A-Za-z]+$/.test(id) || formatCursor(cursor) !== text) {
+    throw new AppError("bad-request", [
+      {
+        parameter: "page[cursor]",
+        detail: "The query parameter page[cursor] is not one that a previous page gave; start again without it.",
+      },
+    ]);
+  }
+  return cursor;
+}

@@ -1,0 +1,184 @@
+/**
+ * How a statement brings, with the rows that it reads, what its caller holds on them. These are pieces of SQL; what they
+ * add up to is decided in `access/`.
+ */
+import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { effective } from "../../../access/effective.ts";
+import { refusesUserTokens, type Standing, standingOf } from "../../../access/organization.ts";
+import type { Mask } from "../../../access/permission-set.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
+import {
+  type WorkspaceFacts,
+  type WorkspacePermission,
+  workspacePermissionNeeds,
+  workspacePermissions,
+} from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+
+/** The ids of the teams of an organization that a principal is in; a team token is in its own team. */
+export function actorTeams(organizationId: Expression<string>, principal: string): RawBuilder<string> {
+  return sql<string>`(
+    select team_id from team_members where organization_id = ${organizationId} and user_id = ${principal}
+    union all
+    select id from teams where organization_id = ${organizationId} and id = ${principal})`;
+}
+
+/** The two columns from which `standingOf` tells what the caller is in the row's organization. */
+export function standingColumns(
+  organizationId: Expression<string>,
+  principal: string,
+): [AliasedExpression<number | null, "teamAccess">, AliasedExpression<number, "isMember">] {
+  return [
+    sql<number | null>`(
+      select bit_or(organization_access) from teams
+      where organization_id = ${organizationId} and id in ${actorTeams(organizationId, principal)})`.as("teamAccess"),
+    sql<number>`(
+      (select count(*) from organization_memberships
+        where organization_id = ${organizationId} and user_id = ${principal} and status = 'active')
+      + coalesce((select ${sql.lit(refusesUserTokens)} * (1 - user_tokens_enabled) from organizations
+        where id = ${organizationId}), 0))`.as("isMember"),
+  ];
+}
+
+/** What the caller's teams hold on a project by its team-project records, added up. */
+export function projectGrants(
+  organizationId: Expression<string>,
+  projectId: Expression<string>,
+  principal: string,
+): AliasedExpression<number | null, "projectAccess"> {
+  return sql<number | null>`(
+    select bit_or(permissions) from team_projects
+    where organization_id = ${organizationId} and project_id = ${projectId}
+      and team_id in ${actorTeams(organizationId, principal)})`.as("projectAccess");
+}
+
+/** What the caller's teams hold on a workspace by its team-workspace records, added up. */
+export function workspaceGrants(
+  organizationId: Expression<string>,
+  workspaceId: Expression<string>,
+  principal: string,
+): AliasedExpression<number | null, "workspaceAccess"> {
+  return sql<number | null>`(
+    select bit_or(permissions) from team_workspaces
+    where organization_id = ${organizationId} and workspace_id = ${workspaceId}
+      and team_id in ${actorTeams(organizationId, principal)})`.as("workspaceAccess");
+}
+
+/** For a statement with a workspace `w`: every column from which `workspaceFactsOf` tells what the caller holds on it. */
+export function workspaceAccessColumns(principal: string) {
+  const organizationId = sql.ref<string>("w.organizationId");
+  return [
+    ...standingColumns(organizationId, principal),
+    projectGrants(organizationId, sql.ref("w.projectId"), principal),
+    workspaceGrants(organizationId, sql.ref("w.id"), principal),
+  ] as const;
+}
+
+export interface WorkspaceAccessRow {
+  readonly organizationId: string;
+  readonly allowForceDeleteWorkspaces: number;
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+/** What the caller may do to a workspace, from the columns that came with something of it. */
+export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): WorkspaceFacts {
+  const standing = standingOf(actor, row);
+  return {
+    access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
+    owner: standing.owner,
+    allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
+  };
+}
+
+/**
+ * The check of a permission on a workspace, for it itself and for what hangs on it. Raises `forbidden`, or `not-found` where
+ * the caller may not see the workspace; also where it may, with `hide`.
+ */
+export function grantOnWorkspace<Row extends WorkspaceFacts, Permission extends WorkspacePermission>(
+  thing: string,
+  row: Row,
+  permission: Permission,
+  otherwise: "forbid" | "hide" = "forbid",
+): Granted<Row, Permission> {
+  const held = workspacePermissions(row);
+  return grant(row, {
+    thing,
+    permission,
+    visible: held["can-read-settings"],
+    allowed: held[permission],
+    needs: workspacePermissionNeeds[permission],
+    otherwise,
+  });
+}
+
+/** Whether any of the caller's team-workspace records on a workspace holds a bit. */
+export function hasWorkspaceGrant(
+  organizationId: Expression<string>,
+  workspaceId: Expression<string>,
+  principal: string,
+  bit: Mask,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${workspaceId} in (
+    select workspace_id from team_workspaces
+    where organization_id = ${organizationId} and team_id in ${actorTeams(organizationId, principal)}
+      and (permissions & ${bit}) <> 0)`;
+}
+
+/** Whether any of the caller's team-project records on a project holds a bit. */
+export function hasProjectGrant(
+  organizationId: Expression<string>,
+  projectId: Expression<string>,
+  principal: string,
+  bit: Mask,
+): RawBuilder<SqlBool> {
+  return sql<SqlBool>`${projectId} in (
+    select project_id from team_projects
+    where organization_id = ${organizationId} and team_id in ${actorTeams(organizationId, principal)}
+      and (permissions & ${bit}) <> 0)`;
+}
+
+/**
+ * Whether joining (or acting as) one of these teams would give more than the caller holds: by an organization-level
+ * permission, or by a record on any project or workspace. One statement, whatever the number of records.
+ */
+export async function teamsExceed(
+  tx: Tx,
+  actor: Actor,
+  standing: Standing,
+  organizationId: string,
+  teamIds: readonly string[],
+): Promise<boolean> {
+  if (standing.owner || teamIds.length === 0) return false;
+  const organization = sql<string>`${organizationId}`;
+  const result = await sql<{ exceeding: number }>`
+    select count(*) as exceeding from (
+      select id from teams
+      where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("id"), teamIds)}
+        and (organization_access & ~cast(${standing.organization} as bigint)) <> 0
+      union all
+      select given.id from team_projects as given
+      where given.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)}
+        and (given.permissions & ~(cast(${standing.grantable} as bigint) | coalesce((
+          select bit_or(held.permissions) from team_projects as held
+          where held.organization_id = ${organizationId} and held.project_id = given.project_id
+            and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0))) <> 0
+      union all
+      select given.id from team_workspaces as given
+      inner join workspaces as w on w.id = given.workspace_id
+      where given.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)}
+        and (given.permissions & ~(cast(${standing.grantable} as bigint)
+          | coalesce((
+            select bit_or(held.permissions) from team_projects as held
+            where held.organization_id = ${organizationId} and held.project_id = w.project_id
+              and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0)
+          | coalesce((
+            select bit_or(held.permissions) from team_workspaces as held
+            where held.organization_id = ${organizationId} and held.workspace_id = given.workspace_id
+              and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0))) <> 0
+    ) as beyond`.execute(tx.db);
+  return Number(result.rows[0]?.exceeding ?? 0) > 0;
+}

@@ -1,0 +1,147 @@
+/** Why somebody may do something: each permission on a project or workspace, with the records that gave it. */
+import { z } from "zod";
+import type { Explanation, Source } from "../../../access/explain.ts";
+import { type Permission, permissionNames } from "../../../access/permission-set.ts";
+import { defineResource, type Operation, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { text } from "../../../jsonapi/schemas.ts";
+import { kebab } from "../../../kernel/names.ts";
+
+export interface Subject {
+  readonly type: "users" | "teams" | "organizations";
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface ExplanationView {
+  readonly subject: Subject;
+  readonly organizationName: string;
+  readonly projectId: string;
+  /** Null where it is about the project itself. */
+  readonly workspaceId: string | null;
+  readonly explanation: Explanation;
+  readonly can: Readonly<Record<string, boolean>>;
+}
+
+const source = z.object({
+  kind: z.enum([
+    "site-admin",
+    "organization-token",
+    "ownership",
+    "organization-permission",
+    "team-project",
+    "team-workspace",
+  ]),
+  type: z.string(),
+  id: z.string(),
+  team: z.object({ id: z.string(), name: z.string() }).optional(),
+  permission: z.string().optional(),
+  level: z.string().optional(),
+  links: z.object({ related: z.string() }),
+});
+
+const explained = z.object({ value: z.union([z.string(), z.boolean()]), "given-by": z.array(source) });
+const permissions = z.object(
+  Object.fromEntries(permissionNames.map((name): [string, typeof explained] => [kebab(name), explained])),
+);
+
+/** The record behind a grant, with the way to it. */
+function sourceOf(from: Source, view: ExplanationView): z.output<typeof source> {
+  const { subject, organizationName } = view;
+  const linked = (type: string, id: string) => ({ type, id, links: { related: `/api/v2/${type}/${id}` } });
+  switch (from.kind) {
+    case "site-admin":
+      return { kind: from.kind, ...linked("users", subject.id) };
+    case "organization-token":
+      return { kind: from.kind, ...linked("organizations", organizationName) };
+    case "ownership":
+      return { kind: from.kind, ...linked("teams", from.team.id), team: from.team };
+    case "organization-permission":
+      return { kind: from.kind, ...linked("teams", from.team.id), team: from.team, permission: from.permission };
+    case "team-project":
+      return { kind: from.kind, ...linked("team-projects", from.recordId), team: from.team, level: from.level };
+    default:
+      return { kind: from.kind, ...linked("team-workspaces", from.recordId), team: from.team, level: from.level };
+  }
+}
+
+function shownPermissions(view: ExplanationView): Record<string, z.output<typeof explained>> {
+  return Object.fromEntries(
+    Object.entries(view.explanation.permissions).map(([name, { value, givenBy }]) => [
+      kebab(name as Permission),
+      { value, "given-by": givenBy.map((from) => sourceOf(from, view)) },
+    ]),
+  );
+}
+
+const subjectFilters = {
+  "filter[team][id]": textParameter("Of this team instead of the caller; needs the right to manage access."),
+  "filter[user][id]": textParameter("Of this person instead of the caller; needs the right to manage access."),
+};
+
+const explaining = {
+  method: "GET",
+  query: { parameters: subjectFilters },
+  answer: "document",
+} as const satisfies Partial<Operation>;
+
+const listing = { method: "GET", query: { paged: true }, answer: "list" } as const satisfies Partial<Operation>;
+
+export const accessExplanations = defineResource<ExplanationView>()({
+  type: "access-explanations",
+  doc: "What somebody may do to a project or workspace, and which records gave each permission.",
+  id: (view) => `${view.workspaceId ?? view.projectId}:${view.subject.id}`,
+  attributes: {
+    "subject-name": readOnly(text(), "The name of whom it is about.", {
+      from: (view: ExplanationView) => view.subject.name,
+    }),
+    permissions: readOnly(permissions, "Each permission: its value, and the records that gave it.", {
+      from: shownPermissions,
+    }),
+    can: readOnly(z.record(z.string(), z.boolean()), "What follows from the permissions."),
+  },
+  relationships: {
+    subject: toOne(["users", "teams", "organizations"], "Whom it is about; an organization stands for its token.", {
+      id: (view: ExplanationView) => view.subject.id,
+      type: (view: ExplanationView) => view.subject.type,
+      related: (view: ExplanationView) => `/api/v2/${view.subject.type}/${view.subject.id}`,
+    }),
+    project: toOne("projects", "The project, or the one that holds the workspace.", {
+      id: (view: ExplanationView) => view.projectId,
+      related: (view: ExplanationView) => `/api/v2/projects/${view.projectId}`,
+    }),
+    workspace: toOne("workspaces", "The workspace, where it is about one.", {
+      id: (view: ExplanationView) => view.workspaceId ?? undefined,
+      related: (view: ExplanationView) =>
+        view.workspaceId === null ? undefined : `/api/v2/workspaces/${view.workspaceId}`,
+    }),
+  },
+  operations: {
+    explainProjectAccess: {
+      ...explaining,
+      path: "/projects/:project_id/access",
+      summary: "Explain what the caller, a team or a person may do to a project",
+      needs: "read access to the project; for others than the caller, 'manage' on its teams",
+    },
+    explainWorkspaceAccess: {
+      ...explaining,
+      path: "/workspaces/:workspace_id/access",
+      summary: "Explain what the caller, a team or a person may do to a workspace",
+      needs: "read access to the workspace; for others than the caller, admin access to it",
+    },
+    listProjectTeamAccess: {
+      ...listing,
+      path: "/projects/:project_id/team-access",
+      summary: "List every team with any access to a project, and where it comes from",
+      needs:
+        "read access to the project; shows visible teams and the caller's own, and all to who has 'read' on its teams",
+    },
+    listWorkspaceTeamAccess: {
+      ...listing,
+      path: "/workspaces/:workspace_id/team-access",
+      summary: "List every team with any access to a workspace, and where it comes from",
+      needs:
+        "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to who has 'read' on its project's teams",
+    },
+  },
+});

@@ -1,0 +1,42 @@
+/** Operations on explanations. They only read, in a constant number of statements. */
+import { principalOf } from "../../../access/actor.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { accessExplanations } from "./definition.ts";
+import { askedBy, explanationOf, grantExplanation, rightsOn, subjectOf, teamAsActor } from "./rules.ts";
+import { findThing, findThingWithHoldings, pageOfHoldings, type ThingReference } from "./store.ts";
+
+interface SubjectFilters {
+  readonly filterTeamId: string | undefined;
+  readonly filterUserId: string | undefined;
+}
+
+export const accessExplanationResource = implement(accessExplanations, {
+  explainProjectAccess: ({ context, params, query }) => explainAccess(context, params, query),
+  explainWorkspaceAccess: ({ context, params, query }) => explainAccess(context, params, query),
+  listProjectTeamAccess: ({ context, params, query }) => listTeamAccess(context, params, query.page),
+  listWorkspaceTeamAccess: ({ context, params, query }) => listTeamAccess(context, params, query.page),
+});
+
+async function explainAccess(context: Context, reference: ThingReference, filters: SubjectFilters) {
+  const { actor, database } = context;
+  const asked = askedBy(actor, filters.filterTeamId, filters.filterUserId);
+  const principal = asked.who === "caller" ? principalOf(actor) : asked.id;
+  const found = await findThingWithHoldings(database.reader, actor, reference, principal);
+  if (found === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
+  const { thing, person, holdings } = found;
+  grantExplanation(thing, asked);
+  const subject = subjectOf(actor, asked, thing, person, holdings);
+  return { view: explanationOf(thing, subject, holdings, person.personIsMember) };
+}
+
+async function listTeamAccess(context: Context, reference: ThingReference, page: Page) {
+  const { actor, database } = context;
+  const thing = await findThing(database.reader, actor, reference);
+  if (thing === undefined) throw notFound("workspaceId" in reference ? "workspace" : "project");
+  grantExplanation(thing, { who: "caller" });
+  const seesSecretTeams = thing.standing.seesSecretTeams || rightsOn(thing)["can-read-team-access"];
+  const { holdings, totalCount } = await pageOfHoldings(database.reader, actor, thing, seesSecretTeams, page);
+  return { views: holdings.map((team) => explanationOf(thing, teamAsActor(thing, team), [team])), totalCount };
+}

@@ -1,0 +1,115 @@
+/** Pure rules of explanations: who may ask about whom, and what an explanation tells. */
+import type { Actor } from "../../../access/actor.ts";
+import { explain, grantsOf, standingFrom, type TeamHolding } from "../../../access/explain.ts";
+import { grant } from "../../../access/granted.ts";
+import {
+  projectPermissions,
+  projectRightNeeds,
+  projectRightsOf,
+  seesWorkspace,
+  workspacePermissionNeeds,
+  workspacePermissions,
+  workspaceRightsOf,
+} from "../../../access/permissions.ts";
+import { AppError, notFound } from "../../../kernel/errors.ts";
+import type { ExplanationView, Subject } from "./definition.ts";
+import type { AskedHolding, PersonFacts, Thing } from "./store.ts";
+
+/** Whom a request asks about: its caller, or a team or person that it names. */
+export type Asked = { readonly who: "caller" } | { readonly who: "team" | "user"; readonly id: string };
+
+/** Raises `bad-request` where both are named. */
+export function askedBy(actor: Actor, teamId: string | undefined, userId: string | undefined): Asked {
+  if (teamId !== undefined && userId !== undefined) {
+    const detail = "Name either a team by filter[team][id] or a person by filter[user][id], not both.";
+    throw new AppError("bad-request", [{ parameter: "filter[user][id]", detail }]);
+  }
+  const isCaller =
+    (actor.kind === "user" && actor.userId === userId) || (actor.kind === "team" && actor.teamId === teamId);
+  if (isCaller) return { who: "caller" };
+  if (teamId !== undefined) return { who: "team", id: teamId };
+  return userId === undefined ? { who: "caller" } : { who: "user", id: userId };
+}
+
+const managing = "can-manage-team-access";
+
+/** Raises `not-found` where the caller may not read the thing, `forbidden` where it asks about others without the right. */
+export function grantExplanation(thing: Thing, asked: Asked): void {
+  const about = thing.workspaceId === null ? "project" : "workspace";
+  grant(thing, {
+    thing: about,
+    permission: managing,
+    visible: about === "project" ? projectPermissions(thing.held)["can-read"] : seesWorkspace(thing.held),
+    allowed: asked.who === "caller" || rightsOn(thing)[managing],
+    needs: about === "project" ? projectRightNeeds[managing] : workspacePermissionNeeds["can-update"],
+  });
+}
+
+export function rightsOn(thing: Thing) {
+  return thing.workspaceId === null ? projectRightsOf(thing.held) : workspaceRightsOf(thing.held);
+}
+
+/**
+ * The subject as one who could call. Raises `not-found` for a team or person that the organization does not have, and for a
+ * secret team that has nothing to do with the thing.
+ */
+export function subjectOf(
+  actor: Actor,
+  asked: Asked,
+  thing: Thing,
+  person: PersonFacts,
+  holdings: readonly AskedHolding[],
+): Actor {
+  if (asked.who === "caller") return actor;
+  if (asked.who === "team") {
+    const [team] = holdings;
+    const known = thing.standing.seesSecretTeams || team?.knownToCaller === 1;
+    if (team === undefined || team.teamId !== asked.id || !known) throw notFound("team");
+    return teamAsActor(thing, team);
+  }
+  if (person.personId === null || person.personIsMember === 0) throw notFound("user");
+  const { personId: userId, personName, personIsSiteAdmin } = person;
+  return { kind: "user", userId, name: personName ?? "", siteAdmin: personIsSiteAdmin === 1, tokenId: "" };
+}
+
+export function teamAsActor(thing: Thing, team: TeamHolding): Actor {
+  return {
+    kind: "team",
+    teamId: team.teamId,
+    name: team.teamName,
+    organizationId: thing.organizationId,
+    tokenId: "",
+  };
+}
+
+/** What a subject may do to a thing, and why; by the same functions that decide about a request of its own. */
+export function explanationOf(
+  thing: Thing,
+  subject: Actor,
+  holdings: readonly TeamHolding[],
+  isMember = 0,
+): ExplanationView {
+  const standing = standingFrom(subject, thing.organizationId, isMember, holdings);
+  const explanation = explain(grantsOf(subject, standing, holdings));
+  const { access } = explanation;
+  const { organizationName, projectId, workspaceId, allowForceDeleteWorkspaces } = thing;
+  const can =
+    workspaceId === null
+      ? { ...projectPermissions(access), ...projectRightsOf(access) }
+      : {
+          ...workspacePermissions({ access, owner: standing.owner, allowForceDeleteWorkspaces }),
+          ...workspaceRightsOf(access),
+        };
+  return { subject: named(subject, thing), organizationName, projectId, workspaceId, explanation, can };
+}
+
+function named(subject: Actor, thing: Thing): Subject {
+  switch (subject.kind) {
+    case "user":
+      return { type: "users", id: subject.userId, name: subject.name };
+    case "team":
+      return { type: "teams", id: subject.teamId, name: subject.name };
+    default:
+      return { type: "organizations", id: thing.organizationName, name: thing.organizationName };
+  }
+}

@@ -1,0 +1,166 @@
+/** SQL of explanations: what the caller holds on a thing, and the teams of a subject with their records there, one by one. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { type Access, effective } from "../../../access/effective.ts";
+import { organizationBitsOnThings, type TeamHolding } from "../../../access/explain.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { actorTeams, projectGrants, standingColumns, workspaceGrants } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { teamIsVisible } from "../../identity/teams/visibility.ts";
+
+export type ThingReference = { readonly projectId: string } | { readonly workspaceId: string };
+
+/** A project or a workspace, with what the caller holds on it. */
+export interface Thing {
+  readonly projectId: string;
+  /** Null for a project. */
+  readonly workspaceId: string | null;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly allowForceDeleteWorkspaces: number;
+  readonly held: Access;
+  readonly standing: Standing;
+}
+
+interface ThingRow extends Omit<Thing, "held" | "standing"> {
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+function thingForActor(db: Kysely<Schema>, reference: ThingReference, principal: string) {
+  if ("workspaceId" in reference) {
+    return db
+      .selectFrom("workspaces as w")
+      .innerJoin("organizations as o", "o.id", "w.organizationId")
+      .select(["w.projectId", "w.id as workspaceId", "w.organizationId"])
+      .select(["o.name as organizationName", "o.allowForceDeleteWorkspaces"])
+      .select(standingColumns(sql.ref("w.organizationId"), principal))
+      .select(projectGrants(sql.ref("w.organizationId"), sql.ref("w.projectId"), principal))
+      .select(workspaceGrants(sql.ref("w.organizationId"), sql.ref("w.id"), principal))
+      .where("w.id", "=", reference.workspaceId);
+  }
+  return db
+    .selectFrom("projects as p")
+    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .select(["p.id as projectId", sql<string | null>`cast(null as text)`.as("workspaceId"), "p.organizationId"])
+    .select(["o.name as organizationName", "o.allowForceDeleteWorkspaces"])
+    .select(standingColumns(sql.ref("p.organizationId"), principal))
+    .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
+    .select(sql<number | null>`cast(null as bigint)`.as("workspaceAccess"))
+    .where("p.id", "=", reference.projectId);
+}
+
+function toThing(actor: Actor, row: ThingRow): Thing {
+  const standing = standingOf(actor, row);
+  return { ...row, standing, held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess) };
+}
+
+export async function findThing(tx: Tx, actor: Actor, reference: ThingReference): Promise<Thing | undefined> {
+  const row = await thingForActor(tx.db, reference, principalOf(actor)).executeTakeFirst();
+  return row && toThing(actor, row as ThingRow);
+}
+
+/** A person that is asked about; null where no such person exists. */
+export interface PersonFacts {
+  readonly personId: string | null;
+  readonly personName: string | null;
+  readonly personIsSiteAdmin: number | null;
+  /** 1 when the person has an active membership in the thing's organization. */
+  readonly personIsMember: number;
+}
+
+const holdingColumns = sql`
+  t.id as team_id, t.name as team_name, t.is_owners, t.organization_access,
+  tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
+  tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions`;
+
+function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`
+    left join team_projects as tp
+      on tp.organization_id = t.organization_id and tp.project_id = ${projectId} and tp.team_id = t.id
+    left join team_workspaces as tw
+      on tw.organization_id = t.organization_id and tw.workspace_id = ${workspaceId} and tw.team_id = t.id`;
+}
+
+/** A team that is asked about. */
+export interface AskedHolding extends TeamHolding {
+  /** 1 when it is no secret to who manages access here: it is visible, the caller's own, or has access to this very thing. */
+  readonly knownToCaller: number;
+}
+
+/** One statement: the thing with what the caller holds on it, and every team of the subject with its records there. */
+export async function findThingWithHoldings(
+  tx: Tx,
+  actor: Actor,
+  reference: ThingReference,
+  subjectPrincipal: string,
+): Promise<{ thing: Thing; person: PersonFacts; holdings: AskedHolding[] } | undefined> {
+  const thing = thingForActor(tx.db, reference, principalOf(actor));
+  const result = await sql<ThingRow & PersonFacts & { [K in keyof AskedHolding]: AskedHolding[K] | null }>`
+    with thing as materialized ${thing}
+    select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
+      (select count(*) from organization_memberships as m
+        where m.organization_id = thing.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
+      ${holdingColumns},
+      case when t.visibility = 'organization' or tp.id is not null or tw.id is not null
+          or (t.organization_access & ${organizationBitsOnThings}) <> 0
+          or t.id in ${actorTeams(sql.ref("thing.organization_id"), principalOf(actor))} then 1 else 0 end as known_to_caller
+    from thing
+    left join users as u on u.id = ${subjectPrincipal}
+    left join teams as t on t.organization_id = thing.organization_id
+      and t.id in ${actorTeams(sql.ref("thing.organization_id"), subjectPrincipal)}
+    ${recordsOf(sql`thing.project_id`, sql`thing.workspace_id`)}
+    order by t.name_key, t.id`.execute(tx.db);
+  const [row] = result.rows;
+  if (row === undefined) return undefined;
+  return {
+    thing: toThing(actor, row),
+    person: row,
+    holdings: result.rows.filter((holding): holding is typeof holding & AskedHolding => holding.teamId !== null),
+  };
+}
+
+/** A page of the teams that have any access to a thing, from wherever it comes, as far as the caller may know of them. */
+export async function pageOfHoldings(
+  tx: Tx,
+  actor: Actor,
+  thing: Thing,
+  seesSecretTeams: boolean,
+  page: Page,
+): Promise<{ holdings: TeamHolding[]; totalCount: number }> {
+  const { organizationId, projectId, workspaceId } = thing;
+  const rows = tx.db
+    .selectFrom("teams as t")
+    .leftJoin("teamProjects as tp", (join) =>
+      join
+        .onRef("tp.organizationId", "=", "t.organizationId")
+        .onRef("tp.teamId", "=", "t.id")
+        .on("tp.projectId", "=", projectId),
+    )
+    .leftJoin("teamWorkspaces as tw", (join) =>
+      join
+        .onRef("tw.organizationId", "=", "t.organizationId")
+        .onRef("tw.teamId", "=", "t.id")
+        .on("tw.workspaceId", "=", workspaceId ?? ""),
+    )
+    .select(["t.id", "t.id as teamId", "t.name as teamName", "t.nameKey", "t.isOwners", "t.organizationAccess"])
+    .select(["tp.id as projectRecordId", "tp.access as projectLevel", "tp.permissions as projectPermissions"])
+    .select(["tw.id as workspaceRecordId", "tw.access as workspaceLevel", "tw.permissions as workspacePermissions"])
+    .where("t.organizationId", "=", organizationId)
+    .where(teamIsVisible(actor, { seesSecretTeams }))
+    .where(
+      sql<boolean>`((t.organization_access & ${organizationBitsOnThings}) <> 0 or tp.id is not null or tw.id is not null)`,
+    );
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "t.nameKey" }, { column: "t.id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
+  });
+  return { holdings: found.rows, totalCount: found.totals.totalCount };
+}

@@ -1,0 +1,168 @@
+/** A team's access to a project and its workspaces. */
+import { z } from "zod";
+import type { Access } from "../../../access/effective.ts";
+import { projectLevelNames } from "../../../access/levels.ts";
+import type { Standing } from "../../../access/organization.ts";
+import { setOf } from "../../../access/permission-set.ts";
+import type { TeamProjectTable } from "../../../database/schema/projects.ts";
+import { defineResource, optional, required, toOne } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { flag, oneOf } from "../../../jsonapi/schemas.ts";
+
+export interface TeamProjectView extends TeamProjectTable {
+  /** What the caller holds on the project, and is in its organization. */
+  readonly held: Access;
+  readonly standing: Standing;
+  readonly teamVisibility: string;
+  /** 1 when the caller is in the team, or is the team. */
+  readonly includesActor: number;
+}
+
+const projectAccess = z.object({
+  settings: oneOf(["read", "update", "delete"]).optional(),
+  teams: oneOf(["none", "read", "manage"]).optional(),
+  "variable-sets": oneOf(["none", "read", "write"]).optional(),
+});
+
+const workspaceAccess = z.object({
+  runs: oneOf(["read", "plan", "apply"]).optional(),
+  "policy-mocks": oneOf(["none", "read"]).optional(),
+  "state-versions": oneOf(["none", "read-outputs", "read", "write"]).optional(),
+  variables: oneOf(["none", "read", "write"]).optional(),
+  create: flag().optional(),
+  locking: flag().optional(),
+  delete: flag().optional(),
+  move: flag().optional(),
+  "run-tasks": flag().optional(),
+  "policy-overrides": flag().optional(),
+});
+
+const managers =
+  "'manage' on the project's teams: owners, teams with 'manage-projects', project admins, the organization's token; at most what the caller holds";
+const readers =
+  "read access to the project; shows visible teams and the caller's own, and all to who has 'read' on its teams";
+
+export const teamProjects = defineResource<TeamProjectView>()({
+  type: "team-projects",
+  doc: "A team's access to a project and its workspaces: a level, or permissions chosen one by one.",
+  id: (record) => record.id,
+  version: (record) => record.version,
+  attributes: {
+    access: required(oneOf(projectLevelNames), "The level; with 'custom' the permissions are chosen one by one."),
+    "project-access": optional(
+      projectAccess,
+      "What the team may do to the project: implied by the level, or chosen where it is 'custom'.",
+      {
+        from: ({ permissions }: TeamProjectView) => {
+          const { settings, teams, variableSets } = setOf(permissions);
+          return { settings, teams, "variable-sets": variableSets };
+        },
+        default: { settings: "read", teams: "none", "variable-sets": "none" },
+      },
+    ),
+    "workspace-access": optional(
+      workspaceAccess,
+      "What the team may do to the project's workspaces: implied by the level, or chosen where it is 'custom'.",
+      {
+        from: ({ permissions }: TeamProjectView) => {
+          const set = setOf(permissions);
+          return {
+            create: set.create,
+            move: set.move,
+            locking: set.locking,
+            delete: set.delete,
+            runs: set.runs,
+            variables: set.variables,
+            "state-versions": set.stateVersions,
+            "policy-mocks": set.policyMocks,
+            "run-tasks": set.runTasks,
+            "policy-overrides": set.policyOverrides,
+          };
+        },
+        default: {
+          create: false,
+          move: false,
+          locking: false,
+          delete: false,
+          runs: "read",
+          variables: "none",
+          "state-versions": "none",
+          "policy-mocks": "none",
+          "run-tasks": false,
+          "policy-overrides": false,
+        },
+      },
+    ),
+  },
+  relationships: {
+    team: toOne("teams", "The team that has access.", {
+      create: "required",
+      id: (record: TeamProjectView) => record.teamId,
+      related: (record: TeamProjectView) => `/api/v2/teams/${record.teamId}`,
+    }),
+    project: toOne("projects", "The project that it has access to.", {
+      create: "required",
+      id: (record: TeamProjectView) => record.projectId,
+      related: (record: TeamProjectView) => `/api/v2/projects/${record.projectId}`,
+    }),
+  },
+  links: (record) => ({ self: `/api/v2/team-projects/${record.id}` }),
+  operations: {
+    listTeamProjects: {
+      method: "GET",
+      path: "/team-projects",
+      summary: "List the teams' access to a project",
+      needs: readers,
+      query: {
+        paged: true,
+        parameters: { "filter[project][id]": { ...textParameter("The project."), required: true } },
+      },
+      answer: "list",
+    },
+    showTeamProject: {
+      method: "GET",
+      path: "/team-projects/:team_project_id",
+      summary: "Show a team's access to a project",
+      needs: readers,
+      answer: "document",
+    },
+    createTeamProject: {
+      method: "POST",
+      path: "/team-projects",
+      summary: "Give a team access to a project",
+      needs: managers,
+      body: "create",
+      answer: "granted",
+      example: {
+        data: {
+          type: "team-projects",
+          attributes: {
+            access: "custom",
+            "project-access": { settings: "update" },
+            "workspace-access": { move: true },
+          },
+          relationships: {
+            project: { data: { type: "projects", id: "prj-1234567890abcdef" } },
+            team: { data: { type: "teams", id: "team-1234567890abcdef" } },
+          },
+        },
+      },
+    },
+    updateTeamProject: {
+      method: "PATCH",
+      path: "/team-projects/:team_project_id",
+      summary: "Change a team's access to a project",
+      needs: managers,
+      body: "update",
+      answer: "document",
+      example: { data: { type: "team-projects", attributes: { access: "maintain" } } },
+    },
+    deleteTeamProject: {
+      method: "DELETE",
+      path: "/team-projects/:team_project_id",
+      summary: "Take a team's access to a project away",
+      needs: "'manage' on the project's teams",
+      answer: "nothing",
+    },
+  },
+});

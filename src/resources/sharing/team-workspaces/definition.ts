@@ -1,0 +1,128 @@
+/** A team's access to a single workspace. */
+import type { Access } from "../../../access/effective.ts";
+import { workspaceLevelNames } from "../../../access/levels.ts";
+import type { Standing } from "../../../access/organization.ts";
+import { type Permission, valueIn } from "../../../access/permission-set.ts";
+import type { TeamWorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { defineResource, optional, required, toOne } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { flag, oneOf } from "../../../jsonapi/schemas.ts";
+
+export interface TeamWorkspaceView extends TeamWorkspaceTable {
+  /** What the caller holds on the workspace, and is in its organization. */
+  readonly held: Access;
+  readonly standing: Standing;
+  readonly teamVisibility: string;
+  /** 1 when the caller is in the team, or is the team. */
+  readonly includesActor: number;
+}
+
+const given = (permission: Permission) => (record: TeamWorkspaceView) => valueIn(record.permissions, permission);
+
+const managers =
+  "admin access to the workspace: its admins, its project's maintainers and admins, teams with 'manage-workspaces' or 'manage-projects', owners, the organization's token; at most what the caller holds";
+const readers =
+  "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to who has 'read' on its project's teams";
+
+export const teamWorkspaces = defineResource<TeamWorkspaceView>()({
+  type: "team-workspaces",
+  doc: "A team's access to a workspace: a level, or permissions chosen one by one.",
+  id: (record) => record.id,
+  version: (record) => record.version,
+  attributes: {
+    access: required(oneOf(workspaceLevelNames), "The level; with 'custom' the permissions are chosen one by one."),
+    runs: optional(oneOf(["read", "plan", "apply"]), "Reading runs, queueing plans, applying them.", {
+      from: given("runs"),
+      default: "read",
+    }),
+    variables: optional(oneOf(["none", "read", "write"]), "Reading and writing variables.", {
+      from: given("variables"),
+      default: "none",
+    }),
+    "state-versions": optional(
+      oneOf(["none", "read-outputs", "read", "write"]),
+      "Reading outputs, reading and writing state.",
+      { from: given("stateVersions"), default: "none" },
+    ),
+    "policy-mocks": optional(oneOf(["none", "read"]), "Reading the data for policy mocks.", {
+      from: given("policyMocks"),
+      default: "none",
+    }),
+    "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", {
+      from: given("locking"),
+      default: false,
+    }),
+    "run-tasks": optional(flag(), "Managing the workspace's run tasks.", { from: given("runTasks"), default: false }),
+    "policy-overrides": optional(flag(), "Letting runs pass that a policy stopped.", {
+      from: given("policyOverrides"),
+      default: false,
+    }),
+  },
+  relationships: {
+    team: toOne("teams", "The team that has access.", {
+      create: "required",
+      id: (record: TeamWorkspaceView) => record.teamId,
+      related: (record: TeamWorkspaceView) => `/api/v2/teams/${record.teamId}`,
+    }),
+    workspace: toOne("workspaces", "The workspace that it has access to.", {
+      create: "required",
+      id: (record: TeamWorkspaceView) => record.workspaceId,
+      related: (record: TeamWorkspaceView) => `/api/v2/workspaces/${record.workspaceId}`,
+    }),
+  },
+  links: (record) => ({ self: `/api/v2/team-workspaces/${record.id}` }),
+  operations: {
+    listTeamWorkspaces: {
+      method: "GET",
+      path: "/team-workspaces",
+      summary: "List the teams' access to a workspace; all of it, unless a page is asked for",
+      needs: readers,
+      query: {
+        paged: "if-asked",
+        parameters: { "filter[workspace][id]": { ...textParameter("The workspace."), required: true } },
+      },
+      answer: "list",
+    },
+    showTeamWorkspace: {
+      method: "GET",
+      path: "/team-workspaces/:team_workspace_id",
+      summary: "Show a team's access to a workspace",
+      needs: readers,
+      answer: "document",
+    },
+    createTeamWorkspace: {
+      method: "POST",
+      path: "/team-workspaces",
+      summary: "Give a team access to a workspace",
+      needs: managers,
+      body: "create",
+      answer: "granted",
+      example: {
+        data: {
+          type: "team-workspaces",
+          attributes: { access: "custom", runs: "apply", "workspace-locking": true },
+          relationships: {
+            workspace: { data: { type: "workspaces", id: "ws-1234567890abcdef" } },
+            team: { data: { type: "teams", id: "team-1234567890abcdef" } },
+          },
+        },
+      },
+    },
+    updateTeamWorkspace: {
+      method: "PATCH",
+      path: "/team-workspaces/:team_workspace_id",
+      summary: "Change a team's access to a workspace",
+      needs: managers,
+      body: "update",
+      answer: "document",
+      example: { data: { type: "team-workspaces", attributes: { access: "plan" } } },
+    },
+    deleteTeamWorkspace: {
+      method: "DELETE",
+      path: "/team-workspaces/:team_workspace_id",
+      summary: "Take a team's access to a workspace away",
+      needs: "admin access to the workspace",
+      answer: "nothing",
+    },
+  },
+});

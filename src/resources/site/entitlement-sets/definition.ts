@@ -1,0 +1,43 @@
+/** Which features an organization has. Clients ask before they use one. */
+import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { flag } from "../../../jsonapi/schemas.ts";
+
+export interface EntitlementSetView {
+  readonly id: string;
+  readonly organizationName: string;
+}
+
+const always = (value: boolean, doc: string) => readOnly(flag(), doc, { from: () => value });
+
+export const entitlementSets = defineResource<EntitlementSetView>()({
+  type: "entitlement-sets",
+  doc: "The features of an organization; all organizations of a register have the same.",
+  id: (set) => set.id,
+  attributes: {
+    agents: always(true, "Agent pools."),
+    "audit-logging": always(true, "The audit trail."),
+    "cost-estimation": always(false, "Cost estimates of runs."),
+    "global-run-tasks": always(false, "Run tasks of the whole organization."),
+    // While nothing runs here, engines that read this run on the caller's machine, whatever a workspace's execution mode says.
+    operations: always(false, "Runs on the service; there are none yet."),
+    "private-module-registry": always(false, "A registry of modules."),
+    "private-run-tasks": always(false, "Run tasks on private networks."),
+    "run-tasks": always(false, "Run tasks."),
+    sso: always(false, "Single sign-on."),
+    sentinel: always(false, "Policies."),
+    "state-storage": always(true, "Storage of state."),
+    teams: always(true, "Teams and their access."),
+    "vcs-integrations": always(true, "Connections to version control."),
+  },
+  relationships: {},
+  links: (set) => ({ self: `/api/v2/organizations/${set.organizationName}/entitlement-set` }),
+  operations: {
+    showEntitlementSet: {
+      method: "GET",
+      path: "/organizations/:organization_name/entitlement-set",
+      summary: "Show which features an organization has",
+      needs: "a member, or a token of the organization or of one of its teams",
+      answer: "document",
+    },
+  },
+});

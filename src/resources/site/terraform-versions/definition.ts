@@ -1,0 +1,99 @@
+/** An engine version that a site admin added to those that ship with the service (`known.ts`), or took away from them. */
+import type { EngineVersionTable } from "../../../database/schema/connections.ts";
+import { defineResource, optional, readOnly, required } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { isExactVersion } from "./versions.ts";
+
+const version = text({ min: 1, max: 255 }).refine((value) => value === "" || isExactVersion(value), {
+  error: "must be an exact version such as 1.9.5",
+});
+const url = text({
+  min: 1,
+  max: 2048,
+  pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
+  sentence: "must be an address that begins with http:// or https://, without a user name",
+});
+const sha = text({ min: 1, max: 64, pattern: /^[0-9A-Fa-f]{64}$/, sentence: "must be 64 hex digits (SHA-256)" });
+
+const one = "/admin/terraform-versions/:terraform_version_id";
+
+export const terraformVersions = defineResource<EngineVersionTable>()({
+  type: "terraform-versions",
+  doc: "An engine version that a site admin added to those that ship with the service; one that is not enabled, or is a beta, is never taken as the newest release, also where it ships with the service.",
+  id: (row) => row.id,
+  version: (row) => row.version,
+  attributes: {
+    version: required(version, "An exact version, unique in the register.", {
+      from: (row: EngineVersionTable) => row.engineVersion,
+    }),
+    url: optional(url.nullable(), "Where it can be downloaded. The service never does.", { default: null }),
+    sha: optional(sha.nullable(), "The SHA-256 of what is downloaded.", { default: null }),
+    official: optional(flag(), "Whether its maker released it.", { default: false }),
+    enabled: optional(flag(), "Whether it may be the default of new workspaces.", { default: true }),
+    beta: optional(flag(), "Whether it is no release yet.", { default: false }),
+    deprecated: readOnly(flag(), "Always false.", { from: () => false, audited: false }),
+    "deprecated-reason": readOnly(text().nullable(), "Always null.", { from: () => null, audited: false }),
+    usage: readOnly(wholeNumber(), "Always 0: it is not counted.", { from: () => 0, audited: false }),
+    "created-at": readOnly(timestamp(), "When it was added."),
+  },
+  relationships: {},
+  links: (row) => ({ self: `/api/v2/admin/terraform-versions/${row.id}` }),
+  operations: {
+    listTerraformVersions: {
+      method: "GET",
+      path: "/admin/terraform-versions",
+      summary: "List the engine versions that site admins added, newest first",
+      needs: "a site admin",
+      query: {
+        paged: true,
+        parameters: {
+          "filter[version]": textParameter("The whole version."),
+          "search[version]": textParameter("Part of the version."),
+        },
+      },
+      answer: "list",
+    },
+    createTerraformVersion: {
+      method: "POST",
+      path: "/admin/terraform-versions",
+      summary: "Add an engine version",
+      needs: "a site admin",
+      body: "create",
+      answer: "created",
+      example: {
+        data: {
+          type: "terraform-versions",
+          attributes: {
+            version: "1.99.0",
+            url: "https://releases.example.com/1.99.0_linux_amd64.zip",
+            sha: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+          },
+        },
+      },
+    },
+    showTerraformVersion: {
+      method: "GET",
+      path: one,
+      summary: "Show an engine version",
+      needs: "a site admin",
+      answer: "document",
+    },
+    updateTerraformVersion: {
+      method: "PATCH",
+      path: one,
+      summary: "Change an engine version",
+      needs: "a site admin",
+      body: "update",
+      answer: "document",
+      example: { data: { type: "terraform-versions", attributes: { enabled: false } } },
+    },
+    deleteTerraformVersion: {
+      method: "DELETE",
+      path: one,
+      summary: "Remove an engine version; workspaces that name it keep it",
+      needs: "a site admin",
+      answer: "nothing",
+    },
+  },
+});

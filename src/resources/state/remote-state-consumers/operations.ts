@@ -1,0 +1,106 @@
+/** Operations on remote-state consumers. The workspace's own document shows only a link to them, so its version stays. */
+import type { Tx } from "../../../database/database.ts";
+import type { Identifier, IfMatch } from "../../../jsonapi/define.ts";
+import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
+import { remoteStateConsumers } from "./definition.ts";
+import {
+  grantReplacing,
+  grantSharing,
+  selfFaults,
+  sharedFaults,
+  type SharingWorkspace,
+  unknownFaults,
+} from "./rules.ts";
+import {
+  consumersOf,
+  deleteConsumers,
+  deleteOtherConsumers,
+  findSharing,
+  insertConsumers,
+  lockWithNamed,
+} from "./store.ts";
+
+export const remoteStateConsumerResource = implement(remoteStateConsumers, {
+  async listRemoteStateConsumers({ context, params, query }) {
+    const tx = context.database.reader;
+    const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-read-settings");
+    return pageOfWorkspaces(tx, context, workspace.organization, consumersOf(workspace), query.page);
+  },
+
+  async replaceRemoteStateConsumers({ context, params, body, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const workspace = grantReplacing(await load(tx, context, params.workspaceId));
+      const ids = await checked(tx, context, workspace, body, { ifMatch, own: selfFaults(body, workspace) });
+      const removed = await deleteOtherConsumers(tx, workspace, ids);
+      const added = await insertConsumers(tx, workspace, ids);
+      await record(tx, context, workspace, "replace-remote-state-consumers", { removed, added });
+    });
+  },
+
+  async addRemoteStateConsumers({ context, params, body }) {
+    await context.database.write(async (tx) => {
+      const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
+      const ids = await checked(tx, context, workspace, body, { own: selfFaults(body, workspace) });
+      const added = await insertConsumers(tx, workspace, ids);
+      await record(tx, context, workspace, "add-remote-state-consumers", { added });
+    });
+  },
+
+  async removeRemoteStateConsumers({ context, params, body, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const workspace = grantSharing(await load(tx, context, params.workspaceId), "can-update");
+      const ids = await checked(tx, context, workspace, body, { ifMatch });
+      const removed = await deleteConsumers(tx, workspace, ids);
+      await record(tx, context, workspace, "remove-remote-state-consumers", { removed });
+    });
+  },
+});
+
+async function load(tx: Tx, { actor }: Context, workspaceId: string): Promise<SharingWorkspace> {
+  const workspace = await findSharing(tx, actor, workspaceId);
+  if (workspace === undefined) throw notFound("workspace");
+  return workspace;
+}
+
+/** The ids that are named, when every one of them may be; all are locked. Raises `precondition-failed`, or `invalid` with all faults. */
+async function checked(
+  tx: Tx,
+  context: Context,
+  workspace: SharingWorkspace,
+  body: readonly Identifier[],
+  { ifMatch, own = [] }: { readonly ifMatch?: IfMatch; readonly own?: readonly Fault[] },
+): Promise<string[]> {
+  const ids = [...new Set(body.map((item) => item.id))];
+  const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
+  if (current === undefined) throw notFound("workspace");
+  checkIfMatch(ifMatch, current);
+  refuseIfAny([...sharedFaults(current), ...own, ...unknownFaults(body, readable)]);
+  return ids;
+}
+
+interface Changed {
+  readonly removed?: readonly string[];
+  readonly added?: readonly string[];
+}
+
+/** What went and what came; nothing, when nothing did. */
+async function record(
+  tx: Tx,
+  context: Context,
+  workspace: SharingWorkspace,
+  verb: string,
+  { removed = [], added = [] }: Changed,
+): Promise<void> {
+  if (removed.length + added.length === 0) return;
+  await recordEvent(tx, context, {
+    organizationId: workspace.organization.id,
+    verb,
+    subject: { type: "workspaces", id: workspace.id },
+    before: { "remote-state-consumers": removed },
+    after: { "remote-state-consumers": added },
+  });
+}

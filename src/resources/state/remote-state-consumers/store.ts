@@ -1,0 +1,136 @@
+/** SQL of remote-state consumers. Whatever the number of consumers, each function is one statement of constant text. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { effective } from "../../../access/effective.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import { now } from "../../../kernel/time.ts";
+import { projectGrants, standingColumns, workspaceGrants } from "../../shared/grants/reads.ts";
+import { readableCondition } from "../../register/workspaces/reads.ts";
+import type { SharingWorkspace } from "./rules.ts";
+
+interface SharingRow extends OrganizationTable {
+  readonly workspaceId: string;
+  readonly workspaceVersion: number;
+  readonly projectId: string;
+  readonly globalRemoteState: number;
+  readonly projectRemoteState: number;
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+function sharingForActor(db: Kysely<Schema>, principal: string) {
+  return db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .selectAll("o")
+    .select(["w.id as workspaceId", "w.version as workspaceVersion", "w.projectId"])
+    .select(["w.globalRemoteState", "w.projectRemoteState"])
+    .select(standingColumns(sql.ref("w.organizationId"), principal))
+    .select(projectGrants(sql.ref("w.organizationId"), sql.ref("w.projectId"), principal))
+    .select(workspaceGrants(sql.ref("w.organizationId"), sql.ref("w.id"), principal));
+}
+
+const byId = prepared<{ id: string; principal: string }, SharingRow>((db, { id, principal }) =>
+  sharingForActor(db, principal).where("w.id", "=", id),
+);
+
+/** One statement: the workspace, its organization and all that the caller holds there. */
+export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<SharingWorkspace | undefined> {
+  const [row] = await byId(tx, { id, principal: principalOf(actor) });
+  if (row === undefined) return undefined;
+  const { workspaceId, workspaceVersion, projectId, globalRemoteState, projectRemoteState, ...rest } = row;
+  const { projectAccess, workspaceAccess, ...organization } = rest;
+  const standing = standingOf(actor, { ...row, organizationId: row.id });
+  return {
+    id: workspaceId,
+    version: workspaceVersion,
+    projectId,
+    globalRemoteState,
+    projectRemoteState,
+    access: effective(standing.everywhere, projectAccess, workspaceAccess),
+    organization: { ...organization, standing },
+  };
+}
+
+/** Who reads the state, as a condition on the workspaces `w` of the organization. */
+export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
+  const { id, projectId, globalRemoteState, projectRemoteState } = workspace;
+  if (globalRemoteState === 1) return sql<boolean>`w.id <> ${id}`;
+  if (projectRemoteState === 1) return sql<boolean>`w.project_id = ${projectId} and w.id <> ${id}`;
+  return sql<boolean>`w.id in (select consumer_id from remote_state_consumers where workspace_id = ${id})`;
+}
+
+export interface Locked {
+  /** The workspace as it is now; undefined when it went meanwhile. */
+  readonly current: Pick<SharingWorkspace, "version" | "globalRemoteState" | "projectRemoteState"> | undefined;
+  /** Those that are named and that the caller may read. */
+  readonly readable: ReadonlySet<string>;
+}
+
+/**
+ * Locks the workspace and the named ones that the caller may read, all in the order of their ids: a new consumer's row has
+ * to wait for whoever holds the consumer, so workspaces that add each other at once would otherwise wait in a circle.
+ */
+export async function lockWithNamed(
+  tx: Tx,
+  actor: Actor,
+  { id, organization }: SharingWorkspace,
+  named: readonly string[],
+): Promise<Locked> {
+  const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
+  const rows = await tx.db
+    .selectFrom("workspaces as w")
+    .select(["w.id", "w.version", "w.globalRemoteState", "w.projectRemoteState"])
+    .where("w.organizationId", "=", organization.id)
+    .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...named]))
+    .where(condition)
+    .orderBy("w.id")
+    .modifyEnd(tx.dialect.lockRows("w"))
+    .execute();
+  return { current: rows.find((row) => row.id === id), readable: new Set(rows.map((row) => row.id)) };
+}
+
+type Changeable = Granted<SharingWorkspace, "can-update">;
+
+/** Those that are there already are skipped; returns the others, in the order of their ids. */
+export async function insertConsumers(
+  tx: Tx,
+  { id, organization }: Changeable,
+  ids: readonly string[],
+): Promise<string[]> {
+  const result = await sql<{ consumerId: string }>`
+    insert into remote_state_consumers (organization_id, workspace_id, consumer_id, created_at)
+    select w.organization_id, ${id}, w.id, ${now()} from workspaces as w
+    where w.organization_id = ${organization.id} and ${tx.dialect.isOneOf(sql.ref("w.id"), ids)}
+    on conflict do nothing returning consumer_id`.execute(tx.db);
+  return idsOf(result.rows);
+}
+
+/** Those that are not there are skipped; returns the others, in the order of their ids. */
+export async function deleteConsumers(tx: Tx, { id }: Changeable, ids: readonly string[]): Promise<string[]> {
+  const result = await sql<{ consumerId: string }>`
+    delete from remote_state_consumers
+    where workspace_id = ${id} and ${tx.dialect.isOneOf(sql.ref("consumer_id"), ids)} returning consumer_id`.execute(
+    tx.db,
+  );
+  return idsOf(result.rows);
+}
+
+/** Removes all but these; returns those that went, in the order of their ids. */
+export async function deleteOtherConsumers(tx: Tx, { id }: Changeable, kept: readonly string[]): Promise<string[]> {
+  const result = await sql<{ consumerId: string }>`
+    delete from remote_state_consumers
+    where workspace_id = ${id} and not ${tx.dialect.isOneOf(sql.ref("consumer_id"), kept)} returning consumer_id`.execute(
+    tx.db,
+  );
+  return idsOf(result.rows);
+}
+
+const idsOf = (rows: readonly { consumerId: string }[]): string[] => rows.map((row) => row.consumerId).toSorted();

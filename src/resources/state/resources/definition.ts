@@ -1,0 +1,34 @@
+/** A resource that a workspace manages, as its state in force has it. */
+import type { StateResourceTable } from "../../../database/schema/state.ts";
+import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { text, timestamp } from "../../../jsonapi/schemas.ts";
+
+export const managedResources = defineResource<StateResourceTable>()({
+  type: "resources",
+  doc: "Something that a workspace manages: one address of its state in force.",
+  id: (resource) => resource.id,
+  attributes: {
+    address: readOnly(text(), "Where it stands in the configuration, with its module and index."),
+    name: readOnly(text(), "The name that the configuration gives it."),
+    "name-index": readOnly(text().nullable(), "Its index, where there are several under one name."),
+    module: readOnly(text(), "The module that it stands in; `root` for none."),
+    provider: readOnly(text(), "The provider that manages it: `hashicorp/aws`."),
+    "provider-type": readOnly(text(), "What it is, in the provider's words: `aws_instance`.", {
+      from: (resource: StateResourceTable) => resource.type,
+    }),
+    "modified-by-state-version-id": readOnly(text(), "The state version that changed it last."),
+    "created-at": readOnly(timestamp(), "When the state first had it."),
+    "updated-at": readOnly(timestamp(), "When it was last changed."),
+  },
+  relationships: {},
+  operations: {
+    listWorkspaceResources: {
+      method: "GET",
+      path: "/workspaces/:workspace_id/resources",
+      summary: "List what a workspace manages, by address",
+      needs: "read access to the workspace's runs",
+      query: { paged: true },
+      answer: "list",
+    },
+  },
+});

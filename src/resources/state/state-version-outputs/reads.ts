@@ -1,0 +1,28 @@
+/** What neighbours ask of outputs. */
+import type { Tx } from "../../../database/database.ts";
+import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
+import type { Context } from "../../shared/context.ts";
+import type { StateVersionOutputView } from "./definition.ts";
+import { findOutputs } from "./store.ts";
+import { openedValue } from "./values.ts";
+
+/** The outputs of versions that the caller may read, by name; sensitive values are left out. One statement. */
+export async function outputsOfVersions(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  { organizationId }: { readonly organizationId: string },
+  stateVersionIds: readonly string[],
+): Promise<StateVersionOutputView[]> {
+  const rows = await findOutputs(tx, organizationId, stateVersionIds);
+  return rows.map((row) => toOutputView({ vault }, row, false));
+}
+
+/** A sensitive value stays sealed unless it is to be shown. */
+export function toOutputView(
+  { vault }: Pick<Context, "vault">,
+  row: StateVersionOutputTable,
+  showsSensitive: boolean,
+): StateVersionOutputView {
+  const shown = showsSensitive || row.sensitive === 0;
+  return { ...row, value: shown ? openedValue(vault, row.id, row.value) : null };
+}

@@ -1,0 +1,85 @@
+/** SQL of outputs. Those of a version whose content was deleted are not there. */
+import { sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+
+type OutputRow = StateVersionOutputTable & WorkspaceAccessRow;
+
+const byId = prepared<{ id: string; principal: string }, OutputRow>((db, { id, principal }) =>
+  db
+    .selectFrom("stateVersionOutputs as p")
+    .innerJoin("stateVersions as v", "v.id", "p.stateVersionId")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .selectAll("p")
+    .select("o.allowForceDeleteWorkspaces")
+    .select(workspaceAccessColumns(principal))
+    .where("p.id", "=", id)
+    .where("v.status", "=", "finalized"),
+);
+
+/** One statement: the output and what the caller holds on its workspace. */
+export async function findOutput(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+): Promise<(StateVersionOutputTable & WorkspaceFacts) | undefined> {
+  const [row] = await byId(tx, { id, principal: principalOf(actor) });
+  return row && { ...row, ...workspaceFactsOf(actor, row) };
+}
+
+function outputsIn(tx: Tx, organizationId: string, stateVersionIds: readonly string[]) {
+  return tx.db
+    .selectFrom("stateVersionOutputs as p")
+    .where("p.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("p.stateVersionId"), stateVersionIds));
+}
+
+/** What one state's outputs may have together; those of several are cut there. */
+const shownBytesMax = 20 * 1024 * 1024;
+
+/** Of several versions of one organization, by name. */
+export async function findOutputs(
+  tx: Tx,
+  organizationId: string,
+  stateVersionIds: readonly string[],
+): Promise<StateVersionOutputTable[]> {
+  const summed = outputsIn(tx, organizationId, stateVersionIds).select([
+    "p.id",
+    sql<number>`sum(length(p.value)) over (order by p.state_version_id, p.name, p.id rows unbounded preceding)`.as(
+      "bytes",
+    ),
+  ]);
+  const fitting = tx.db.selectFrom(summed.as("s")).select("s.id").where("s.bytes", "<=", shownBytesMax);
+  return outputsIn(tx, organizationId, stateVersionIds)
+    .selectAll("p")
+    .where("p.id", "in", fitting)
+    .orderBy("p.name")
+    .orderBy("p.id")
+    .execute();
+}
+
+export async function pageOfOutputs(
+  tx: Tx,
+  organizationId: string,
+  stateVersionId: string,
+  page: Page,
+): Promise<{ rows: StateVersionOutputTable[]; totalCount: number }> {
+  const found = tx.db
+    .selectFrom("stateVersionOutputs as p")
+    .where("p.organizationId", "=", organizationId)
+    .where("p.stateVersionId", "=", stateVersionId);
+  const { rows, totals } = await fetchPage(tx, {
+    rows: found.selectAll("p"),
+    order: [{ column: "p.name" }, { column: "p.id" }],
+    page,
+    totals: { totalCount: countOf(found.select("p.id")) },
+  });
+  return { rows, totalCount: totals.totalCount };
+}

@@ -1,0 +1,41 @@
+/**
+ * URLs that carry their own permission: whoever holds one may send one content of one state version, until it expires. Engines
+ * send their state without a token, so the URL is signed. It is never logged.
+ */
+import { AppError, notFound } from "../../../../kernel/errors.ts";
+import type { Context } from "../../../shared/context.ts";
+import type { ContentKind } from "../contents/store.ts";
+
+/** Long enough for an engine that was interrupted to send once more. */
+export const uploadLifetimeMs = 60 * 60 * 1000;
+
+const paths: Record<ContentKind, string> = { state: "upload", json: "json-upload" };
+
+const signedText = (id: string, kind: ContentKind, expires: string): string =>
+  ["PUT", "state-versions", id, kind, expires].join("\n");
+
+export function uploadUrl(
+  { vault, options }: Pick<Context, "vault" | "options">,
+  id: string,
+  kind: ContentKind,
+  expiresAt: string,
+): string {
+  const expires = String(Date.parse(expiresAt));
+  const signature = vault.sign(signedText(id, kind, expires));
+  return `${options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
+}
+
+/** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
+export function checkUploadUrl(
+  { vault }: Pick<Context, "vault">,
+  id: string,
+  kind: ContentKind,
+  { expires, signature }: { readonly expires: string | undefined; readonly signature: string | undefined },
+): void {
+  if (!vault.isSignature(signedText(id, kind, expires ?? ""), signature ?? "")) throw notFound("upload");
+  if (Number(expires) < Date.now())
+    throw new AppError(
+      "forbidden",
+      "This upload URL has expired. Create the state version again, and use its new URL.",
+    );
+}

@@ -1,0 +1,238 @@
+/**
+ * The contents of state versions: compressed, cut into chunks, each chunk sealed and bound to its place. Bytes stream through
+ * in both directions; a content of any size needs the memory of a few chunks. Who uploads slowly holds nothing: each chunk
+ * is a short transaction of its own, and the version is only told of them when all are there.
+ */
+import { createHash } from "node:crypto";
+import { pipeline, Readable } from "node:stream";
+import { pipeline as piped } from "node:stream/promises";
+import { promisify } from "node:util";
+import { createZstdCompress, createZstdDecompress, zstdCompress } from "node:zlib";
+import type { Database } from "../../../../database/database.ts";
+import type { Vault } from "../../../../database/vault.ts";
+import { AppError } from "../../../../kernel/errors.ts";
+import { newId } from "../../../../kernel/ids.ts";
+import type { Context } from "../../../shared/context.ts";
+import {
+  appendChunk,
+  beginContent,
+  type ContentKind,
+  orphanContent,
+  type PreparedContent,
+  readChunks,
+  type StoredContent,
+} from "./store.ts";
+
+/** How large a content can be. */
+export const contentBytesMax = 256 * 1024 * 1024;
+const chunkBytes = 256 * 1024;
+
+const compressed = promisify(zstdCompress);
+
+/** The engine of the language sees buffers late: without a word they pile up to some hundred megabytes. */
+const freeEveryBytes = 8 * 1024 * 1024;
+let passedBytes = 0;
+
+function freeBuffersAfter(bytes: number): void {
+  passedBytes += bytes;
+  if (passedBytes < freeEveryBytes) return;
+  passedBytes = 0;
+  // Only the young ones, which takes about a millisecond; the launcher makes it possible.
+  globalThis.gc?.({ type: "minor" });
+}
+
+/** A chunk belongs to one place in one content, so that none can be moved, repeated or left out unnoticed. */
+const ownerOf = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
+
+interface Place {
+  readonly organizationId: string;
+  readonly stateVersionId: string;
+  readonly kind: ContentKind;
+}
+
+/** A content that is in memory already, made ready to be stored with its version in one transaction. */
+export async function prepareContent(
+  vault: Vault,
+  place: Omit<Place, "organizationId">,
+  bytes: Uint8Array,
+): Promise<PreparedContent> {
+  const id = newId("state-contents");
+  const packed = await compressed(bytes);
+  const chunks: Uint8Array[] = [];
+  for (let start = 0; start < packed.length || start === 0; start += chunkBytes)
+    chunks.push(vault.seal(ownerOf(id, chunks.length), packed.subarray(start, start + chunkBytes)));
+  return { ...place, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, chunks };
+}
+
+export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
+
+/**
+ * Stores bytes as they arrive; nothing refers to them yet. `look` sees each piece on its way. Raises `too-large`, `bad-request`
+ * where the sender breaks off, and what `look` raises; what was stored by then is removed later, by a job.
+ */
+export async function receiveContent(
+  context: Pick<Context, "database" | "vault" | "wake">,
+  place: Place,
+  source: AsyncIterable<Uint8Array>,
+  look: (piece: Uint8Array) => void,
+): Promise<StoredContent> {
+  const { database, vault } = context;
+  const id = newId("state-contents");
+  const meter = new Meter(look);
+  await database.write((tx) => beginContent(tx, { ...place, id }));
+  let chunkCount = 0;
+  const store = async (packed: Uint8Array) => {
+    const sealed = vault.seal(ownerOf(id, chunkCount), packed);
+    const chunk = { organizationId: place.organizationId, contentId: id, position: chunkCount, bytes: sealed };
+    await database.write((tx) => appendChunk(tx, chunk));
+    chunkCount += 1;
+  };
+  try {
+    await piped(meter.watch(source), createZstdCompress(), async (packed: AsyncIterable<Uint8Array>) => {
+      for await (const chunk of inChunks(packed)) await store(chunk);
+    });
+  } catch (error) {
+    await giveUp(context, id);
+    throw error;
+  }
+  return { ...place, id, size: meter.size, md5: meter.md5(), chunkCount };
+}
+
+/** The job that removes what nothing leads to. */
+export const cleaningJob = "abandoned-uploads";
+
+/** What was stored of a content is not wanted: it is removed soon, and not only when its time has run out. */
+export async function giveUp({ database, wake }: Pick<Context, "database" | "wake">, id: string): Promise<void> {
+  try {
+    await database.write((tx) => orphanContent(tx, id));
+    wake?.(cleaningJob);
+  } catch {
+    // The job finds it all the same, later.
+  }
+}
+
+/** Counts and digests what passes. */
+class Meter {
+  size = 0;
+  readonly #hash = createHash("md5");
+  readonly #look: (piece: Uint8Array) => void;
+
+  constructor(look: (piece: Uint8Array) => void) {
+    this.#look = look;
+  }
+
+  async *watch(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    for await (const piece of unbroken(source)) {
+      this.size += piece.length;
+      if (this.size > contentBytesMax)
+        throw new AppError("too-large", `A state can have at most ${contentBytesMax} bytes; this one has more.`);
+      this.#hash.update(piece);
+      this.#look(piece);
+      freeBuffersAfter(piece.length);
+      yield piece;
+    }
+  }
+
+  md5(): string {
+    return this.#hash.digest("hex");
+  }
+}
+
+/** The digest of bytes that are not to be stored. Raises `too-large` or `bad-request`. */
+export async function digestOf(source: AsyncIterable<Uint8Array>): Promise<string> {
+  const meter = new Meter(() => {});
+  // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
+  for await (const _ of meter.watch(source));
+  return meter.md5();
+}
+
+/** A sender that goes away in the middle is no failure of ours. What is not wanted any more is let pass. */
+async function* unbroken(source: AsyncIterable<Uint8Array> | undefined): AsyncGenerator<Uint8Array> {
+  if (source === undefined) return;
+  const pieces = source[Symbol.asyncIterator]();
+  for (;;) {
+    const { done, value } = await nextOf(pieces);
+    if (done) return;
+    let wanted = false;
+    try {
+      yield value;
+      wanted = true;
+    } finally {
+      if (!wanted) void letPass(source, pieces).catch(() => {});
+    }
+  }
+}
+
+async function nextOf(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+  try {
+    return await pieces.next();
+  } catch (error) {
+    throw new AppError("bad-request", "The upload broke off before its end. Send it again, to the same URL.", {
+      internal: error,
+    });
+  }
+}
+
+/**
+ * Reads on without keeping anything: a sender that is refused in the middle reads the answer once it has sent all, and a
+ * connection whose rest nobody reads would hang, and keep the server from stopping. Bounded, for who never ends.
+ */
+async function letPass(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  for (let size = 0; size <= contentBytesMax;) {
+    const { done, value } = await pieces.next();
+    if (done) return;
+    size += value.length;
+  }
+  (source as Partial<Readable>).destroy?.();
+}
+
+/** Pieces of any size as pieces of one size, the last one shorter; always at least one. */
+async function* inChunks(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let gathered: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of source) {
+    gathered.push(piece);
+    length += piece.length;
+    if (length < chunkBytes) continue;
+    const joined = Buffer.concat(gathered);
+    let start = 0;
+    for (; joined.length - start >= chunkBytes; start += chunkBytes) yield joined.subarray(start, start + chunkBytes);
+    gathered = [joined.subarray(start)];
+    length = joined.length - start;
+  }
+  if (length > 0) yield Buffer.concat(gathered);
+}
+
+/** Four chunks at a time: a small content is one statement, a large one never needs more memory than these. */
+const chunksAtOnce = 4;
+
+async function* openedChunks(database: Database, vault: Vault, content: StoredContent): AsyncGenerator<Uint8Array> {
+  for (let position = 0; position < content.chunkCount; position += chunksAtOnce) {
+    const chunks = await readChunks(database.reader, content.id, position, chunksAtOnce);
+    if (chunks.length !== Math.min(chunksAtOnce, content.chunkCount - position))
+      throw new Error(`the content ${content.id} lacks chunks after ${position}`);
+    for (const [offset, bytes] of chunks.entries()) yield vault.open(ownerOf(content.id, position + offset), bytes);
+  }
+}
+
+/**
+ * A content's bytes. The last of them are held back until the digest of the whole is right, so that whoever gets all has got
+ * what was stored. Raises an Error where it is not.
+ */
+export async function* readContent(
+  { database, vault }: { readonly database: Database; readonly vault: Vault },
+  content: StoredContent,
+): AsyncGenerator<Uint8Array> {
+  const unpacked = createZstdDecompress();
+  pipeline(Readable.from(openedChunks(database, vault, content)), unpacked, () => {});
+  const hash = createHash("md5");
+  let held: Uint8Array | undefined;
+  for await (const piece of unpacked as AsyncIterable<Uint8Array>) {
+    hash.update(piece);
+    freeBuffersAfter(piece.length);
+    if (held !== undefined) yield held;
+    held = piece;
+  }
+  if (hash.digest("hex") !== content.md5) throw new Error(`the content ${content.id} is not what was stored`);
+  if (held !== undefined) yield held;
+}

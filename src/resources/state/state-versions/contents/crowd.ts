@@ -1,0 +1,33 @@
+/** How many may do something at once: in all, and of each kind of group. */
+import { AppError } from "../../../../kernel/errors.ts";
+
+export class Crowd<Group extends string> {
+  readonly #sentence: string;
+  readonly #max: Readonly<Record<Group | "all", number>>;
+  readonly #counts = new Map<string, number>();
+
+  constructor(sentence: string, max: Readonly<Record<Group | "all", number>>) {
+    this.#sentence = sentence;
+    this.#max = max;
+  }
+
+  /** Raises `too-many-requests` where any of the groups is full. */
+  async among<T>(groups: Readonly<Record<Exclude<Group, "all">, string>>, work: () => Promise<T>): Promise<T> {
+    const places = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
+    const keys = places.map(([group, name]) => `${group} ${name}`);
+    const isFull = places.some(([group], index) => (this.#counts.get(keys[index] ?? "") ?? 0) >= this.#max[group]);
+    if (isFull) throw new AppError("too-many-requests", this.#sentence, { retryAfterSeconds: 2 });
+    for (const key of keys) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      for (const key of keys) this.#leave(key);
+    }
+  }
+
+  #leave(key: string): void {
+    const left = (this.#counts.get(key) ?? 1) - 1;
+    if (left === 0) this.#counts.delete(key);
+    else this.#counts.set(key, left);
+  }
+}

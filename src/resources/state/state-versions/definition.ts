@@ -1,0 +1,282 @@
+/** A state version: one state of a workspace, as an engine wrote it, and what was read out of it. */
+import { z } from "zod";
+import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { StateVersionTable } from "../../../database/schema/state.ts";
+import { defineResource, fixed, type Operation, readOnly, toMany, toOne } from "../../../jsonapi/define.ts";
+import { JsonText } from "../../../jsonapi/document.ts";
+import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import type { Fault } from "../../../kernel/errors.ts";
+import { contentBytesMax } from "./contents/contents.ts";
+import { requestFaults } from "./rules.ts";
+
+export const statuses = [
+  "pending",
+  "finalized",
+  "discarded",
+  "backing_data_soft_deleted",
+  "backing_data_permanently_deleted",
+] as const;
+
+export interface StateVersionView extends StateVersionTable, WorkspaceFacts {
+  readonly workspaceName: string;
+  readonly organizationName: string;
+  readonly currentStateVersionId: string | null;
+  /** Where contents are fetched and, by who made a pending version, sent; null where there is nothing to. */
+  readonly urls: StateVersionUrls;
+}
+
+export interface StateVersionUrls {
+  readonly download: string | null;
+  readonly jsonDownload: string | null;
+  readonly upload: string | null;
+  readonly jsonUpload: string | null;
+}
+
+const mebibyte = 1024 * 1024;
+/** What each of the contents in one request may have. */
+export const inRequestBytesMax = 16 * mebibyte;
+/** A state and its JSON form, which some engines send together; base64 makes them a third larger. */
+const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;
+export const tooLargeSentence = `A state in the request itself can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', and send the content with PUT to its 'hosted-state-upload-url': up to ${contentBytesMax} bytes.`;
+
+/** Bytes, as base64. What was sent is decoded here, so that nothing later sees the text. */
+function base64(): z.ZodType<Uint8Array> {
+  return z
+    .string()
+    .transform((sent, context) => {
+      const digits = sent.replaceAll(/[\r\n]/g, "").replace(/={1,2}$/, "");
+      const bytes = Buffer.from(digits, "base64");
+      // The decoder passes over what is no digit, and then there is less than there should be.
+      if (bytes.length === Math.floor((digits.length * 3) / 4)) return bytes;
+      context.addIssue({ code: "custom", message: "must be base64" });
+      return z.NEVER;
+    })
+    .meta({ type: "string", contentEncoding: "base64" }) as unknown as z.ZodType<Uint8Array>;
+}
+
+const md5 = text({ pattern: /^[0-9a-fA-F]{32}$/, sentence: "must be the MD5 of the content as 32 hex digits" });
+const serialMax = Number.MAX_SAFE_INTEGER;
+const json = (stored: string): JsonText => new JsonText(stored);
+const hidden = { shown: false, audited: false } as const;
+const stateReaders = "'read' on the workspace's state versions";
+const byId = "/state-versions/:state_version_id";
+const byWorkspace = "/workspaces/:workspace_id";
+const versionIncludes = ["created_by", "outputs", "run", "run.created_by", "run.configuration_version"] as const;
+const statusFilter = choice(statuses, "Only versions with this status.");
+
+/** A required attribute that never changes. */
+const sent = <Schema extends z.ZodType>(schema: Schema, doc: string) => ({
+  ...fixed(schema, doc),
+  create: "required" as const,
+});
+
+const list = {
+  method: "GET",
+  path: "/state-versions",
+  summary: "List a workspace's state versions, the newest first",
+  needs: stateReaders,
+  answer: "list",
+} as const satisfies Partial<Operation>;
+
+const upload = {
+  method: "PUT",
+  summary: "Send a state version's content",
+  needs: "a signed URL that has not expired, as the state version's creation gave it; no token",
+  signed: true,
+  body: { stream: true },
+  query: {
+    parameters: {
+      expires: textParameter("Until when the URL is good."),
+      signature: textParameter("Our proof that we made it."),
+    },
+  },
+  answer: "nothing",
+} as const satisfies Partial<Operation>;
+
+const backingData = {
+  method: "POST",
+  needs: "admin access to the workspace; self-hosted edition only",
+  answer: "nothing",
+} as const satisfies Partial<Operation>;
+
+export const stateVersions = defineResource<StateVersionView>()({
+  type: "state-versions",
+  doc: "One state of a workspace, as an engine wrote it. Its content is stored compressed and encrypted.",
+  id: (version) => version.id,
+  version: (version) => version.version,
+  attributes: {
+    serial: sent(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
+    md5: { ...sent(md5, "The MD5 of the state, in hex: what arrives is checked against it."), shown: false },
+    lineage: fixed(text({ max: 255 }).nullable(), "Names the history that the state belongs to.", { shown: false }),
+    state: fixed(base64(), "The state itself, in base64; left out where it is sent to the upload URL.", hidden),
+    "json-state": fixed(base64().nullable(), "The state in the engine's JSON form for others, in base64.", hidden),
+    "json-state-outputs": fixed(
+      text({ max: inRequestBytesMax }).nullable(),
+      "Taken for clients that send it; outputs and their types are read from the state itself.",
+      hidden,
+    ),
+    force: fixed(flag(), "Whether to pass over the checks of serial and lineage. It can lose state.", hidden),
+    "created-at": readOnly(timestamp(), "When it was made."),
+    status: readOnly(text(), `One of ${statuses.join(", ")}.`),
+    intermediate: readOnly(
+      flag(),
+      "Made under a lock that is still held; the last one becomes current with the unlock.",
+    ),
+    size: readOnly(wholeNumber(), "The state's size in bytes; 0 until it is there."),
+    "hosted-state-download-url": readOnly(text().nullable(), "Where the state is; needs a token.", {
+      from: ({ urls }: StateVersionView) => urls.download,
+      audited: false,
+    }),
+    "hosted-json-state-download-url": readOnly(text().nullable(), "Where its JSON form is, if it was sent.", {
+      from: ({ urls }: StateVersionView) => urls.jsonDownload,
+      audited: false,
+    }),
+    "hosted-state-upload-url": readOnly(
+      text().nullable(),
+      "Where the state is to be sent with PUT, without a token; shown to who made the version, while it is pending.",
+      { from: ({ urls }: StateVersionView) => urls.upload, audited: false },
+    ),
+    "hosted-json-state-upload-url": readOnly(text().nullable(), "The same for its JSON form.", {
+      from: ({ urls }: StateVersionView) => urls.jsonUpload,
+      audited: false,
+    }),
+    "resources-processed": readOnly(
+      flag(),
+      "Whether what follows was read out of the state yet; a large one takes a moment.",
+      { audited: false },
+    ),
+    "state-version": readOnly(wholeNumber().nullable(), "The version of the state's format.", {
+      from: ({ format }: StateVersionView) => format,
+      audited: false,
+    }),
+    "engine-version": readOnly(text().nullable(), "The engine that wrote it.", { audited: false }),
+    "billable-rum-count": readOnly(wholeNumber().nullable(), "How many managed resources it has.", {
+      from: (version: StateVersionView) => (version.resourcesProcessed === 1 ? version.resourceCount : null),
+      audited: false,
+    }),
+    modules: readOnly(z.record(z.string(), z.unknown()), "How many resources of each type, by module.", {
+      from: ({ modules }: StateVersionView) => json(modules),
+      audited: false,
+    }),
+    providers: readOnly(z.record(z.string(), z.unknown()), "The same by provider.", {
+      from: ({ providers }: StateVersionView) => json(providers),
+      audited: false,
+    }),
+    resources: readOnly(z.array(z.unknown()), "Its resources with their number; at most 500 are listed here.", {
+      from: ({ resources }: StateVersionView) => json(resources),
+      audited: false,
+    }),
+    "vcs-commit-sha": readOnly(text().nullable(), "The commit that it came from.", {
+      from: () => null,
+      audited: false,
+    }),
+    "vcs-commit-url": readOnly(text().nullable(), "Where that commit is.", { from: () => null, audited: false }),
+  },
+  relationships: {
+    workspace: toOne("workspaces", "The workspace whose state it is.", {
+      id: (version: StateVersionView) => version.workspaceId,
+      related: (version: StateVersionView) =>
+        `/api/v2/organizations/${version.organizationName}/workspaces/${version.workspaceName}`,
+    }),
+    run: toOne("runs", "The run that wrote it.", {
+      nullable: true,
+      id: (version: StateVersionView) => version.runId,
+    }),
+    "created-by": toOne(["users", "teams"], "Who wrote it.", {
+      id: (version: StateVersionView) => version.createdById,
+      type: (version: StateVersionView) => (version.createdByKind === "team" ? "teams" : "users"),
+    }),
+    outputs: toMany("state-version-outputs", "Its outputs.", {
+      ids: ({ outputIds }: StateVersionView) => (outputIds === "" ? [] : outputIds.split(",")),
+      related: (version: StateVersionView) => `/api/v2/state-versions/${version.id}/outputs`,
+    }),
+  },
+  links: (version) => ({ self: `/api/v2/state-versions/${version.id}` }),
+  bodyFaults: (attributes: Parameters<typeof requestFaults>[0]): readonly Fault[] => requestFaults(attributes),
+  operations: {
+    listStateVersions: {
+      ...list,
+      query: {
+        paged: true,
+        parameters: {
+          "filter[organization][name]": { ...textParameter("The workspace's organization."), required: true },
+          "filter[workspace][name]": { ...textParameter("The workspace."), required: true },
+          "filter[status]": statusFilter,
+        },
+      },
+    },
+    listWorkspaceStateVersions: {
+      ...list,
+      path: `${byWorkspace}/state-versions`,
+      summary: "List a workspace's state versions, the newest first, by the workspace's id",
+      query: { paged: true, parameters: { "filter[status]": statusFilter } },
+    },
+    createStateVersion: {
+      method: "POST",
+      path: `${byWorkspace}/state-versions`,
+      summary: "Write a state, or announce one that is sent to the upload URL",
+      needs: "'write' on the workspace's state versions, and the workspace's lock; not with an organization's token",
+      body: "create",
+      bodyMax: { bytes: bodyBytesMax, sentence: tooLargeSentence },
+      answer: "created",
+      example: {
+        data: {
+          type: "state-versions",
+          attributes: {
+            serial: 1,
+            md5: "d41d8cd98f00b204e9800998ecf8427e",
+            lineage: "871d1b4a-e579-fb7c-ffdd-f0c858a647a7",
+          },
+        },
+      },
+    },
+    showCurrentStateVersion: {
+      method: "GET",
+      path: `${byWorkspace}/current-state-version`,
+      summary: "Show a workspace's state in force",
+      needs: stateReaders,
+      query: { include: versionIncludes },
+      answer: "document",
+    },
+    showStateVersion: {
+      method: "GET",
+      path: byId,
+      summary: "Show a state version",
+      needs: stateReaders,
+      query: { include: versionIncludes },
+      answer: "document",
+    },
+    downloadState: {
+      method: "GET",
+      path: `${byId}/download`,
+      summary: "Fetch the state itself",
+      needs: stateReaders,
+      answer: "content",
+    },
+    downloadJsonState: {
+      method: "GET",
+      path: `${byId}/json-download`,
+      summary: "Fetch the state's JSON form",
+      needs: stateReaders,
+      answer: "content",
+    },
+    uploadState: { ...upload, path: `${byId}/upload` },
+    uploadJsonState: { ...upload, path: `${byId}/json-upload`, summary: "Send a state version's content in JSON form" },
+    softDeleteBackingData: {
+      ...backingData,
+      path: `${byId}/actions/soft_delete_backing_data`,
+      summary: "Hide a state version's content, so that it can still be restored",
+    },
+    restoreBackingData: {
+      ...backingData,
+      path: `${byId}/actions/restore_backing_data`,
+      summary: "Restore a hidden content",
+    },
+    permanentlyDeleteBackingData: {
+      ...backingData,
+      path: `${byId}/actions/permanently_delete_backing_data`,
+      summary: "Remove a hidden content for good",
+    },
+  },
+});

@@ -1,0 +1,138 @@
+/** Operations on state versions: load → authorize → decide → write. */
+import type { Tx } from "../../../database/database.ts";
+import type { ContentAnswer, DocumentAnswer, Included } from "../../../jsonapi/define.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { outputsOfVersions } from "../state-version-outputs/reads.ts";
+import { stateVersionOutputs } from "../state-version-outputs/definition.ts";
+import { teams } from "../../identity/teams/definition.ts";
+import { readableTeams } from "../../identity/teams/reads.ts";
+import { users } from "../../identity/users/definition.ts";
+import { readableUsers } from "../../identity/users/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { abandonContents, type ContentKind, findContent } from "./contents/store.ts";
+import { readContent } from "./contents/contents.ts";
+import { admitWriter, createStateVersion } from "./arrival/creation.ts";
+import { stateVersions, type StateVersionView } from "./definition.ts";
+import { grantStateVersion, loadStateVersion } from "./reads.ts";
+import { type BackingDataMove, backingDataMoves, backingDataObstacle } from "./rules.ts";
+import { deleteOutputsAndResources, findCurrentStateVersion, pageOfVersions, updateStateVersion } from "./store.ts";
+import { receiveJsonState, receiveState } from "./arrival/upload.ts";
+import { checkUploadUrl } from "./arrival/upload-urls.ts";
+
+export const stateVersionResource = implement(
+  stateVersions,
+  {
+    async listStateVersions({ context, query }) {
+      const reference = {
+        organizationName: query.filterOrganizationName ?? "",
+        workspaceName: query.filterWorkspaceName ?? "",
+      };
+      return list(context, reference, { page: query.page, status: query.filterStatus });
+    },
+    listWorkspaceStateVersions: ({ context, params, query }) =>
+      list(context, params, { page: query.page, status: query.filterStatus }),
+
+    createStateVersion: ({ context, params, body }) => createStateVersion(context, params.workspaceId, body),
+
+    async showCurrentStateVersion({ context, params, query }) {
+      const tx = context.database.reader;
+      const version = await findCurrentStateVersion(tx, context, params.workspaceId);
+      if (version === undefined) throw notFound("state version");
+      return shownWith(tx, context, grantStateVersion(version, "can-read-state-versions"), query.include);
+    },
+
+    async showStateVersion({ context, params, query }) {
+      const tx = context.database.reader;
+      return shownWith(tx, context, await loadStateVersion(tx, context, params.stateVersionId), query.include);
+    },
+
+    downloadState: ({ context, params }) => download(context, params.stateVersionId, "state"),
+    downloadJsonState: ({ context, params }) => download(context, params.stateVersionId, "json"),
+
+    async uploadState({ context, params, query, body }) {
+      checkUploadUrl(context, params.stateVersionId, "state", query);
+      await receiveState(context, params.stateVersionId, body);
+    },
+    async uploadJsonState({ context, params, query, body }) {
+      checkUploadUrl(context, params.stateVersionId, "json", query);
+      await receiveJsonState(context, params.stateVersionId, body);
+    },
+
+    softDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "soft-delete"),
+    restoreBackingData: ({ context, params }) => move(context, params.stateVersionId, "restore"),
+    permanentlyDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "permanently-delete"),
+  },
+  { createStateVersion: admitWriter },
+);
+
+async function list(
+  context: Context,
+  reference: Parameters<typeof loadWorkspace>[2],
+  search: Parameters<typeof pageOfVersions>[3],
+) {
+  const tx = context.database.reader;
+  const workspace = grantWorkspace(await loadWorkspace(tx, context, reference), "can-read-state-versions");
+  return pageOfVersions(tx, context, workspace, search);
+}
+
+/** A statement for each kind of thing that is asked for. */
+async function shownWith(
+  tx: Tx,
+  context: Context,
+  view: StateVersionView,
+  wanted: ReadonlySet<string>,
+): Promise<DocumentAnswer<StateVersionView>> {
+  if (wanted.size === 0) return { view };
+  const included: Included[] = [];
+  // Those of a content that was deleted are not shown.
+  if (wanted.has("outputs") && view.status === "finalized") {
+    const found = await outputsOfVersions(tx, context, view, [view.id]);
+    included.push(...found.map((output) => ({ definition: stateVersionOutputs, view: output })));
+  }
+  if (wanted.has("created_by")) {
+    const maker =
+      view.createdByKind === "team"
+        ? (await readableTeams(tx, context.actor, [view.createdById])).map((team) => ({
+            definition: teams,
+            view: team,
+          }))
+        : (await readableUsers(tx, context, [view.createdById])).map((user) => ({ definition: users, view: user }));
+    included.push(...maker);
+  }
+  return { view, included };
+}
+
+async function download(context: Context, id: string, kind: ContentKind): Promise<ContentAnswer> {
+  const tx = context.database.reader;
+  const version = await loadStateVersion(tx, context, id);
+  const content = version.status === "finalized" ? await findContent(tx, id, kind) : undefined;
+  if (content === undefined) throw notFound("content");
+  return { mediaType: "application/json", size: content.size, bytes: readContent(context, content) };
+}
+
+/** Hides, restores or removes a content. Raises `conflict` where its status does not allow it. */
+async function move(context: Context, id: string, how: BackingDataMove): Promise<void> {
+  // The hosted edition does not have these endpoints.
+  if (context.options.edition === "hosted") throw notFound("path");
+  await context.database.write(async (tx) => {
+    const version = grantStateVersion(await loadStateVersion(tx, context, id, true), "can-update");
+    const obstacle = backingDataObstacle(how, version);
+    if (obstacle !== undefined) throw obstacle;
+    const { to } = backingDataMoves[how];
+    const removed = how === "permanently-delete";
+    await updateStateVersion(tx, version, { status: to, ...(removed && { outputIds: "", hasJson: 0 }) });
+    if (removed) {
+      await abandonContents(tx, id);
+      await deleteOutputsAndResources(tx, id);
+    }
+    await recordEvent(tx, context, {
+      organizationId: version.organizationId,
+      verb: `${how}-backing-data`,
+      subject: { type: stateVersions.type, id },
+      before: { status: version.status },
+      after: { status: to },
+    });
+  });
+}

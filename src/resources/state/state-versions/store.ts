@@ -1,0 +1,204 @@
+/** SQL of state versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { StateVersionTable } from "../../../database/schema/state.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import type { StateVersionView } from "./definition.ts";
+import type { LatestVersion } from "./rules.ts";
+import { urlsOf } from "./urls.ts";
+
+type VersionRow = StateVersionTable &
+  WorkspaceAccessRow &
+  Pick<StateVersionView, "workspaceName" | "organizationName" | "currentStateVersionId">;
+
+function versionForActor(db: Kysely<Schema>, principal: string) {
+  return db
+    .selectFrom("stateVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .selectAll("v")
+    .select(["w.name as workspaceName", "w.currentStateVersionId", "o.name as organizationName"])
+    .select("o.allowForceDeleteWorkspaces")
+    .select(workspaceAccessColumns(principal));
+}
+
+type ById = { id: string; principal: string };
+
+// A version is locked after its workspace: what waits for that would otherwise go on with the version as it was before.
+const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
+  versionForActor(db, principal).where("v.id", "=", id),
+);
+const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =>
+  versionForActor(db, principal)
+    .where("v.id", "=", id)
+    .modifyEnd(dialect.lockRows("w"))
+    .modifyEnd(dialect.lockRows("v")),
+);
+const current = prepared<ById, VersionRow>((db, { id, principal }) =>
+  versionForActor(db, principal).where("w.id", "=", id).where("v.id", "=", sql.ref<string>("w.currentStateVersionId")),
+);
+
+type Caller = Pick<Context, "actor" | "vault" | "options">;
+
+/** One statement: the version and what the caller holds on its workspace; `lock` keeps others from changing that. */
+export async function findStateVersion(
+  tx: Tx,
+  context: Caller,
+  id: string,
+  lock = false,
+): Promise<StateVersionView | undefined> {
+  const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(context.actor) });
+  return row && toView(row, context);
+}
+
+export async function findCurrentStateVersion(
+  tx: Tx,
+  context: Caller,
+  workspaceId: string,
+): Promise<StateVersionView | undefined> {
+  const [row] = await current(tx, { id: workspaceId, principal: principalOf(context.actor) });
+  return row && toView(row, context);
+}
+
+function toView(row: VersionRow, context: Caller): StateVersionView {
+  return { ...row, ...workspaceFactsOf(context.actor, row), urls: urlsOf(row, context) };
+}
+
+/** A version of a workspace that is loaded already. */
+export function inWorkspace(row: StateVersionTable, workspace: WorkspaceView, context: Caller): StateVersionView {
+  const { access, owner, allowForceDeleteWorkspaces, currentStateVersionId, organizationName } = workspace;
+  const facts = { access, owner, allowForceDeleteWorkspaces, currentStateVersionId, organizationName };
+  return { ...row, ...facts, workspaceName: workspace.name, urls: urlsOf(row, context) };
+}
+
+export async function pageOfVersions(
+  tx: Tx,
+  context: Caller,
+  workspace: Granted<WorkspaceView, "can-read-state-versions">,
+  { page, status }: { readonly page: Page; readonly status: string | undefined },
+): Promise<{ views: StateVersionView[]; totalCount: number }> {
+  let found = tx.db
+    .selectFrom("stateVersions as v")
+    .where("v.organizationId", "=", workspace.organizationId)
+    .where("v.workspaceId", "=", workspace.id);
+  if (status !== undefined) found = found.where("v.status", "=", status);
+  const { rows, totals } = await fetchPage(tx, {
+    rows: found.selectAll("v"),
+    order: [
+      { column: "v.position", descending: true },
+      { column: "v.id", descending: true },
+    ],
+    page,
+    totals: { totalCount: countOf(found.select("v.id")) },
+  });
+  return { views: rows.map((row) => inWorkspace(row, workspace, context)), totalCount: totals.totalCount };
+}
+
+export interface Succession {
+  /** Where the next version of the workspace stands. */
+  readonly nextPosition: number;
+  /** The latest that was not discarded. */
+  readonly latest: LatestVersion | undefined;
+  /** Whether any version still waits for its content. */
+  readonly awaits: boolean;
+}
+
+/** One statement: what the next version of a workspace follows. */
+export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succession> {
+  const versions = (alias: string) =>
+    sql`from state_versions as ${sql.table(alias)} where ${sql.ref(`${alias}.workspaceId`)} = ${workspaceId}`;
+  const { rows } = await sql<Partial<LatestVersion> & { last: number | null; pending: number }>`
+    select summary.last, summary.pending, latest.id, latest.serial, latest.md5, latest.lineage, latest.status
+    from (
+      select (select max(a.position) ${versions("a")}) as last,
+        (select count(*) ${versions("p")} and p.status = 'pending') as pending
+    ) as summary
+    left join (
+      select l.id, l.serial, l.md5, l.lineage, l.status ${versions("l")} and l.status <> 'discarded'
+      order by l.position desc limit 1
+    ) as latest on true`.execute(tx.db);
+  const { last, pending, ...latest } = rows[0] ?? { last: null, pending: 0 };
+  return {
+    nextPosition: Number(last ?? 0) + 1,
+    latest: latest.id == null ? undefined : (latest as LatestVersion),
+    awaits: Number(pending) > 0,
+  };
+}
+
+/** The version before one that it follows: one that is awaited has nothing yet to follow, and may never have. */
+export async function findPredecessor(
+  tx: Tx,
+  { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,
+): Promise<LatestVersion | undefined> {
+  return tx.db
+    .selectFrom("stateVersions")
+    .select(["id", "serial", "md5", "lineage", "status"])
+    .where("workspaceId", "=", workspaceId)
+    .where("position", "<", position)
+    .where("status", "=", "finalized")
+    .orderBy("position", "desc")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+export async function insertStateVersion(tx: Tx, row: StateVersionTable): Promise<void> {
+  await tx.db.insertInto("stateVersions").values(row).execute();
+}
+
+export async function updateStateVersion(
+  tx: Tx,
+  version: Pick<StateVersionTable, "id" | "version">,
+  changes: Partial<StateVersionTable>,
+): Promise<void> {
+  await tx.db
+    .updateTable("stateVersions")
+    .set({ ...changes, version: version.version + 1 })
+    .where("id", "=", version.id)
+    .execute();
+}
+
+/** What still waits for its content, of a workspace or older than one of its versions, waits no more. */
+export async function discardVersions(tx: Tx, workspaceId: string, before?: number): Promise<string[]> {
+  const discarded = await tx.db
+    .updateTable("stateVersions")
+    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, version: sql`version + 1` })
+    .where("workspaceId", "=", workspaceId)
+    .where("status", "=", "pending")
+    .$if(before !== undefined, (query) => query.where("position", "<", before ?? 0))
+    .returning("id")
+    .execute();
+  return discarded.map((row) => row.id);
+}
+
+export async function deleteOutputsAndResources(tx: Tx, stateVersionId: string): Promise<void> {
+  await tx.db.deleteFrom("stateVersionOutputs").where("stateVersionId", "=", stateVersionId).execute();
+  await tx.db.deleteFrom("stateResources").where("stateVersionId", "=", stateVersionId).execute();
+}
+
+/** A version that somebody with a signed URL sends content to: there is no caller to ask what it may. */
+export async function findForUpload(tx: Tx, id: string, lock = false): Promise<StateVersionTable | undefined> {
+  return tx.db
+    .selectFrom("stateVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .selectAll("v")
+    .where("v.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("w")).modifyEnd(tx.dialect.lockRows("v")))
+    .executeTakeFirst();
+}
+
+/** The maker of a version, as the caller that a token of theirs would be; for what is done later in their name. */
+export function makerOf(version: StateVersionTable): Actor {
+  const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
+  const tokenId = createdByTokenId ?? "";
+  return kind === "team"
+    ? { kind, teamId: id, name, organizationId, tokenId }
+    : { kind: "user", userId: id, name, siteAdmin: false, tokenId };
+}

@@ -1,0 +1,183 @@
+/**
+ * What is done for state versions without anybody asking: reading large states, and removing what has had its time. Each
+ * function works in short steps, so that no writer waits for it and whatever interrupts it leaves whole steps behind.
+ */
+import type { Tx } from "../../../../database/database.ts";
+import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import { now } from "../../../../kernel/time.ts";
+import { recordEvents } from "../../../shared/audit-events/writes.ts";
+import { daysMax } from "../../../register/data-retention-policies/definition.ts";
+import type { Context } from "../../../shared/context.ts";
+import { noteStateRead } from "../../../register/workspaces/writes.ts";
+import { findAbandoned, findContent, removeSome } from "../contents/store.ts";
+import { readContent } from "../contents/contents.ts";
+import {
+  columnsOf,
+  insertOutputs,
+  insertResources,
+  namedIds,
+  outputRows,
+  resourceRows,
+} from "../arrival/processing.ts";
+import { StateFileReader } from "../../../../statefile/state-file.ts";
+import { findForUpload, findPredecessor, updateStateVersion } from "../store.ts";
+import {
+  countResources,
+  type DeletingPolicy,
+  deleteVersions,
+  findExpiredUploads,
+  findOutlived,
+  findPolicies,
+  findSuperseded,
+  findUnread,
+  removeSuperseded,
+} from "./store.ts";
+import { uploadLifetimeMs } from "../arrival/upload-urls.ts";
+import { recordDiscarded } from "../writes.ts";
+
+/** What a job gives: short transactions, as long as it may go on. */
+export interface Upkeep {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+const resourcesPerStep = 500;
+const chunksPerStep = 32;
+const versionsPerStep = 100;
+const policiesAtOnce = 100;
+
+/** Reads the states that were too large for their request, the oldest first. Raises what the last one that failed raised. */
+export async function readLargeStates(work: Upkeep): Promise<number> {
+  let handled = 0;
+  let failure: unknown;
+  let after = "";
+  while (!work.signal.aborted) {
+    const version = await findUnread(work.context.database.reader, after);
+    if (version === undefined) break;
+    after = `${version.createdAt} ${version.id}`;
+    try {
+      await readState(work, version);
+      handled += 1;
+    } catch (error) {
+      // One that can't be read must not keep the others waiting.
+      failure = error;
+    }
+  }
+  if (failure !== undefined && !work.signal.aborted) throw failure;
+  return handled;
+}
+
+async function readState({ context, step, signal }: Upkeep, version: StateVersionTable): Promise<void> {
+  const content = await findContent(context.database.reader, version.id, "state");
+  if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
+  const predecessor = await findPredecessor(context.database.reader, version);
+  const reader = new StateFileReader();
+  let waiting = reader.takeInstances();
+  const write = (count: number) => {
+    const rows = resourceRows(version, waiting.splice(0, count));
+    return step((tx) => insertResources(tx, rows, predecessor?.id));
+  };
+  for await (const piece of readContent(context, content)) {
+    reader.write(piece);
+    // Not spread into a call: one resource can have more instances than a call takes arguments.
+    waiting = waiting.concat(reader.takeInstances());
+    while (waiting.length >= resourcesPerStep) await write(resourcesPerStep);
+    signal.throwIfAborted();
+  }
+  const file = reader.end();
+  waiting = waiting.concat(reader.takeInstances());
+  while (waiting.length > 0) await write(resourcesPerStep);
+  // Unless they were written with the version.
+  const outputs = version.outputIds === "" ? outputRows(context.vault, version, file.outputs) : [];
+  await step(async (tx) => {
+    const locked = await findForUpload(tx, version.id, true);
+    if (locked === undefined || locked.resourcesProcessed === 1 || locked.status !== "finalized") return;
+    await insertOutputs(tx, outputs);
+    const outputIds = version.outputIds || namedIds(outputs);
+    const read = { resourceCount: await countResources(tx, version.id), outputIds };
+    await updateStateVersion(tx, locked, { ...columnsOf(file), ...read, resourcesProcessed: 1 });
+    await noteStateRead(tx, version, read);
+  });
+}
+
+/** Gives up what was announced and never sent, and removes contents that nothing leads to. */
+export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
+  const { context, signal, step } = work;
+  let handled = await discardExpired(work);
+  const before = new Date(Date.now() - uploadLifetimeMs).toISOString();
+  while (!signal.aborted) {
+    const contentId = await findAbandoned(context.database.reader, before);
+    if (contentId === undefined) break;
+    while (!(await step((tx) => removeSome(tx, contentId, chunksPerStep))));
+    handled += 1;
+  }
+  return handled;
+}
+
+async function discardExpired({ context, signal, step }: Upkeep): Promise<number> {
+  let handled = 0;
+  for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
+    found = await step(async (tx) => {
+      const expired = await findExpiredUploads(tx, now(), versionsPerStep);
+      for (const version of expired) {
+        await updateStateVersion(tx, version, { status: "discarded", intermediate: 0, uploadExpiresAt: null });
+        await recordDiscarded(tx, context, version, [version.id]);
+      }
+      return expired.length;
+    });
+  }
+  return handled;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Removes versions that are older than the policy of their workspace or organization allows; never the state in force. */
+export async function enforceRetention({ context, signal, step }: Upkeep): Promise<number> {
+  // The hosted edition has no policies.
+  if (context.options.edition === "hosted") return 0;
+  let handled = 0;
+  for (let after = ""; !signal.aborted;) {
+    const policies = await findPolicies(context.database.reader, after, policiesAtOnce);
+    for (const policy of policies) handled += await enforce({ context, signal, step }, policy);
+    after = policies.at(-1)?.id ?? "";
+    if (policies.length < policiesAtOnce) break;
+  }
+  return handled;
+}
+
+async function enforce({ context, signal, step }: Upkeep, policy: DeletingPolicy): Promise<number> {
+  // Policies of before there was a limit may name more days than a calendar has.
+  const days = Math.min(policy.deleteOlderThanNDays, daysMax);
+  const before = new Date(Date.now() - days * dayMs).toISOString();
+  let handled = 0;
+  for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
+    found = await step(async (tx) => {
+      const outlived = await findOutlived(tx, policy, before, versionsPerStep);
+      await deleteVersions(
+        tx,
+        outlived.map((version) => version.id),
+      );
+      await recordEvents(tx, context, outlived.map(removal));
+      return outlived.length;
+    });
+  }
+  return handled;
+}
+
+function removal({ id, organizationId, workspaceId, serial, createdAt }: StateVersionTable) {
+  const before = { workspace: workspaceId, serial, "created-at": createdAt };
+  return { organizationId, verb: "delete", subject: { type: "state-versions", id }, before };
+}
+
+/** Removes the resources of states that are no longer in force: their versions keep the summary. */
+export async function removeSupersededResources({ context, signal, step }: Upkeep): Promise<number> {
+  let handled = 0;
+  while (!signal.aborted) {
+    const id = await findSuperseded(context.database.reader);
+    if (id === undefined) break;
+    while (!(await step((tx) => removeSuperseded(tx, id, resourcesPerStep))));
+    handled += 1;
+  }
+  return handled;
+}

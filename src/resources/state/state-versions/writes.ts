@@ -1,0 +1,72 @@
+/** What a workspace's lock does to its state versions, inside the lock's own transaction. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { recordEvents } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { discardVersions } from "./store.ts";
+
+type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
+
+/** What a workspace takes over from the version that becomes its current one. */
+export type SettledState = Pick<WorkspaceTable, "currentStateVersionId" | "resourceCount" | "outputIds">;
+
+/**
+ * The latest version that was written under the lock becomes the current one, and none is intermediate any more. Undefined
+ * where none was written. Raises `unavailable` while the latest still waits for its content.
+ */
+export async function settleState(tx: Tx, workspace: Workspace): Promise<SettledState | undefined> {
+  const latest = await tx.db
+    .selectFrom("stateVersions")
+    .select(["id", "status", "resourceCount", "outputIds"])
+    .where("workspaceId", "=", workspace.id)
+    .where("intermediate", "=", 1)
+    .orderBy("position", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (latest === undefined) return undefined;
+  if (latest.status === "pending")
+    throw new AppError(
+      "unavailable",
+      "Unable to unlock workspace. The workspace's latest state version is still pending: its content has not arrived. Try again shortly, or force the unlock to give it up.",
+      { retryAfterSeconds: 1 },
+    );
+  await tx.db
+    .updateTable("stateVersions")
+    .set({
+      intermediate: 0,
+      superseded: sql<number>`case when id = ${latest.id} then 0 else 1 end`,
+      version: sql`version + 1`,
+    })
+    .where("workspaceId", "=", workspace.id)
+    .where((where) =>
+      where.or([where("intermediate", "=", 1), where("id", "=", workspace.currentStateVersionId ?? "")]),
+    )
+    .execute();
+  return { currentStateVersionId: latest.id, resourceCount: latest.resourceCount, outputIds: latest.outputIds };
+}
+
+/** Versions whose content is still awaited are given up. */
+export async function discardPending(tx: Tx, context: Context, workspace: Workspace): Promise<void> {
+  await recordDiscarded(tx, context, workspace, await discardVersions(tx, workspace.id));
+}
+
+export async function recordDiscarded(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  { organizationId }: Pick<Workspace, "organizationId">,
+  ids: readonly string[],
+): Promise<void> {
+  await recordEvents(
+    tx,
+    context,
+    ids.map((id) => ({
+      organizationId,
+      verb: "discard",
+      subject: { type: "state-versions", id },
+      before: { status: "pending" },
+      after: { status: "discarded" },
+    })),
+  );
+}

@@ -1,0 +1,222 @@
+/**
+ * Operations on variables: load → authorize → decide → write. Every value is sealed before it is stored, and none enters the
+ * trail: an event stays for ever, and a variable may be made sensitive later.
+ */
+import type { Tx } from "../../../database/database.ts";
+import type { VarTable } from "../../../database/schema/variables.ts";
+import type { CreateAttributes, IfMatch, ListAnswer, UpdateAttributes } from "../../../jsonapi/define.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { grantVarset, loadVarset } from "../varsets/reads.ts";
+import { noteVars } from "../varsets/writes.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { setVarIds } from "../../register/workspaces/writes.ts";
+import { vars, type VarView } from "./definition.ts";
+import { nounOf, ownerColumns, type ReadableWorkspace, type Writable } from "./owner.ts";
+import { loadVar, loadVarsetVar, toVarView } from "./reads.ts";
+import { besideFaults, changeFaults, isRenamed, newVar, toColumns, valueOwner, withoutVar, withVar } from "./rules.ts";
+import {
+  deleteVarRow,
+  findVar,
+  insertVar,
+  listVarRows,
+  lookUpOthers,
+  ownVars,
+  updateVarRow,
+  varsInForce,
+} from "./store.ts";
+
+export const varResource = implement(vars, {
+  async listVars({ context, params, query }) {
+    const thing = await loadReadable(context, params.workspaceId);
+    return list(context, ownVars(context.database.reader, { column: "workspaceId", thing }), query);
+  },
+
+  async listAllVars({ context, params, query }) {
+    const workspace = await loadReadable(context, params.workspaceId);
+    return list(context, varsInForce(context.database.reader, workspace), query);
+  },
+
+  async createVar({ context, params, body }) {
+    return context.database.write(async (tx) =>
+      create(tx, context, await ofWorkspace(tx, context, params.workspaceId), body.attributes),
+    );
+  },
+
+  async showVar({ context, params }) {
+    return { view: toVarView(context, await loadVar(context.database.reader, context, params)) };
+  },
+
+  async updateVar({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const owner = await ofWorkspace(tx, context, params.workspaceId);
+      return update(tx, context, owner, { id: params.varId, attributes: body.attributes, ifMatch });
+    });
+  },
+
+  async deleteVar({ context, params, ifMatch }) {
+    await context.database.write(async (tx) =>
+      remove(tx, context, await ofWorkspace(tx, context, params.workspaceId), params.varId, ifMatch),
+    );
+  },
+
+  async listVarsetVars({ context, params, query }) {
+    const tx = context.database.reader;
+    const thing = grantVarset(await loadVarset(tx, context, params.varsetId), "can-read");
+    return list(context, ownVars(tx, { column: "varsetId", thing }), query);
+  },
+
+  async createVarsetVar({ context, params, body }) {
+    return context.database.write(async (tx) =>
+      create(tx, context, await ofVarset(tx, context, params.varsetId), body.attributes),
+    );
+  },
+
+  async showVarsetVar({ context, params: { varsetId, varsetVarId: varId } }) {
+    return { view: toVarView(context, await loadVarsetVar(context.database.reader, context, { varsetId, varId })) };
+  },
+
+  async updateVarsetVar({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const owner = await ofVarset(tx, context, params.varsetId);
+      return update(tx, context, owner, { id: params.varsetVarId, attributes: body.attributes, ifMatch });
+    });
+  },
+
+  async deleteVarsetVar({ context, params, ifMatch }) {
+    await context.database.write(async (tx) =>
+      remove(tx, context, await ofVarset(tx, context, params.varsetId), params.varsetVarId, ifMatch),
+    );
+  },
+});
+
+// --- whose they are
+
+async function loadReadable(context: Context, workspaceId: string): Promise<ReadableWorkspace> {
+  return grantWorkspace(await loadWorkspace(context.database.reader, context, { workspaceId }), "can-read-variable");
+}
+
+async function ofWorkspace(tx: Tx, context: Context, workspaceId: string): Promise<Writable> {
+  const workspace = await loadWorkspace(tx, context, { workspaceId }, true);
+  return { column: "workspaceId", thing: grantWorkspace(workspace, "can-update-variable") };
+}
+
+async function ofVarset(tx: Tx, context: Context, varsetId: string): Promise<Writable> {
+  return { column: "varsetId", thing: grantVarset(await loadVarset(tx, context, varsetId, true), "can-manage") };
+}
+
+/** The owner's document names its variables. */
+async function noteInOwner(tx: Tx, owner: Writable, change: { added?: string; removed?: string }): Promise<void> {
+  if (owner.column === "varsetId") return noteVars(tx, owner.thing);
+  const { varIds } = owner.thing;
+  const { added, removed } = change;
+  await setVarIds(tx, owner.thing, added === undefined ? withoutVar(varIds, removed ?? "") : withVar(varIds, added));
+}
+
+// --- what is done to them
+
+async function list(
+  context: Context,
+  rows: ReturnType<typeof ownVars>,
+  query: { readonly page: Page; readonly pageAsked: boolean },
+): Promise<ListAnswer<VarView>> {
+  const page = query.pageAsked ? query.page : undefined;
+  const { rows: found, ...totals } = await listVarRows(context.database.reader, rows, page);
+  return { views: found.map((row) => toVarView(context, row)), ...totals };
+}
+
+async function create(tx: Tx, context: Context, owner: Writable, attributes: CreateAttributes<typeof vars>) {
+  const { value = "" } = attributes;
+  const id = newId("vars");
+  const columns = newVar(attributes);
+  refuseIfAny(besideFaults(await lookUpOthers(tx, owner, { id, ...columns }), value, nounOf(owner)));
+  const row = {
+    id,
+    ...ownerColumns(owner),
+    ...columns,
+    value: sealed(context, id, value),
+    createdAt: now(),
+    version: 1,
+  };
+  await insertVar(tx, owner, row);
+  await noteInOwner(tx, owner, { added: id });
+  const view = toVarView(context, row);
+  await recordVar(tx, context, { after: view });
+  return { view };
+}
+
+interface Update {
+  readonly id: string;
+  readonly attributes: UpdateAttributes<typeof vars>;
+  readonly ifMatch: IfMatch;
+}
+
+/** Always a new version, also where nothing differs: clients take the version-id for that of their own change. */
+async function update(tx: Tx, context: Context, owner: Writable, { id, attributes, ifMatch }: Update) {
+  const before = toVarView(context, await loadRow(tx, owner, id));
+  checkIfMatch(ifMatch, before);
+  const changes = changesOf<Omit<VarTable, "value">>(before, toColumns(attributes));
+  const value = replacement(before, attributes.value);
+  const after = { ...before, ...changes, version: before.version + 1 };
+  const crowded =
+    isRenamed(before, after) || value !== undefined
+      ? besideFaults(await lookUpOthers(tx, owner, after), value ?? "", nounOf(owner))
+      : [];
+  refuseIfAny([...changeFaults(before, after), ...crowded]);
+  await updateVarRow(tx, owner, before, {
+    ...changes,
+    ...(value !== undefined && { value: sealed(context, id, value) }),
+  });
+  const view = { ...after, value: after.sensitive === 1 ? null : (value ?? before.value) };
+  await recordVar(tx, context, { before, after: view }, value !== undefined);
+  return { view };
+}
+
+async function remove(tx: Tx, context: Context, owner: Writable, id: string, ifMatch: IfMatch): Promise<void> {
+  const before = toVarView(context, await loadRow(tx, owner, id));
+  checkIfMatch(ifMatch, before);
+  await deleteVarRow(tx, owner, id);
+  await noteInOwner(tx, owner, { removed: id });
+  await recordVar(tx, context, { before });
+}
+
+/** Raises `not-found`, also for another owner's. */
+async function loadRow(tx: Tx, owner: Writable, id: string): Promise<VarTable> {
+  const row = await findVar(tx, owner, id);
+  if (row === undefined) throw notFound("variable");
+  return row;
+}
+
+/**
+ * The value to store; undefined where it stays. A sensitive one is never the same, because the view does not have it: that
+ * nothing was replaced would tell that a guess was right.
+ */
+function replacement({ value }: VarView, sent: string | undefined): string | undefined {
+  return sent === value ? undefined : sent;
+}
+
+function sealed({ vault }: Context, id: string, value: string): Uint8Array {
+  return vault.seal(valueOwner(id), Buffer.from(value));
+}
+
+/** Beside the attributes the trail tells whose variable it is, and that its value was replaced, never by what. */
+async function recordVar(
+  tx: Tx,
+  context: Context,
+  change: { before?: VarView; after?: VarView },
+  replaced = false,
+): Promise<void> {
+  const { before, after } = change;
+  const ownerIn = ({ workspaceId, varsetId }: VarView) =>
+    workspaceId === null ? { varset: varsetId } : { workspace: workspaceId };
+  await recordChange(tx, context, vars, change, {
+    before: before && ownerIn(before),
+    after: after && { ...ownerIn(after), ...(replaced && { "replaced-secrets": ["value"] }) },
+  });
+}

@@ -1,0 +1,205 @@
+/** A variable set: variables that many workspaces share, and which workspaces these are. */
+import type { Standing } from "../../../access/organization.ts";
+import type { VarsetTable } from "../../../database/schema/variables.ts";
+import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
+import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { varsetManagers, varsetReaders } from "./rules.ts";
+
+/** The version is the one that is shown: it rises also when a workspace or a project that it applies to is deleted. */
+export interface VarsetView extends VarsetTable {
+  readonly organizationName: string;
+  readonly standing: Standing;
+  /** What the caller's teams hold on the project that owns it. */
+  readonly projectAccess: number | null;
+  readonly varIds: readonly string[];
+  /** Those that the caller may read; the counts are of all. */
+  readonly workspaceIds: readonly string[];
+  readonly projectIds: readonly string[];
+  readonly workspaceCount: number;
+  readonly projectCount: number;
+}
+
+export const nameMax = 90;
+export const descriptionMax = 512;
+
+const name = text({ min: 1, max: nameMax, pattern: /\S/, sentence: "can't be blank" });
+const include = ["workspaces", "projects", "vars"] as const;
+const query = {
+  paged: true,
+  include,
+  parameters: { q: textParameter("Part of the name, ignoring case.") },
+} as const;
+
+const ofOrganization = "/organizations/:organization_name/varsets";
+const ofVarset = "/varsets/:varset_id";
+const ofWorkspaces = `${ofVarset}/relationships/workspaces` as const;
+const ofProjects = `${ofVarset}/relationships/projects` as const;
+const workspaceExample = { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] };
+const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }] };
+
+const shownBeside = "Up to 100 documents come with `include`.";
+
+export const varsets = defineResource<VarsetView>()({
+  type: "varsets",
+  doc: "Variables that many workspaces share: those of the whole organization, of some projects, or some one by one.",
+  id: (set) => set.id,
+  version: (set) => set.version,
+  attributes: {
+    name: required(name, "Unique in the organization, ignoring case. Of two sets of one scope the first by name wins."),
+    description: optional(text({ max: descriptionMax }).nullable(), "What it is for; null is taken as empty.", {
+      default: "",
+    }),
+    global: optional(
+      flag(),
+      "Whether it applies to every workspace of the organization. One that becomes global forgets its workspaces and projects.",
+      { default: false },
+    ),
+    priority: optional(flag(), "Whether its variables win over a workspace's own.", { default: false }),
+    "created-at": readOnly(timestamp(), "When it was made."),
+    "updated-at": readOnly(timestamp(), "When it, what is in it, or what it applies to was changed.", {
+      audited: false,
+    }),
+    "var-count": readOnly(wholeNumber(), "How many variables it has.", {
+      from: (set: VarsetView) => set.varIds.length,
+      audited: false,
+    }),
+    "workspace-count": readOnly(wholeNumber(), "How many workspaces it applies to one by one.", { audited: false }),
+    "project-count": readOnly(wholeNumber(), "How many projects it applies to.", { audited: false }),
+  },
+  relationships: {
+    organization: toOne("organizations", "The organization that it is in.", {
+      id: (set: VarsetView) => set.organizationName,
+      related: (set: VarsetView) => `/api/v2/organizations/${set.organizationName}`,
+    }),
+    parent: toOne(
+      ["organizations", "projects"],
+      "Who owns it: the organization, also where it is null or not sent, or one of its projects. A project's set applies within that project alone, is seen by who reads the project, and goes with it.",
+      {
+        create: "optional",
+        nullable: true,
+        id: (set: VarsetView) => set.parentProjectId ?? set.organizationName,
+        type: (set: VarsetView) => (set.parentProjectId === null ? "organizations" : "projects"),
+      },
+    ),
+    vars: toMany(
+      "vars",
+      "Its variables, by key. Up to 1000 documents, with values of up to 8 MiB together, come with `include`.",
+      { ids: (set: VarsetView) => set.varIds },
+    ),
+    workspaces: toMany(
+      "workspaces",
+      `The workspaces that it applies to one by one, as far as the caller may read them. ${shownBeside}`,
+      { create: "optional", update: "optional", ids: (set: VarsetView) => set.workspaceIds },
+    ),
+    projects: toMany(
+      "projects",
+      `The projects to whose workspaces it applies, as far as the caller may read them. ${shownBeside}`,
+      { create: "optional", update: "optional", ids: (set: VarsetView) => set.projectIds },
+    ),
+  },
+  links: (set) => ({ self: `/api/v2/varsets/${set.id}` }),
+  operations: {
+    listVarsets: {
+      method: "GET",
+      path: ofOrganization,
+      summary: "List an organization's variable sets, by name",
+      needs: varsetReaders,
+      query,
+      answer: "list",
+    },
+    listWorkspaceVarsets: {
+      method: "GET",
+      path: "/workspaces/:workspace_id/varsets",
+      summary:
+        "List the variable sets that apply to a workspace, by name, global ones and those of its project among them",
+      needs: "read access to the workspace's runs",
+      query,
+      answer: "list",
+    },
+    listProjectVarsets: {
+      method: "GET",
+      path: "/projects/:project_id/varsets",
+      summary: "List the variable sets that apply to a project or that it owns, by name, global ones among them",
+      needs: "read access to the project's settings",
+      query,
+      answer: "list",
+    },
+    createVarset: {
+      method: "POST",
+      path: ofOrganization,
+      summary: "Create a variable set",
+      needs: varsetManagers,
+      body: "create",
+      answer: "created",
+      example: { data: { type: "varsets", attributes: { name: "credentials", global: true, priority: false } } },
+    },
+    showVarset: {
+      method: "GET",
+      path: ofVarset,
+      summary: "Show a variable set",
+      needs: varsetReaders,
+      query: { include },
+      answer: "document",
+    },
+    updateVarset: {
+      method: "PATCH",
+      path: ofVarset,
+      summary: "Change a variable set; a list of workspaces or projects that is sent replaces the one before",
+      needs: varsetManagers,
+      body: "update",
+      query: { include },
+      answer: "document",
+      example: {
+        data: {
+          type: "varsets",
+          attributes: { description: "For the cloud", global: false },
+          relationships: { workspaces: { data: [] }, projects: { data: [] } },
+        },
+      },
+    },
+    deleteVarset: {
+      method: "DELETE",
+      path: ofVarset,
+      summary: "Delete a variable set and its variables",
+      needs: varsetManagers,
+      answer: "nothing",
+    },
+    addVarsetWorkspaces: {
+      method: "POST",
+      path: ofWorkspaces,
+      summary: "Apply a variable set to workspaces",
+      needs: varsetManagers,
+      body: { linkage: ["workspaces"] },
+      answer: "nothing",
+      example: workspaceExample,
+    },
+    removeVarsetWorkspaces: {
+      method: "DELETE",
+      path: ofWorkspaces,
+      summary: "Apply a variable set to workspaces no longer",
+      needs: varsetManagers,
+      body: { linkage: ["workspaces"] },
+      answer: "nothing",
+      example: workspaceExample,
+    },
+    addVarsetProjects: {
+      method: "POST",
+      path: ofProjects,
+      summary: "Apply a variable set to the workspaces of projects",
+      needs: varsetManagers,
+      body: { linkage: ["projects"] },
+      answer: "nothing",
+      example: projectExample,
+    },
+    removeVarsetProjects: {
+      method: "DELETE",
+      path: ofProjects,
+      summary: "Apply a variable set to the workspaces of projects no longer",
+      needs: varsetManagers,
+      body: { linkage: ["projects"] },
+      answer: "nothing",
+      example: projectExample,
+    },
+  },
+});

@@ -1,0 +1,38 @@
+/** What neighbours ask of variable sets, and how a set is granted. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { variableSetPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { VarsetView } from "./definition.ts";
+import { managingNeeds } from "./rules.ts";
+import { findVarset } from "./store.ts";
+
+export { appliedSets, ownPlace } from "./store.ts";
+
+/** Raises `not-found` where the caller may not know of the set. */
+export async function loadVarset(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock = false,
+): Promise<VarsetView> {
+  const set = await findVarset(tx, context.actor, id, lock);
+  if (set === undefined) throw notFound("variable set");
+  return grantVarset(set, "can-read");
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the set. */
+export function grantVarset<Permission extends "can-read" | "can-manage">(
+  set: VarsetView,
+  permission: Permission,
+): Granted<VarsetView, Permission> {
+  const held = variableSetPermissions(set);
+  return grant(set, {
+    thing: "variable set",
+    permission,
+    visible: held["can-read"],
+    allowed: held[permission],
+    needs: managingNeeds,
+  });
+}

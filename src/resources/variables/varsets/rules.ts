@@ -1,0 +1,127 @@
+/** Pure rules of variable sets: what a creation stores, and what they may apply to. */
+import type { VarsetTable } from "../../../database/schema/variables.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
+import { fold, quoted } from "../../../kernel/text.ts";
+import { stored } from "../../shared/changes.ts";
+import type { varsets, VarsetView } from "./definition.ts";
+
+export const varsetReaders =
+  "a member of the organization, or a token of it or of one of its teams; for a project's set also read access to the project";
+export const varsetManagers =
+  "an owner, a team with 'manage-workspaces' or 'manage-projects', or the organization's token";
+export const managingNeeds = "the organization permission 'manage-workspaces' or 'manage-projects'";
+
+// --- what is stored
+
+type Identity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
+
+export function newVarset(attributes: CreateAttributes<typeof varsets>, identity: Identity): VarsetTable {
+  const { name, description, global = false, priority = false } = attributes;
+  return {
+    ...identity,
+    name,
+    nameKey: fold(name),
+    description: description ?? "",
+    global: stored(global),
+    priority: stored(priority),
+    linkedCount: 0,
+    updatedAt: identity.createdAt,
+    version: 1,
+  };
+}
+
+/** Attributes as the table stores them; absent stays absent. */
+export function toColumns(attributes: UpdateAttributes<typeof varsets>) {
+  const { name, description, global, priority } = attributes;
+  return {
+    ...(name !== undefined && { name, nameKey: fold(name) }),
+    description: description === null ? "" : description,
+    global: stored(global),
+    priority: stored(priority),
+  };
+}
+
+/** The project that is named as the owner; undefined for the organization. */
+export function parentProjectIn(parent: string | null | undefined, organizationName: string): string | undefined {
+  return parent === undefined || parent === null || fold(parent) === fold(organizationName) ? undefined : parent;
+}
+
+// --- what it applies to
+
+export type LinkKind = "workspaces" | "projects";
+export type Links = Readonly<Record<LinkKind, readonly string[]>>;
+export type SentLinks = { readonly [Kind in LinkKind]?: readonly string[] };
+
+export const linksOf = ({ workspaceIds, projectIds }: VarsetView): Links => ({
+  workspaces: workspaceIds,
+  projects: projectIds,
+});
+
+/** What it applies to after a change: a list that was sent replaces the one before; a global set has none. */
+export function linksAfter(before: Links, sent: SentLinks, global: number): Links {
+  if (global === 1) return { workspaces: [], projects: [] };
+  const one = (kind: LinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
+  return { workspaces: one("workspaces"), projects: one("projects") };
+}
+
+/** Those of one list that are not on the other. */
+export function without(list: readonly string[], other: readonly string[]): string[] {
+  const known = new Set(other);
+  return list.filter((id) => !known.has(id));
+}
+
+export function nameTaken(): Fault {
+  return attributeFault("name", "Name has already been taken");
+}
+
+/** What the register has of what was named: each workspace with its project. */
+export interface Known {
+  readonly nameTaken: boolean;
+  readonly workspaces: ReadonlyMap<string, string>;
+  readonly projects: ReadonlySet<string>;
+}
+
+type Place = (kind: LinkKind, position: number) => string;
+export const inRelationship: Place = (kind, position) => `/data/relationships/${kind}/data/${position}/id`;
+export const inLinkage: Place = (_, position) => `/data/${position}/id`;
+
+/** What is named and is not there, or not within the project that owns the set. */
+export function linkFaults(sent: SentLinks, known: Known, parentProjectId: string | null, place: Place): Fault[] {
+  const projectOf = (kind: LinkKind, id: string): string | undefined =>
+    kind === "workspaces" ? known.workspaces.get(id) : known.projects.has(id) ? id : undefined;
+  const sentence = (kind: LinkKind, id: string): string | undefined => {
+    const project = projectOf(kind, id);
+    const thing = kind === "workspaces" ? "Workspace" : "Project";
+    if (project === undefined) return `${thing} ${quoted(id)} does not exist in this organization`;
+    if (parentProjectId === null || project === parentProjectId) return undefined;
+    return `${thing} ${quoted(id)} is not within the project that owns the set`;
+  };
+  return (["workspaces", "projects"] as const).flatMap((kind) =>
+    (sent[kind] ?? []).flatMap((id, position) => {
+      const detail = sentence(kind, id);
+      return detail === undefined ? [] : [{ pointer: place(kind, position), detail }];
+    }),
+  );
+}
+
+/** A set is for everybody, or for those that it names; a project's set is never for everybody. */
+export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: SentLinks): Fault[] {
+  if (set.global === 0) return [];
+  const named = (["workspaces", "projects"] as const).filter((kind) => (sent[kind] ?? []).length > 0);
+  return [
+    ...(set.parentProjectId === null
+      ? []
+      : [attributeFault("global", "Global can't be true for a set that a project owns; apply it to that project")]),
+    ...named.map((kind) =>
+      relationshipFault(kind, `The set is global, so that it can't be applied to ${kind}; set global to false first`),
+    ),
+  ];
+}
+
+export function unknownParent(id: string): Fault {
+  return relationshipFault(
+    "parent",
+    `Parent names ${quoted(id)}, which is neither this organization nor a project in it`,
+  );
+}

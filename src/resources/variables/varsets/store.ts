@@ -1,0 +1,292 @@
+/** SQL of variable sets and of what they apply to. Who changes either holds the set's row first. */
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import { bitOf, holds } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { VarsetTable } from "../../../database/schema/variables.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
+import { hasProjectGrant, hasWorkspaceGrant, projectGrants, standingColumns } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { VarsetView } from "./definition.ts";
+import type { Known, LinkKind } from "./rules.ts";
+
+type Changeable = Granted<VarsetView, "can-manage">;
+
+const workspaceBit = bitOf("runs", "read");
+const projectBit = bitOf("settings", "read");
+
+interface VarsetRow extends VarsetTable {
+  readonly organizationName: string;
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  /** Ids joined by commas; with `hidden` before each that no team of the caller's lets be read. */
+  readonly varList: string | null;
+  readonly workspaceList: string | null;
+  readonly projectList: string | null;
+}
+
+const hidden = "-";
+
+/** Sets, each with its lists and with what decides how much of them the caller sees: still one statement. */
+function sets(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
+  const marked = (readable: RawBuilder<SqlBool>, column: string) =>
+    sql`case when ${readable} then '' else ${sql.lit(hidden)} end || ${sql.ref(column)}`;
+  const readableWorkspace = sql<SqlBool>`(
+    ${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, workspaceBit)}
+    or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, workspaceBit)})`;
+  const readableProject = hasProjectGrant(organizationId, sql.ref("l.projectId"), principal, projectBit);
+  return db
+    .selectFrom("varsets as s")
+    .innerJoin("organizations as o", "o.id", "s.organizationId")
+    .selectAll("s")
+    .select("o.name as organizationName")
+    .select(standingColumns(organizationId, principal))
+    .select(projectGrants(organizationId, sql.ref("s.parentProjectId"), principal))
+    .select([
+      sql<string | null>`(
+        select string_agg(v.id, ',' order by v.key, v.id) from vars as v
+        where v.organization_id = ${organizationId} and v.varset_id = s.id)`.as("varList"),
+      sql<string | null>`(
+        select string_agg(${marked(readableWorkspace, "l.workspaceId")}, ',' order by l.workspace_id)
+        from varset_workspaces as l inner join workspaces as w on w.id = l.workspace_id
+        where l.varset_id = s.id)`.as("workspaceList"),
+      sql<string | null>`(
+        select string_agg(${marked(readableProject, "l.projectId")}, ',' order by l.project_id)
+        from varset_projects as l where l.varset_id = s.id)`.as("projectList"),
+    ]);
+}
+
+const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
+
+function visibleIn(ids: readonly string[], readsAll: boolean): string[] {
+  if (!readsAll) return ids.filter((id) => !id.startsWith(hidden));
+  return ids.map((id) => (id.startsWith(hidden) ? id.slice(hidden.length) : id));
+}
+
+function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
+  const { varList, workspaceList, projectList, ...set } = row;
+  const standing = standingOf(actor, row);
+  const [workspaces, projects] = [idsIn(workspaceList), idsIn(projectList)];
+  return {
+    ...set,
+    standing,
+    varIds: idsIn(varList),
+    workspaceIds: visibleIn(workspaces, holds(standing.everywhere, "runs", "read")),
+    projectIds: visibleIn(projects, holds(standing.everywhere, "settings", "read")),
+    workspaceCount: workspaces.length,
+    projectCount: projects.length,
+    version: set.version + set.linkedCount - workspaces.length - projects.length,
+  };
+}
+
+type ById = { id: string; principal: string };
+
+/** Not a column of `s`: what does not depend on a row is found out once, and not for each workspace of the set. */
+const organizationOf = (id: string) => sql<string>`(select organization_id from varsets where id = ${id})`;
+
+const byId = prepared<ById, VarsetRow>((db, { id, principal }) =>
+  sets(db, organizationOf(id), principal).where("s.id", "=", id),
+);
+const locked = prepared<{ id: string }, { id: string }>((db, { id }, dialect) =>
+  db.selectFrom("varsets as s").select("s.id").where("s.id", "=", id).modifyEnd(dialect.lockRows("s")),
+);
+
+/**
+ * One statement: the set, its lists, and what the caller is in its organization. For a change the row is locked by one
+ * before: a statement that waits for a lock sees the row as it is then, but the lists as they were when it began.
+ */
+export async function findVarset(tx: Tx, actor: Actor, id: string, lock = false): Promise<VarsetView | undefined> {
+  if (lock) await locked(tx, { id });
+  const [row] = await byId(tx, { id, principal: principalOf(actor) });
+  return row && toVarsetView(actor, row);
+}
+
+// --- lists
+
+/** A set of the organization, as a condition on `s`. */
+export type Condition = RawBuilder<SqlBool>;
+
+export interface VarsetSearch {
+  readonly page: Page;
+  readonly part: string | undefined;
+  /** Which of the organization's sets; undefined for all. */
+  readonly which: Condition | undefined;
+  /** Whether the caller reads the projects that own those sets; undefined where it depends on the project. */
+  readonly readsParents: boolean | undefined;
+}
+
+/** By name. */
+export async function listVarsetRows(
+  tx: Tx,
+  actor: Actor,
+  organizationId: string,
+  { page, part, which, readsParents }: VarsetSearch,
+): Promise<{ views: VarsetView[]; totalCount: number }> {
+  const principal = principalOf(actor);
+  const organization = sql<string>`${organizationId}`;
+  let rows = sets(tx.db, organization, principal).where("s.organizationId", "=", organizationId);
+  if (which !== undefined) rows = rows.where(which);
+  if (part) rows = rows.where(tx.dialect.contains(sql.ref("s.nameKey"), fold(part)));
+  if (readsParents !== true) {
+    const readable =
+      readsParents === undefined
+        ? hasProjectGrant(organization, sql.ref("s.parentProjectId"), principal, projectBit)
+        : sql<SqlBool>`1 = 0`;
+    rows = rows.where(sql<SqlBool>`(s.parent_project_id is null or ${readable})`);
+  }
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "s.nameKey" }, { column: "s.id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("s.id")) },
+  });
+  return { views: found.rows.map((row) => toVarsetView(actor, row)), totalCount: found.totals.totalCount };
+}
+
+interface PlaceOfWorkspace {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly projectId: string;
+}
+
+/** The place of a workspace's own variables among those of sets. */
+export const ownPlace = 4;
+
+/**
+ * The sets that apply to a workspace, as a table with their places: who has the lowest wins, and of two in one place the
+ * first by `name_key`. After the workspace's own come the sets that were given to it, to its project, to everybody; before them, those
+ * with priority, the other way round: who gives one to everybody means to have the last word.
+ */
+export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace): RawBuilder<unknown> {
+  return sql`(
+    select s.id, s.name_key,
+      min(case when s.priority = 1 then ${sql.lit(ownPlace)} - l.scope else ${sql.lit(ownPlace)} + l.scope end) as place
+    from (
+      select varset_id, 1 as scope from varset_workspaces where workspace_id = ${id}
+      union all
+      select varset_id, 2 from varset_projects where project_id = ${projectId}
+      union all
+      select id, 3 from varsets where organization_id = ${organizationId} and global = 1
+    ) as l
+    inner join varsets as s on s.id = l.varset_id
+    where s.organization_id = ${organizationId}
+      and (s.parent_project_id is null or s.parent_project_id = ${projectId})
+    group by s.id, s.name_key, s.priority)`;
+}
+
+export function appliesToWorkspace(workspace: PlaceOfWorkspace): Condition {
+  return sql<SqlBool>`s.id in (select id from ${appliedSets(workspace)} as applied)`;
+}
+
+export function appliesToProject(projectId: string): Condition {
+  return sql<SqlBool>`(s.global = 1 or s.parent_project_id = ${projectId}
+    or s.id in (select varset_id from varset_projects where project_id = ${projectId}))`;
+}
+
+/** What sets apply to one by one, as a condition on workspaces `w`. */
+export function linkedTo(tx: Tx, ids: readonly string[]): RawBuilder<boolean> {
+  return sql<boolean>`w.id in (
+    select workspace_id from varset_workspaces where ${tx.dialect.isOneOf(sql.ref("varset_id"), ids)})`;
+}
+
+// --- for a change
+
+export interface Named {
+  readonly name?: string | undefined;
+  readonly workspaces?: readonly string[] | undefined;
+  readonly projects?: readonly string[] | undefined;
+}
+
+/** Which of these the organization has, in one statement. */
+export async function lookUp(tx: Tx, organizationId: string, named: Named): Promise<Known> {
+  const { isOneOf } = tx.dialect;
+  const { name, workspaces = [], projects = [] } = named;
+  const nameKey = name === undefined ? "" : fold(name);
+  const { rows } = await sql<{ kind: string; id: string; projectId: string }>`
+    select 'name' as kind, id, '' as project_id from varsets
+    where organization_id = ${organizationId} and name_key = ${nameKey}
+    union all
+    select 'workspace' as kind, id, project_id from workspaces
+    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), workspaces)}
+    union all
+    select 'project' as kind, id, id from projects
+    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), projects)}`.execute(tx.db);
+  const of = (kind: string) => rows.filter((row) => row.kind === kind);
+  return {
+    nameTaken: of("name").length > 0,
+    workspaces: new Map(of("workspace").map((row) => [row.id, row.projectId])),
+    projects: new Set(of("project").map((row) => row.id)),
+  };
+}
+
+export async function insertVarset(tx: Tx, row: VarsetTable): Promise<void> {
+  await tx.db.insertInto("varsets").values(row).execute();
+}
+
+/** `linked` tells how many links more it has, by this change. Returns when it was changed. */
+export async function updateVarsetRow(
+  tx: Tx,
+  set: Changeable,
+  changes: Partial<VarsetTable>,
+  linked = 0,
+): Promise<string> {
+  const updatedAt = now();
+  await tx.db
+    .updateTable("varsets")
+    .set({
+      ...changes,
+      linkedCount: sql`linked_count + ${linked}`,
+      updatedAt,
+      version: sql`version + 1`,
+    })
+    .where("id", "=", set.id)
+    .execute();
+  return updatedAt;
+}
+
+/** Its variables and links go with it, by the foreign keys. */
+export async function deleteVarsetRow(tx: Tx, set: Changeable): Promise<void> {
+  await tx.db.deleteFrom("varsets").where("id", "=", set.id).execute();
+}
+
+const linkTables = {
+  workspaces: { links: "varset_workspaces", column: "workspace_id", things: "workspaces" },
+  projects: { links: "varset_projects", column: "project_id", things: "projects" },
+} as const;
+
+type Linkable = Pick<VarsetTable, "id" | "organizationId">;
+
+/** Those that are there already are skipped; returns the others, in the order of their ids. */
+export async function insertLinks(
+  tx: Tx,
+  { id, organizationId }: Linkable,
+  kind: LinkKind,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { links, column, things } = linkTables[kind];
+  const { rows } = await sql<{ linkedId: string }>`
+    insert into ${sql.table(links)} (organization_id, varset_id, ${sql.ref(column)})
+    select organization_id, ${id}, id from ${sql.table(things)}
+    where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("id"), ids)} order by id
+    on conflict do nothing returning ${sql.ref(column)} as linked_id`.execute(tx.db);
+  return rows.map((row) => row.linkedId).toSorted();
+}
+
+/** Those that are not there are skipped; returns the others, in the order of their ids. */
+export async function deleteLinks(tx: Tx, set: Changeable, kind: LinkKind, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { links, column } = linkTables[kind];
+  const { rows } = await sql<{ linkedId: string }>`
+    delete from ${sql.table(links)}
+    where varset_id = ${set.id} and ${tx.dialect.isOneOf(sql.ref(column), ids)}
+    returning ${sql.ref(column)} as linked_id`.execute(tx.db);
+  return rows.map((row) => row.linkedId).toSorted();
+}

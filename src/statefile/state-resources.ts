@@ -1,0 +1,256 @@
+/**
+ * The readers of a state's resources. A resource's members come in any order, so the instances of one resource are held, as
+ * little more than a key and a fingerprint each, until its object ends.
+ */
+import { createHash, hash, type Hash } from "node:crypto";
+import { Capture, type JsonReader } from "./json-scanner.ts";
+import { type IndexKey, instanceAddress, modulePath, providerName } from "./state-addresses.ts";
+import { StateSummary } from "./state-summary.ts";
+
+/** Longer names are no names: what has one is left out of the list. */
+export const nameBytesMax = 1024;
+/** 132 bits: enough to tell two versions of an instance apart. */
+const fingerprintLength = 22;
+/** What one resource may hold: some 80,000 instances. Those after that are counted, but not listed. */
+const heldSizeMax = 8 * 1024 * 1024;
+const heldInstanceSize = 100;
+
+export interface StateInstance {
+  address: string;
+  name: string;
+  /** Null without `count` or `for_each`. */
+  nameIndex: string | null;
+  type: string;
+  module: string;
+  provider: string;
+  /** The same as long as not a byte of the instance changes. */
+  fingerprint: string;
+}
+
+interface Held {
+  readonly key: IndexKey;
+  readonly fingerprint: string;
+}
+
+/** The string that was captured; undefined where it is none that a database can store and people can read. */
+export function stringOf(capture: Capture): string | undefined {
+  if (!capture.text?.startsWith('"')) return undefined;
+  // Only an escape can write what is refused below.
+  if (!capture.text.includes("\\")) return capture.text.slice(1, -1);
+  const text = JSON.parse(capture.text) as string;
+  return text.isWellFormed() && !text.includes("\0") ? text : undefined;
+}
+
+/** Like `stringOf`, and empty where there is nothing or null. */
+function optionalStringOf(capture: Capture): string | undefined {
+  return capture.size === 0 || capture.text === "null" ? "" : stringOf(capture);
+}
+
+/** The array of all resources. */
+export class ResourcesReader implements JsonReader {
+  readonly summary = new StateSummary();
+  readonly #resource: ResourceReader;
+  #taken: StateInstance[] = [];
+  instanceCount = 0;
+
+  constructor() {
+    this.#resource = new ResourceReader(this.summary, (instance) => {
+      if (this.isListing) this.#taken.push(instance);
+      this.instanceCount++;
+    });
+  }
+
+  get isListing(): boolean {
+    return this.#resource.isListing;
+  }
+
+  /** From now on instances are only counted. */
+  stopListing(): void {
+    this.#resource.isListing = false;
+    this.#taken = [];
+  }
+
+  element(): JsonReader {
+    return this.#resource;
+  }
+
+  take(): StateInstance[] {
+    const taken = this.#taken;
+    this.#taken = [];
+    return taken;
+  }
+}
+
+class ResourceReader implements JsonReader {
+  readonly #summary: StateSummary;
+  readonly #emit: (instance: StateInstance) => void;
+  readonly #module = new Capture(nameBytesMax);
+  readonly #mode = new Capture(nameBytesMax);
+  readonly #type = new Capture(nameBytesMax);
+  readonly #name = new Capture(nameBytesMax);
+  readonly #provider = new Capture(nameBytesMax);
+  readonly #instances = new InstancesReader();
+
+  get isListing(): boolean {
+    return this.#instances.isListing;
+  }
+
+  set isListing(isListing: boolean) {
+    this.#instances.isListing = isListing;
+  }
+
+  constructor(summary: StateSummary, emit: (instance: StateInstance) => void) {
+    this.#summary = summary;
+    this.#emit = emit;
+  }
+
+  begin(): void {
+    this.#module.clear();
+    this.#mode.clear();
+    this.#type.clear();
+    this.#name.clear();
+    this.#provider.clear();
+    this.#instances.begin();
+  }
+
+  member(key: string): JsonReader | undefined {
+    switch (key) {
+      case "module":
+        return this.#module;
+      case "mode":
+        return this.#mode;
+      case "type":
+        return this.#type;
+      case "name":
+        return this.#name;
+      case "provider":
+        return this.#provider;
+      case "instances":
+        return this.#instances;
+      default:
+        return undefined;
+    }
+  }
+
+  end(): void {
+    const { count, held } = this.#instances;
+    const mode = stringOf(this.#mode);
+    const type = stringOf(this.#type);
+    const name = stringOf(this.#name);
+    const path = optionalStringOf(this.#module);
+    // OpenTofu names the provider at the instances where they have several.
+    const ownProvider = optionalStringOf(this.#provider);
+    const provider = ownProvider === "" ? this.#instances.provider : ownProvider;
+    if (mode !== "managed" && mode !== "data") return;
+    if (!type || !name || path === undefined || provider === undefined) return;
+
+    const module = modulePath(path);
+    this.#summary.add({ name, type, mode, module, provider, count });
+    if (mode === "data") return;
+    if (!this.isListing) return;
+    const shownProvider = providerName(provider);
+    for (const { key, fingerprint } of held) {
+      const address = instanceAddress(module, type, name, key);
+      const nameIndex = key === null ? null : String(key);
+      this.#emit({ address, name, nameIndex, type, module, provider: shownProvider, fingerprint });
+    }
+  }
+}
+
+class InstancesReader implements JsonReader {
+  readonly #instance = new InstanceReader((instance) => this.#hold(instance));
+  held: Held[] = [];
+  #heldSize = 0;
+  /** Held or not. */
+  count = 0;
+  isListing = true;
+  /** The first one that an instance names; empty where none does. */
+  provider = "";
+
+  begin(): void {
+    this.held = [];
+    this.#heldSize = 0;
+    this.count = 0;
+    this.provider = "";
+  }
+
+  element(): JsonReader {
+    this.#instance.isListed = this.isListing && this.#heldSize + heldInstanceSize <= heldSizeMax;
+    return this.#instance;
+  }
+
+  #hold(instance: InstanceReader): void {
+    this.count++;
+    this.provider ||= stringOf(instance.provider) ?? "";
+    if (!instance.isListed) return;
+    const key = instance.key();
+    if (key === undefined) return;
+    const size = heldInstanceSize + (typeof key === "string" ? key.length : 0);
+    if (this.#heldSize + size > heldSizeMax) return;
+    this.#heldSize += size;
+    this.held.push({ key, fingerprint: instance.fingerprint });
+  }
+}
+
+class InstanceReader implements JsonReader {
+  readonly #done: (instance: InstanceReader) => void;
+  readonly #indexKey = new Capture(nameBytesMax);
+  readonly #deposed = new Capture(nameBytesMax);
+  readonly provider = new Capture(nameBytesMax);
+  #hash: Hash | undefined;
+  #isObject: boolean | undefined;
+  fingerprint = "";
+  /** One that is only counted needs no fingerprint. */
+  isListed = true;
+
+  constructor(done: (instance: InstanceReader) => void) {
+    this.#done = done;
+  }
+
+  begin(): void {
+    this.#indexKey.clear();
+    this.#deposed.clear();
+    this.provider.clear();
+    this.#hash = undefined;
+    this.#isObject = undefined;
+  }
+
+  member(key: string): JsonReader | undefined {
+    switch (key) {
+      case "index_key":
+        return this.#indexKey;
+      case "deposed":
+        return this.#deposed;
+      case "provider":
+        return this.provider;
+      default:
+        return undefined;
+    }
+  }
+
+  raw(piece: Buffer, isLast: boolean): void {
+    this.#isObject ??= piece[0] === 0x7b;
+    if (!this.#isObject || !this.isListed) return;
+    if (isLast && this.#hash === undefined) {
+      // Most instances lie within one chunk, and to hash those at once costs a fraction.
+      this.fingerprint = hash("sha256", piece, "base64url").slice(0, fingerprintLength);
+      return;
+    }
+    this.#hash ??= createHash("sha256");
+    this.#hash.update(piece);
+    if (isLast) this.fingerprint = this.#hash.digest("base64url").slice(0, fingerprintLength);
+  }
+
+  end(): void {
+    const isDeposed = this.#deposed.size > 0 && this.#deposed.text !== "null" && this.#deposed.text !== '""';
+    if (this.#isObject && !isDeposed) this.#done(this);
+  }
+
+  /** Undefined where it is none. */
+  key(): IndexKey | undefined {
+    const { size, text } = this.#indexKey;
+    if (size === 0 || text === "null") return null;
+    if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text);
+    return stringOf(this.#indexKey);
+  }
+}

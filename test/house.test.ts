@@ -1,0 +1,118 @@
+/** The house holds together: who may import whom, told once as a table and read off the code's own imports. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize, sep } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const base = ["kernel", "statefile", "access", "jsonapi", "database"];
+const register = ["shared", "identity", "site", "register"].map((room) => `resources/${room}`);
+
+/** Each room, and the rooms below it. Nothing else may be imported; files of one room may import each other. */
+const below: Record<string, readonly string[]> = {
+  kernel: [],
+  statefile: ["kernel"],
+  access: ["kernel"],
+  jsonapi: ["kernel"],
+  database: ["kernel"],
+  backup: ["kernel", "database"],
+  "resources/shared": base,
+  "resources/identity": [...base, ...register.slice(0, 1)],
+  "resources/site": [...base, ...register.slice(0, 2)],
+  "resources/register": [...base, ...register.slice(0, 3)],
+  "resources/sharing": [...base, ...register],
+  "resources/variables": [...base, ...register],
+  "resources/connections": [...base, ...register],
+  "resources/state": [...base, ...register],
+  "resources/index.ts": [...base, "resources/*"],
+  jobs: [...base, "resources/*"],
+  http: [...base, "resources/*", "version.ts"],
+  "version.ts": [],
+  "settings.ts": ["kernel", "version.ts"],
+  "service.ts": [...base, "resources/*", "settings.ts"],
+  "main.ts": ["*"],
+  cli: ["*"],
+};
+
+/** Imports that climb today. This list only shrinks. */
+const climbs = [
+  "resources/identity/organizations/operations.ts → resources/register/projects/definition.ts",
+  "resources/identity/organizations/operations.ts → resources/register/projects/reads.ts",
+  "resources/identity/organizations/operations.ts → resources/register/projects/writes.ts",
+  "resources/identity/organizations/operations.ts → resources/register/workspaces/writes.ts",
+  "resources/identity/teams/operations.ts → resources/register/projects/writes.ts",
+  "resources/register/projects/operations.ts → resources/connections/agent-pools/writes.ts",
+  "resources/register/workspaces/includes.ts → resources/state/state-version-outputs/reads.ts",
+  "resources/register/workspaces/includes.ts → resources/state/workspace-outputs/definition.ts",
+  "resources/register/workspaces/lock.ts → resources/state/state-versions/writes.ts",
+  "resources/register/workspaces/operations.ts → resources/connections/agent-pools/writes.ts",
+  "resources/register/workspaces/operations.ts → resources/state/state-versions/reads.ts",
+  "resources/shared/audit-events/operations.ts → resources/identity/organizations/reads.ts",
+];
+
+interface Import {
+  from: string;
+  to: string;
+}
+
+const files = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .map((file) => file.split(sep).join("/"));
+
+const imports: Import[] = files.flatMap((from) =>
+  [...readFileSync(join("src", from), "utf8").matchAll(/(?:from|import\()\s*"([^"]+)"/g)].map((match) => ({
+    from,
+    to: match[1]!.startsWith(".") ? normalize(join(dirname(from), match[1]!)) : match[1]!,
+  })),
+);
+
+const inside = imports.filter(({ to }) => to.endsWith(".ts"));
+
+/** `resources/register/projects/store.ts` → `resources/register`; `http/mount.ts` → `http`; `main.ts` → `main.ts` */
+function roomOf(file: string): string {
+  const parts = file.split("/");
+  return parts[0] === "resources" ? parts.slice(0, 2).join("/") : parts[0]!;
+}
+
+/** `resources/register/projects/store.ts` → `resources/register/projects` */
+const resourceOf = (file: string) => file.split("/").slice(0, 3).join("/");
+
+function mayImport(from: string, to: string): boolean {
+  const [here, there] = [roomOf(from), roomOf(to)];
+  return (
+    here === there ||
+    (below[here] ?? []).some((room) => room === there || (room.endsWith("*") && there.startsWith(room.slice(0, -1))))
+  );
+}
+
+const told = ({ from, to }: Import) => `${from} → ${to}`;
+
+describe("the house", () => {
+  it("has a place in the table for every room", () => {
+    expect([...new Set(files.map(roomOf))].filter((room) => !(room in below))).toEqual([]);
+  });
+
+  it("imports run one way, from room to room", () => {
+    expect(
+      inside
+        .filter(({ from, to }) => !mayImport(from, to))
+        .map(told)
+        .sort(),
+    ).toEqual(climbs);
+  });
+
+  it("a resource's operations and store are its own: others ask its reads and writes", () => {
+    const strangers = inside.filter(
+      ({ from, to }) =>
+        /^resources\/[^/]+\/[^/]+\/(.*\/)?(operations|store)\.ts$/.test(to) &&
+        resourceOf(from) !== resourceOf(to) &&
+        from !== "resources/index.ts",
+    );
+    expect(strangers.map(told)).toEqual([]);
+  });
+
+  it("only database/engines knows drivers", () => {
+    const drivers = imports.filter(
+      ({ from, to }) => ["pg", "node:sqlite"].includes(to) && !from.startsWith("database/engines/"),
+    );
+    expect(drivers.map(told)).toEqual([]);
+  });
+});

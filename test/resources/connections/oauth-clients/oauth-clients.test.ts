@@ -1,0 +1,322 @@
+/** OAuth clients over HTTP: what is made, changed and deleted, what is refused, and that secrets never come out. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { providerNames } from "../../../../src/resources/connections/oauth-clients/providers.ts";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeOrganization,
+  makeWorkspace,
+  type Org,
+  pointers,
+  resource,
+} from "../../../support/builders.ts";
+import {
+  connect,
+  connectionOf,
+  disconnected,
+  github,
+  makeClient,
+  opened,
+  pem,
+  tokenIdOf,
+  tokenString,
+} from "./builders.ts";
+
+const api = useApi();
+let org: Org;
+let client: Json;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+beforeEach(async () => {
+  client = await makeClient(org, { name: "before", key: "key-before", "rsa-public-key": "public-before" });
+});
+
+const path = () => `/organizations/${org.name}/oauth-clients`;
+const create = (attributes: object): Promise<Answer> =>
+  org.owner.post(path(), resource("oauth-clients", { ...github, ...attributes }));
+const at = () => `/oauth-clients/${client.id}`;
+const shown = async () => data(await org.owner.get(at()));
+const etag = async () => (await org.owner.get(at())).headers.get("etag") ?? "";
+const update = (attributes: object, headers: Record<string, string> = {}) =>
+  org.owner.patch(at(), resource("oauth-clients", attributes), headers);
+const clientRow = (id: string = client.id) =>
+  api.database.reader.db.selectFrom("oauthClients").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+const tokenRows = (id: string = client.id) =>
+  api.database.reader.db.selectFrom("oauthTokens").selectAll().where("oauthClientId", "=", id).execute();
+
+function expectRefused(answer: Answer, attribute: string, detail: string): void {
+  expect(answer.status).toBe(422);
+  expect(pointers(answer)).toEqual([`/data/attributes/${attribute}`]);
+  expect(details(answer)).toEqual([detail]);
+}
+
+describe("createOauthClient", () => {
+  it("answers 201 with the document that show and list give, without secrets", async () => {
+    const answer = await create({ name: "GitHub", key: "k", secret: "s", "organization-scoped": false });
+    expect(answer.status).toBe(201);
+    const { id, relationships } = answer.body.data;
+    expect(answer.body.data).toEqual({
+      id: expect.stringMatching(/^oc-/),
+      type: "oauth-clients",
+      attributes: {
+        name: "GitHub",
+        "service-provider": "github",
+        "service-provider-display-name": "GitHub",
+        "api-url": "https://api.github.com",
+        "http-url": "https://github.com",
+        key: "k",
+        "rsa-public-key": null,
+        "organization-scoped": false,
+        "callback-url": null,
+        "connect-path": null,
+        "created-at": expect.stringMatching(/Z$/),
+      },
+      relationships: {
+        organization: {
+          data: { id: org.name, type: "organizations" },
+          links: { related: `/api/v2/organizations/${org.name}` },
+        },
+        "oauth-tokens": {
+          data: [{ id: expect.stringMatching(/^ot-/), type: "oauth-tokens" }],
+          links: { related: `/api/v2/oauth-clients/${id}/oauth-tokens` },
+        },
+      },
+      links: { self: `/api/v2/oauth-clients/${id}` },
+    });
+    expect(data(await org.owner.get(`/oauth-clients/${id}`))).toEqual(answer.body.data);
+    expect(data(await org.owner.get(`${path()}?page[size]=100`))).toContainEqual(answer.body.data);
+    const tokenId = relationships["oauth-tokens"].data[0].id;
+    expect(data(await org.owner.get(`/oauth-tokens/${tokenId}`)).relationships["oauth-client"].data.id).toBe(id);
+  });
+
+  it("leaves what was not sent at its default; null is nothing", async () => {
+    const made = await makeClient(org, { name: null, key: null, secret: null, "rsa-public-key": null });
+    expect(made.attributes).toMatchObject({
+      name: null,
+      key: null,
+      "rsa-public-key": null,
+      "organization-scoped": true,
+    });
+    expect((await clientRow(made.id)).secret).toBeNull();
+  });
+
+  it.each(Object.entries(providerNames))("takes the service provider %s and shows it as %s", async (provider, name) => {
+    const { attributes } = await makeClient(org, { "service-provider": provider });
+    expect(attributes).toMatchObject({ "service-provider": provider, "service-provider-display-name": name });
+  });
+
+  it("seals the secret and the token's string for their rows", async () => {
+    const made = await makeClient(org, { secret: "secret-of-client" });
+    const row = await clientRow(made.id);
+    const [token] = await tokenRows(made.id);
+    for (const bytes of [row.secret, token?.secret])
+      expect(Buffer.from(bytes ?? []).toString("latin1")).not.toMatch(/secret-of-client|secret-token-string/);
+    expect(opened(`oauth_clients/${made.id}/secret`, row.secret)).toBe("secret-of-client");
+    expect(opened(`oauth_tokens/${token?.id}/secret`, token?.secret)).toBe(tokenString);
+    expect(token?.sshKey).toBeNull();
+    expect(() => opened(`oauth_tokens/${token?.id}/ssh_key`, token?.secret)).toThrow();
+  });
+
+  it("gives the private key of Azure DevOps Server to the token, sealed", async () => {
+    const made = await makeClient(org, { "service-provider": "ado_server", "private-key": pem });
+    const [token] = await tokenRows(made.id);
+    expect(Buffer.from(token?.sshKey ?? []).toString("latin1")).not.toContain("secret-pem");
+    expect(opened(`oauth_tokens/${token?.id}/ssh_key`, token?.sshKey)).toBe(pem);
+    expect(data(await org.owner.get(`/oauth-tokens/${token?.id}`)).attributes["has-ssh-key"]).toBe(true);
+  });
+
+  it.each(["bitbucket_data_center", "bitbucket_server", "bitbucket_server_legacy"])(
+    "needs no token for %s, which is connected by keys",
+    async (provider) => {
+      const made = await makeClient(org, { "service-provider": provider, "oauth-token-string": undefined });
+      expect(made.relationships["oauth-tokens"].data).toEqual([]);
+    },
+  );
+
+  const address = "must be an address that begins with http:// or https://, without a user name";
+  it.each([
+    ["oauth-token-string", undefined, "Oauth token string can't be blank"],
+    ["oauth-token-string", "", "Oauth token string can't be blank"],
+    ["oauth-token-string", null, "Oauth token string must be a string"],
+    ["oauth-token-string", "x".repeat(16_385), "Oauth token string is too long (maximum is 16384 characters)"],
+    ["private-key", pem, "Private key can only be sent where the service provider is 'ado_server'"],
+    ["private-key", "no key", "Private key is invalid: it must be a private key in PEM form"],
+    ["service-provider", undefined, "Service provider can't be blank"],
+    ["service-provider", "sourceforge", `Service provider must be one of: ${Object.keys(providerNames).join(", ")}`],
+    ["api-url", undefined, "Api url can't be blank"],
+    ["api-url", "", "Api url can't be blank"],
+    ["api-url", "api.github.com", `Api url ${address}`],
+    ["api-url", "https://ada:secret@example.com", `Api url ${address}`],
+    ["http-url", undefined, "Http url can't be blank"],
+    ["http-url", "ftp://github.com", `Http url ${address}`],
+    ["name", "", "Name can't be blank"],
+    ["name", " ", "Name can't be blank"],
+    ["name", "x".repeat(256), "Name is too long (maximum is 255 characters)"],
+    ["key", "", "Key can't be blank"],
+    ["secret", "", "Secret can't be blank"],
+    ["rsa-public-key", "", "Rsa public key can't be blank"],
+    ["organization-scoped", "yes", "Organization scoped must be true or false"],
+  ])("refuses the %s %#", async (attribute, value, detail) => {
+    expectRefused(await create({ [attribute]: value }), attribute, detail);
+  });
+
+  it("refuses a private key without a token that could have it", async () => {
+    const answer = await create({
+      "service-provider": "ado_server",
+      "private-key": pem,
+      "oauth-token-string": undefined,
+    });
+    expect(pointers(answer)).toEqual(["/data/attributes/oauth-token-string", "/data/attributes/private-key"]);
+  });
+
+  it("makes nothing of a refused body", async () => {
+    const total = async () => (await org.owner.get(path())).body.meta.pagination["total-count"];
+    const before = await total();
+    await create({ "oauth-token-string": undefined });
+    expect(await total()).toBe(before);
+  });
+});
+
+describe("listOauthClients", () => {
+  it("shows pages with the total, and the tokens where they are asked for", async () => {
+    const other = await makeOrganization(api);
+    const made = [await makeClient(other), await makeClient(other), await makeClient(other)];
+    const list = (query: string) => other.owner.get(`/organizations/${other.name}/oauth-clients${query}`);
+    const first = await list("?page[size]=2");
+    expect(first.body.data).toHaveLength(2);
+    expect(first.body.meta.pagination).toMatchObject({ "total-count": 3, "total-pages": 2 });
+    expect((await list("?page[number]=999")).body.data).toEqual([]);
+    const all = await list("?include=oauth_tokens");
+    expect(all.body.data.map((item: Json) => item.id).sort()).toEqual(made.map(({ id }) => id).sort());
+    expect(all.body.included.map((item: Json) => item.id).sort()).toEqual(made.map(tokenIdOf).sort());
+    expect((await list("?include=colours")).status).toBe(400);
+    const shownOne = await other.owner.get(`/oauth-clients/${made[0].id}?include=oauth_tokens`);
+    expect(shownOne.body.included).toEqual([data(await other.owner.get(`/oauth-tokens/${tokenIdOf(made[0])}`))]);
+  });
+});
+
+describe("updateOauthClient: a value, null, absent", () => {
+  it.each([
+    ["name", "after"],
+    ["key", "key-after"],
+    ["rsa-public-key", "public-after"],
+    ["organization-scoped", false],
+  ])("%s: a value is set, and the rest stays", async (attribute, value) => {
+    const answer = await update({ [attribute]: value });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual({ ...client, attributes: { ...client.attributes, [attribute]: value } });
+    expect(await shown()).toEqual(answer.body.data);
+  });
+
+  it.each(["name", "key", "rsa-public-key"])("%s: null clears it", async (attribute) => {
+    const answer = await update({ [attribute]: null });
+    expect(answer.body.data).toEqual({ ...client, attributes: { ...client.attributes, [attribute]: null } });
+  });
+
+  it.each([
+    ["organization-scoped", null, "Organization scoped must be true or false"],
+    ["oauth-token-string", null, "Oauth token string must be a string"],
+    ["key", "", "Key can't be blank"],
+  ])("%s: %j is refused", async (attribute, value, detail) => {
+    expectRefused(await update({ [attribute]: value }), attribute, detail);
+    expect(await shown()).toEqual(client);
+  });
+
+  it("secret: a value is sealed, null clears it, absent keeps it; the ETag is another each time", async () => {
+    const owner = `oauth_clients/${client.id}/secret`;
+    const tags = [await etag()];
+    data(await update({ secret: "new-secret" }));
+    tags.push(await etag());
+    expect(opened(owner, (await clientRow()).secret)).toBe("new-secret");
+    data(await update({ name: "other" }));
+    tags.push(await etag());
+    expect(opened(owner, (await clientRow()).secret)).toBe("new-secret");
+    data(await update({ secret: null }));
+    tags.push(await etag());
+    expect((await clientRow()).secret).toBeNull();
+    expect(new Set(tags).size).toBe(4);
+  });
+
+  it("oauth-token-string: a new one goes under the id of the token that is there", async () => {
+    expect(data(await update({ "oauth-token-string": "another-token" }))).toEqual(client);
+    const rows = await tokenRows();
+    expect(rows.map(({ id }) => id)).toEqual([tokenIdOf(client)]);
+    expect(opened(`oauth_tokens/${rows[0]?.id}/secret`, rows[0]?.secret)).toBe("another-token");
+  });
+
+  it("oauth-token-string: makes the token where there is none", async () => {
+    client = await makeClient(org, { "service-provider": "bitbucket_server", "oauth-token-string": undefined });
+    const changed = data(await update({ "oauth-token-string": tokenString }));
+    expect(changed.relationships["oauth-tokens"].data).toHaveLength(1);
+    expect(await shown()).toEqual(changed);
+  });
+
+  it("neither moves it to another provider nor to another address", async () => {
+    const before = await etag();
+    const elsewhere = { "service-provider": "gitlab_hosted", "api-url": "https://evil.example", "private-key": pem };
+    expect(data(await update({ ...elsewhere, "http-url": "https://evil.example" }))).toEqual(client);
+    expect(await etag()).toBe(before);
+  });
+
+  it("raises the versions of its workspaces when its name changes: they show it", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    await connect(api, workspace.id, tokenIdOf(client));
+    const { version } = await connectionOf(api, workspace.id);
+    await update({ key: "unseen" });
+    expect((await connectionOf(api, workspace.id)).version).toBe(version);
+    await update({ name: "seen" });
+    expect((await connectionOf(api, workspace.id)).version).toBe(version + 1);
+  });
+});
+
+describe("deleteOauthClient", () => {
+  it("takes its tokens, and its workspaces lose their repository", async () => {
+    const [workspace, other] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const kept = await makeClient(org);
+    await connect(api, workspace.id, tokenIdOf(client));
+    await connect(api, other.id, tokenIdOf(kept));
+    const before = await connectionOf(api, workspace.id);
+    const untouched = await connectionOf(api, other.id);
+    expect((await org.owner.delete(at())).status).toBe(204);
+    expect((await org.owner.get(at())).status).toBe(404);
+    expect((await org.owner.get(`/oauth-tokens/${tokenIdOf(client)}`)).status).toBe(404);
+    expect((await org.owner.delete(at())).status).toBe(404);
+    expect(await connectionOf(api, workspace.id)).toEqual({ ...disconnected, version: before.version + 1 });
+    expect(await connectionOf(api, other.id)).toEqual(untouched);
+  });
+});
+
+describe("If-Match", () => {
+  it("refuses what was decided on an old version", async () => {
+    const tag = await etag();
+    expect((await update({ name: "new" }, { "if-match": tag })).status).toBe(200);
+    expect((await update({ name: "newer" }, { "if-match": tag })).status).toBe(412);
+    expect((await org.owner.delete(at(), undefined, { "if-match": tag })).status).toBe(412);
+    expect((await org.owner.delete(at(), undefined, { "if-match": "*" })).status).toBe(204);
+  });
+});
+
+describe("the audit trail", () => {
+  it("tells each change and no secret", async () => {
+    client = await makeClient(org, {
+      "service-provider": "ado_server",
+      secret: "secret-of-client",
+      "private-key": pem,
+    });
+    await update({ name: "Told", secret: "secret-of-client-2", "oauth-token-string": "secret-token-string-2" });
+    await org.owner.delete(at());
+    const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));
+    const mine = events.filter((event: Json) => event.attributes["subject-id"] === client.id);
+    expect(mine.map((event: Json) => event.attributes.action).sort()).toEqual([
+      "oauth-clients.create",
+      "oauth-clients.delete",
+      "oauth-clients.update",
+    ]);
+    const changed = mine.find((event: Json) => event.attributes.action.endsWith("update")).attributes;
+    expect(changed.before).toMatchObject({ name: null, "service-provider": "ado_server" });
+    expect(changed.after).toMatchObject({ name: "Told", "replaced-secrets": ["secret", "oauth-token-string"] });
+    expect(JSON.stringify(events)).not.toMatch(/secret-of-client|secret-token-string|secret-pem/);
+  });
+});

@@ -1,0 +1,146 @@
+/** DELETE /organizations/:organization_name: everything goes with it, and a successor of the same name inherits nothing. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantProject,
+  makeHolder,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  makeTeamToken,
+  type Member,
+  type Org,
+  resource,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+let org: Org;
+let member: Member;
+let team: Json;
+let project: Json;
+let teamToken: Caller;
+let organizationToken: Caller;
+beforeEach(async () => {
+  org = await makeOrganization(api);
+  team = await makeTeam(api, org.name);
+  project = await makeProject(api, org.name);
+  await grantProject(api, org.id, project.id, team.id, "admin");
+  member = await makeMember(api, org.name, [team.id]);
+  teamToken = await makeTeamToken(api, team.id);
+  organizationToken = await makeOrganizationToken(api, org.name);
+});
+
+const path = () => `/organizations/${org.name}`;
+const again = async () =>
+  data(await api.admin.post("/organizations", resource("organizations", { name: org.name, email: "a@b.c" })));
+
+describe("deleteOrganization: gone", () => {
+  it("answers 204 without a body, and the organization is no more", async () => {
+    const answer = await org.owner.delete(path());
+    expect(answer.status).toBe(204);
+    expect(answer.body).toBeUndefined();
+    for (const caller of [org.owner, member, api.admin]) {
+      expect((await caller.get(path())).status).toBe(404);
+      expect((await caller.get(`${path()}/projects`)).status).toBe(404);
+      expect((await caller.delete(path())).status).toBe(404);
+    }
+    expect(data(await org.owner.get("/organizations"))).toEqual([]);
+  });
+
+  it("takes its projects, teams and memberships with it", async () => {
+    data(await org.owner.delete(path()));
+    for (const gone of [
+      `/projects/${project.id}`,
+      `/projects/${org.defaultProjectId}`,
+      `/teams/${team.id}`,
+      `/teams/${org.ownersTeamId}`,
+      `/organization-memberships/${member.membershipId}`,
+    ]) {
+      expect((await api.admin.get(gone)).status).toBe(404);
+    }
+  });
+
+  it("leaves no row of it in any table but the audit trail", async () => {
+    data(await org.owner.delete(path()));
+    const { db } = api.database.reader;
+    const tables = ["projects", "teams", "teamMembers", "teamProjects", "organizationMemberships", "tokens"] as const;
+    for (const table of tables) {
+      const rows = await db.selectFrom(table).selectAll().where("organizationId", "=", org.id).execute();
+      expect({ table, rows }).toEqual({ table, rows: [] });
+    }
+    const teamTokens = await db.selectFrom("tokens").select("id").where("teamId", "=", team.id).execute();
+    expect(teamTokens).toEqual([]);
+  });
+
+  it("stops the tokens of the organization and its teams; people keep theirs", async () => {
+    expect((await teamToken.get(path())).status).toBe(200);
+    expect((await organizationToken.get(path())).status).toBe(200);
+    data(await org.owner.delete(path()));
+    expect((await teamToken.get("/organizations")).status).toBe(401);
+    expect((await organizationToken.get("/organizations")).status).toBe(401);
+    expect((await member.get("/account/details")).status).toBe(200);
+  });
+
+  it("leaves other organizations alone", async () => {
+    const other = await makeOrganization(api);
+    const kept = await makeProject(api, other.name);
+    data(await org.owner.delete(path()));
+    expect((await other.owner.get(`/projects/${kept.id}`)).status).toBe(200);
+    expect((await other.owner.get(`/organizations/${other.name}`)).status).toBe(200);
+  });
+
+  it("can be done by the organization's own token, which ends with it", async () => {
+    expect((await organizationToken.delete(path())).status).toBe(204);
+    expect((await organizationToken.get(path())).status).toBe(401);
+  });
+
+  it("lets one of many at the same time succeed", async () => {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => org.owner.delete(path())));
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 404, 404, 404, 404]);
+  });
+});
+
+describe("a new organization of the same name", () => {
+  it("shows nothing of the old one", async () => {
+    data(await org.owner.delete(path()));
+    const next = await again();
+    expect(next.attributes["external-id"]).not.toBe(org.id);
+    const { body } = await api.admin.get(`${path()}/projects`);
+    expect(body.data.map((item: Json) => item.attributes.name)).toEqual(["Default Project"]);
+    expect(body.data[0].id).not.toBe(org.defaultProjectId);
+    expect(body.meta["status-counts"]).toEqual({ total: 1, matching: 1 });
+    const teams = data(await api.admin.get(`${path()}/teams`));
+    expect(teams.map((item: Json) => item.attributes.name)).toEqual(["owners"]);
+    expect(teams[0].id).not.toBe(org.ownersTeamId);
+    const events = data(await api.admin.get(`${path()}/audit-events`));
+    expect(events.map((event: Json) => event.attributes.action)).toEqual(["organizations.create"]);
+  });
+
+  it("lets none of the old members and tokens in", async () => {
+    data(await org.owner.delete(path()));
+    await again();
+    for (const caller of [org.owner, member]) {
+      expect((await caller.get(path())).status).toBe(404);
+      expect((await caller.get(`${path()}/projects`)).status).toBe(404);
+    }
+    for (const caller of [teamToken, organizationToken]) expect((await caller.get(path())).status).toBe(401);
+  });
+});
+
+describe("deleteOrganization: refused", () => {
+  it("412 where If-Match does not fit, then 204 where it does", async () => {
+    expect((await org.owner.delete(path(), undefined, { "if-match": '"x"' })).status).toBe(412);
+    const tag = (await org.owner.get(path())).headers.get("etag") ?? "";
+    expect((await org.owner.delete(path(), undefined, { "if-match": `W/${tag}` })).status).toBe(412);
+    expect((await org.owner.delete(path(), undefined, { "if-match": tag })).status).toBe(204);
+  });
+
+  it("403 before 412 for who may not", async () => {
+    const holder = await makeHolder(api, org.name, "manage-projects");
+    expect((await holder.delete(path(), undefined, { "if-match": '"x"' })).status).toBe(403);
+    expect((await org.owner.get(path())).status).toBe(200);
+  });
+});

@@ -1,0 +1,237 @@
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeHolder,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeTeamToken,
+  makeUser,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+
+const newTeam = (attributes: object = {}) => resource("teams", { name: unique("team"), ...attributes });
+const permissionNames = [
+  "manage-workspaces",
+  "read-workspaces",
+  "manage-projects",
+  "read-projects",
+  "manage-teams",
+  "manage-membership",
+  "manage-organization-access",
+  "access-secret-teams",
+  "manage-vcs-settings",
+  "manage-agent-pools",
+  "manage-policies",
+  "manage-policy-overrides",
+  "manage-run-tasks",
+  "manage-modules",
+  "manage-providers",
+  "delegate-policy-overrides",
+];
+const none = Object.fromEntries(permissionNames.map((name) => [name, false]));
+
+describe("createTeam", () => {
+  it("201: a secret team that holds nothing, where only a name is sent", async () => {
+    const org = await makeOrganization(api);
+    const name = unique("network");
+    const answer = await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ name }));
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get("etag")).toBe('"1"');
+    const team = data(answer);
+    expect(team.id).toMatch(/^team-/);
+    expect(team.attributes).toMatchObject({
+      name,
+      visibility: "secret",
+      "sso-team-id": null,
+      "allow-member-token-management": true,
+      "organization-access": none,
+      "users-count": 0,
+      "is-unified": false,
+      permissions: {
+        "can-update": true,
+        "can-destroy": true,
+        "can-update-membership": true,
+        "can-update-organization-access": true,
+        "can-update-api-token": true,
+      },
+    });
+    expect(team.relationships.organization.data).toEqual({ id: org.name, type: "organizations" });
+    expect(team.links.self).toBe(`/api/v2/teams/${team.id}`);
+    expect(data(await org.owner.get(`/teams/${team.id}`))).toEqual(team);
+  });
+
+  it("201: everything that is sent", async () => {
+    const org = await makeOrganization(api);
+    const sent = {
+      name: "Net_work-1",
+      visibility: "organization",
+      "sso-team-id": "sso-7",
+      "allow-member-token-management": false,
+    };
+    const team = data(
+      await org.owner.post(
+        `/organizations/${org.name}/teams`,
+        newTeam({ ...sent, "organization-access": { "read-projects": true, "manage-teams": false } }),
+      ),
+    );
+    expect(team.attributes).toMatchObject(sent);
+    expect(team.attributes["organization-access"]).toEqual({ ...none, "read-projects": true });
+  });
+
+  it.each(permissionNames)("201: an owner grants %s", async (name) => {
+    const org = await makeOrganization(api);
+    const body = newTeam({ "organization-access": { [name]: true } });
+    const team = data(await org.owner.post(`/organizations/${org.name}/teams`, body));
+    expect(team.attributes["organization-access"]).toEqual({ ...none, [name]: true });
+  });
+
+  it("leaves a trace of who made it and with what", async () => {
+    const org = await makeOrganization(api);
+    const team = data(await org.owner.post(`/organizations/${org.name}/teams`, newTeam()));
+    const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${team.id}`));
+    expect(events).toHaveLength(1);
+    expect(events[0].attributes).toMatchObject({
+      action: "teams.create",
+      "actor-kind": "user",
+      "actor-id": org.owner.id,
+      "actor-name": org.owner.username,
+      before: null,
+      after: { name: team.attributes.name, visibility: "secret", "organization-access": none },
+    });
+  });
+
+  it.each([
+    ["name", ""],
+    ["name", null],
+    ["name", " a"],
+    ["name", "a.b"],
+    ["name", "ünï"],
+    ["name", "x".repeat(91)],
+    ["visibility", "public"],
+    ["visibility", null],
+    ["sso-team-id", 7],
+    ["sso-team-id", "x".repeat(256)],
+    ["allow-member-token-management", "yes"],
+    ["allow-member-token-management", null],
+    ["organization-access", null],
+    ["organization-access", []],
+  ])("422: %s %j", async (name, value) => {
+    const org = await makeOrganization(api);
+    const answer = await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ [name]: value }));
+    expect(answer.status).toBe(422);
+    expect(new Set(pointers(answer))).toEqual(new Set([`/data/attributes/${name}`]));
+  });
+
+  it("422: a permission that is not true or false is named itself", async () => {
+    const org = await makeOrganization(api);
+    const body = newTeam({ "organization-access": { "manage-teams": "yes", "read-projects": null } });
+    const answer = await org.owner.post(`/organizations/${org.name}/teams`, body);
+    expect(pointers(answer).toSorted()).toEqual([
+      "/data/attributes/organization-access/manage-teams",
+      "/data/attributes/organization-access/read-projects",
+    ]);
+  });
+
+  it("422: every fault of the body at once", async () => {
+    const org = await makeOrganization(api);
+    const answer = await org.owner.post(`/organizations/${org.name}/teams`, resource("team", { visibility: "x" }));
+    expect(pointers(answer).toSorted()).toEqual(["/data/attributes/name", "/data/attributes/visibility", "/data/type"]);
+  });
+
+  it("201: a name of 90 characters, and unknown attributes are ignored", async () => {
+    const org = await makeOrganization(api);
+    const body = newTeam({ name: "x".repeat(90), nonsense: true, "organization-access": { "fly-planes": true } });
+    const team = data(await org.owner.post(`/organizations/${org.name}/teams`, body));
+    expect(team.attributes.name).toHaveLength(90);
+    expect(team.attributes["organization-access"]).toEqual(none);
+  });
+
+  it("422: a name that is taken, whatever its case, 'owners' too; 201 in another organization", async () => {
+    const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
+    const { name } = (await makeTeam(api, here.name)).attributes;
+    for (const taken of [name, name.toUpperCase(), "Owners"]) {
+      const answer = await here.owner.post(`/organizations/${here.name}/teams`, newTeam({ name: taken }));
+      expect(answer.status).toBe(422);
+      expect(details(answer)).toEqual(["Name has already been taken"]);
+      expect(pointers(answer)).toEqual(["/data/attributes/name"]);
+    }
+    expect((await there.owner.post(`/organizations/${there.name}/teams`, newTeam({ name }))).status).toBe(201);
+  });
+
+  it("422 for all but one: the same name at the same time", async () => {
+    const org = await makeOrganization(api);
+    const body = newTeam();
+    const answers = await Promise.all([1, 2, 3].map(() => org.owner.post(`/organizations/${org.name}/teams`, body)));
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 422, 422]);
+  });
+});
+
+describe("createTeam: who may", () => {
+  it("201: owners, site admins, the organization's token and holders of manage-teams, in person or as a team", async () => {
+    const org = await makeOrganization(api);
+    const holder = await makeHolder(api, org.name, "manage-teams");
+    const callers = [
+      org.owner,
+      api.admin,
+      await makeOrganizationToken(api, org.name),
+      holder,
+      await makeTeamToken(api, holder.teamId),
+      await makeTeamToken(api, org.ownersTeamId),
+    ];
+    for (const caller of callers)
+      expect((await caller.post(`/organizations/${org.name}/teams`, newTeam())).status).toBe(201);
+  });
+
+  it("403: members without manage-teams, whatever else they hold", async () => {
+    const org = await makeOrganization(api);
+    const callers = [
+      await makeMember(api, org.name),
+      await makeHolder(api, org.name, "manage-membership", "manage-projects", "manage-organization-access"),
+    ];
+    for (const caller of callers) {
+      const answer = await caller.post(`/organizations/${org.name}/teams`, newTeam());
+      expect(answer.status).toBe(403);
+      expect(details(answer)[0]).toContain("manage-teams");
+    }
+  });
+
+  it("404: strangers, and tokens of other organizations", async () => {
+    const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
+    for (const caller of [await makeUser(api), there.owner, await makeOrganizationToken(api, there.name)])
+      expect((await caller.post(`/organizations/${here.name}/teams`, newTeam())).status).toBe(404);
+  });
+
+  it("403: manage-teams alone gives no organization-level permission away, not even its own", async () => {
+    const org = await makeOrganization(api);
+    const holder = await makeHolder(api, org.name, "manage-teams");
+    const body = newTeam({ "organization-access": { "manage-teams": true } });
+    const answer = await holder.post(`/organizations/${org.name}/teams`, body);
+    expect(answer.status).toBe(403);
+    expect(details(answer)[0]).toContain("manage-organization-access");
+  });
+
+  it("403: nobody grants more than they hold; 201 for what they hold", async () => {
+    const org = await makeOrganization(api);
+    const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access", "read-projects");
+    const grant = (access: object) =>
+      holder.post(`/organizations/${org.name}/teams`, newTeam({ "organization-access": access }));
+    const answer = await grant({ "read-projects": true, "manage-projects": true, "manage-policies": true });
+    expect(answer.status).toBe(403);
+    expect(details(answer)[0]).toContain("manage-projects, manage-policies");
+    expect((await grant({ "read-projects": true, "manage-teams": true })).status).toBe(201);
+    expect((await grant({ "manage-projects": false })).status).toBe(201);
+  });
+
+  it("401: without a token", async () => {
+    const org = await makeOrganization(api);
+    expect((await api.nobody.post(`/organizations/${org.name}/teams`, newTeam())).status).toBe(401);
+  });
+});

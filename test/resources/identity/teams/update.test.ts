@@ -1,0 +1,249 @@
+import { describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantProject,
+  makeHolder,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  makeTeamToken,
+  makeUser,
+  type Org,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+
+const change = (attributes: object) => resource("teams", attributes);
+const trail = async (org: Org, id: string, query = ""): Promise<Json[]> =>
+  data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}${query}`)).map(
+    (event: Json) => event.attributes,
+  );
+
+describe("updateTeam: value, null and absent", () => {
+  const attributes = ["name", "visibility", "sso-team-id", "allow-member-token-management", "organization-access"];
+  const values: Record<string, unknown> = {
+    name: "renamed",
+    visibility: "secret",
+    "sso-team-id": "sso-9",
+    "allow-member-token-management": false,
+  };
+
+  it.each(Object.keys(values))("200: %s alone is changed, absent ones stay", async (name) => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name, {
+      "sso-team-id": "sso-1",
+      "organization-access": { "manage-teams": true },
+    });
+    const answer = await org.owner.patch(`/teams/${team.id}`, change({ [name]: values[name] }));
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("etag")).toBe('"2"');
+    expect(data(answer).attributes).toEqual({ ...team.attributes, [name]: values[name] });
+    expect(data(await org.owner.get(`/teams/${team.id}`)).attributes).toEqual(data(answer).attributes);
+  });
+
+  it("200: sso-team-id null clears it", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name, { "sso-team-id": "sso-1" });
+    const answer = await org.owner.patch(`/teams/${team.id}`, change({ "sso-team-id": null }));
+    expect(data(answer).attributes["sso-team-id"]).toBeNull();
+  });
+
+  it.each(attributes.filter((name) => name !== "sso-team-id"))("422: %s null", async (name) => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const answer = await org.owner.patch(`/teams/${team.id}`, change({ [name]: null }));
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual([`/data/attributes/${name}`]);
+  });
+
+  it("200: organization-access keeps what is left out", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name, {
+      "organization-access": { "manage-teams": true, "read-projects": true },
+    });
+    const answer = await org.owner.patch(
+      `/teams/${team.id}`,
+      change({ "organization-access": { "read-projects": false, "manage-modules": true } }),
+    );
+    expect(data(answer).attributes["organization-access"]).toEqual({
+      ...team.attributes["organization-access"],
+      "read-projects": false,
+      "manage-modules": true,
+    });
+  });
+
+  it("200: nothing to change changes nothing and leaves no trace", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const answer = await org.owner.patch(
+      `/teams/${team.id}`,
+      change({ name: team.attributes.name, "organization-access": { "manage-teams": false } }),
+    );
+    expect(answer.headers.get("etag")).toBe('"1"');
+    expect((await trail(org, team.id)).map((event) => event.action)).toEqual(["teams.create"]);
+  });
+});
+
+describe("updateTeam", () => {
+  it("422: a name that is taken or unfit; 200: the own name in another case", async () => {
+    const org = await makeOrganization(api);
+    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const rename = (name: string) => org.owner.patch(`/teams/${team.id}`, change({ name }));
+    const taken = await rename(other.attributes.name.toUpperCase());
+    expect(taken.status).toBe(422);
+    expect(details(taken)).toEqual(["Name has already been taken"]);
+    expect(details(await rename("a.b"))).toEqual([
+      "Name may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
+    ]);
+    expect(data(await rename(team.attributes.name.toUpperCase())).attributes.name).toBe(
+      team.attributes.name.toUpperCase(),
+    );
+  });
+
+  it("leaves a trace of before and after", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    await org.owner.patch(`/teams/${team.id}`, change({ "organization-access": { "manage-modules": true } }));
+    const [event, ...more] = await trail(org, team.id, "&filter[action]=teams.update");
+    expect(more).toEqual([]);
+    expect(event["actor-id"]).toBe(org.owner.id);
+    expect(event.before["organization-access"]["manage-modules"]).toBe(false);
+    expect(event.after["organization-access"]["manage-modules"]).toBe(true);
+  });
+
+  it("412: changed since it was read; 200 with the right version or with any", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const rename = (etag: string) =>
+      org.owner.patch(`/teams/${team.id}`, change({ name: unique("v") }), { "if-match": etag });
+    expect((await rename('"1"')).status).toBe(200);
+    expect((await rename('"1"')).status).toBe(412);
+    expect((await rename('W/"2"')).status).toBe(412);
+    expect((await rename('"1", "2"')).status).toBe(200);
+    expect((await rename("*")).status).toBe(200);
+  });
+
+  it("412: a new member is a change", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    await makeMember(api, org.name, [team.id]);
+    const answer = await org.owner.patch(`/teams/${team.id}`, change({ name: "v" }), { "if-match": '"1"' });
+    expect(answer.status).toBe(412);
+  });
+
+  it("403 before 412 and 422", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const member = await makeMember(api, org.name);
+    const answer = await member.patch(`/teams/${team.id}`, change({ name: "owners" }), { "if-match": '"9"' });
+    expect(answer.status).toBe(403);
+    expect(details(answer)[0]).toContain("manage-teams");
+  });
+
+  it("200: holders of manage-teams and the organization's token; 403: the team itself; 404: strangers", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const holder = await makeHolder(api, org.name, "manage-teams");
+    for (const caller of [holder, await makeOrganizationToken(api, org.name)])
+      expect((await caller.patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(200);
+    for (const caller of [await makeTeamToken(api, team.id), await makeMember(api, org.name, [team.id])])
+      expect((await caller.patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(403);
+    expect((await (await makeUser(api)).patch(`/teams/${team.id}`, change({ name: unique("v") }))).status).toBe(404);
+  });
+
+  it("403: manage-teams without manage-organization-access neither gives nor takes permissions", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
+    const holder = await makeHolder(api, org.name, "manage-teams", "read-projects", "manage-modules");
+    for (const access of [{ "manage-modules": true }, { "read-projects": false }]) {
+      const answer = await holder.patch(`/teams/${team.id}`, change({ "organization-access": access }));
+      expect(answer.status).toBe(403);
+      expect(details(answer)[0]).toContain("manage-organization-access");
+    }
+    const same = change({ name: unique("v"), "organization-access": { "read-projects": true } });
+    expect((await holder.patch(`/teams/${team.id}`, same)).status).toBe(200);
+  });
+
+  it("403: nobody grants more than they hold, not even to their own team; what the team has may stay", async () => {
+    const org = await makeOrganization(api);
+    const holder = await makeHolder(api, org.name, "manage-teams", "manage-organization-access");
+    const rich = await makeTeam(api, org.name, { "organization-access": { "manage-projects": true } });
+    const grant = (id: string, access: object) =>
+      holder.patch(`/teams/${id}`, change({ "organization-access": access }));
+    for (const id of [holder.teamId, rich.id]) {
+      const answer = await grant(id, { "manage-membership": true });
+      expect(answer.status).toBe(403);
+      expect(details(answer)[0]).toContain("manage-membership");
+    }
+    expect((await grant(rich.id, { "manage-projects": true, "manage-teams": true })).status).toBe(200);
+    expect((await grant(rich.id, { "manage-projects": false })).status).toBe(200);
+    expect((await grant(rich.id, { "manage-projects": true })).status).toBe(403);
+  });
+
+  it("takes what a team loses from its members with their next request", async () => {
+    const org = await makeOrganization(api);
+    const holder = await makeHolder(api, org.name, "manage-teams");
+    await org.owner.patch(`/teams/${holder.teamId}`, change({ "organization-access": { "manage-teams": false } }));
+    expect((await holder.post(`/organizations/${org.name}/teams`, change({ name: "v" }))).status).toBe(403);
+  });
+});
+
+describe("deleteTeam", () => {
+  it("204: with its tokens, its members' access and its place among a project's teams", async () => {
+    const org = await makeOrganization(api);
+    const project = await makeProject(api, org.name);
+    const team = await makeTeam(api, org.name);
+    await grantProject(api, org.id, project.id, team.id, "read");
+    const member = await makeMember(api, org.name, [team.id]);
+    const token = await makeTeamToken(api, team.id);
+    const extra = api.as(data(await org.owner.post(`/teams/${team.id}/authentication-tokens`)).attributes.token);
+    const count = async () => data(await org.owner.get(`/projects/${project.id}`)).attributes["team-count"];
+    expect(await count()).toBe(1);
+    for (const caller of [member, token, extra]) expect((await caller.get(`/projects/${project.id}`)).status).toBe(200);
+
+    expect((await org.owner.delete(`/teams/${team.id}`)).status).toBe(204);
+
+    expect(await count()).toBe(0);
+    expect((await member.get(`/projects/${project.id}`)).status).toBe(404);
+    for (const caller of [token, extra]) expect((await caller.get("/account/details")).status).toBe(401);
+    expect((await org.owner.get(`/teams/${team.id}`)).status).toBe(404);
+    const membership = data(await org.owner.get(`/organization-memberships/${member.membershipId}`));
+    expect(membership.relationships.teams.data).toEqual([]);
+    expect((await org.owner.delete(`/teams/${team.id}`)).status).toBe(404);
+  });
+
+  it("leaves a trace of what it was", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    await org.owner.delete(`/teams/${team.id}`);
+    expect(await trail(org, team.id, "&filter[action]=teams.delete")).toMatchObject([
+      { "actor-id": org.owner.id, before: { name: team.attributes.name }, after: null },
+    ]);
+  });
+
+  it("412: changed since it was read", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const remove = (etag: string) => org.owner.delete(`/teams/${team.id}`, undefined, { "if-match": etag });
+    expect((await remove('"2"')).status).toBe(412);
+    expect((await remove('"1"')).status).toBe(204);
+  });
+
+  it("204: holders of manage-teams; 403: other members; 404: strangers", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    expect((await (await makeUser(api)).delete(`/teams/${team.id}`)).status).toBe(404);
+    const membership = await makeHolder(api, org.name, "manage-membership");
+    for (const caller of [membership, await makeMember(api, org.name, [team.id]), await makeTeamToken(api, team.id)])
+      expect((await caller.delete(`/teams/${team.id}`)).status).toBe(403);
+    const holder = await makeHolder(api, org.name, "manage-teams");
+    expect((await holder.delete(`/teams/${team.id}`)).status).toBe(204);
+  });
+});

@@ -1,0 +1,246 @@
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeTeamToken,
+  makeUser,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+
+const own = (attributes: object) => resource("users", attributes);
+
+describe("showAccount", () => {
+  it("200: a user's token shows the user, with the address", async () => {
+    const ada = await makeUser(api);
+    const answer = await ada.get("/account/details");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("etag")).toBe('"1"');
+    const account = data(answer);
+    expect(account).toMatchObject({
+      id: ada.id,
+      type: "users",
+      attributes: {
+        username: ada.username,
+        email: ada.email,
+        "unconfirmed-email": null,
+        "is-site-admin": false,
+        "is-service-account": false,
+        permissions: {
+          "can-create-organizations": false,
+          "can-change-email": true,
+          "can-change-username": true,
+          "can-manage-user-tokens": true,
+        },
+      },
+    });
+    expect(account.relationships["authentication-tokens"].links.related).toBe(
+      `/api/v2/users/${ada.id}/authentication-tokens`,
+    );
+  });
+
+  it("200: the picture is in the URL, on nobody's host, and stays the same", async () => {
+    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const pictureOf = async (caller: typeof ada, path = "/account/details"): Promise<string> =>
+      data(await caller.get(path)).attributes["avatar-url"];
+    const picture = await pictureOf(ada);
+    expect(decodeURIComponent(picture)).toMatch(/^data:image\/svg\+xml,<svg [^]*<\/svg>$/);
+    await ada.patch("/account/update", own({ username: unique("renamed") }));
+    expect(await pictureOf(ada)).toBe(picture);
+    expect(data(await api.admin.get(`/users/${ada.id}`)).attributes["avatar-url"]).toBe(picture);
+    expect(await pictureOf(grace)).toMatch(/^data:image/);
+    const org = await makeOrganization(api);
+    const token = await makeOrganizationToken(api, org.name);
+    expect(data(await token.get("/account/details")).attributes["avatar-url"]).toMatch(/^data:image/);
+  });
+
+  it("200: a site admin may create organizations", async () => {
+    const { attributes } = data(await api.admin.get("/account/details"));
+    expect(attributes).toMatchObject({ "is-site-admin": true, "is-admin": true });
+    expect(attributes.permissions["can-create-organizations"]).toBe(true);
+  });
+
+  it("200: a team's token shows the team as a service account, without an address", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const account = data(await (await makeTeamToken(api, team.id)).get("/account/details"));
+    expect(account.id).toBe(team.id);
+    expect(account.type).toBe("users");
+    expect(account.attributes).toMatchObject({
+      username: `api-team-${team.attributes.name}`,
+      "is-service-account": true,
+      "is-site-admin": false,
+    });
+    expect(account.attributes).not.toHaveProperty("email");
+    expect(Object.values(account.attributes.permissions)).not.toContain(true);
+  });
+
+  it("200: an organization's token shows the organization as a service account", async () => {
+    const org = await makeOrganization(api);
+    const account = data(await (await makeOrganizationToken(api, org.name)).get("/account/details"));
+    expect(account.id).toBe(org.id);
+    expect(account.attributes).toMatchObject({ username: `api-org-${org.name}`, "is-service-account": true });
+    expect(account.attributes).not.toHaveProperty("email");
+  });
+
+  it("401: without a token", async () => {
+    expect((await api.nobody.get("/account/details")).status).toBe(401);
+    expect((await api.as("cadastre-unknown").get("/account/details")).status).toBe(401);
+  });
+});
+
+describe("updateAccount", () => {
+  it("200: the name changes at once and the address stays", async () => {
+    const ada = await makeUser(api);
+    const username = unique("renamed");
+    const answer = await ada.patch("/account/update", own({ username }));
+    expect(data(answer).attributes).toMatchObject({ username, email: ada.email, "unconfirmed-email": null });
+    expect(answer.headers.get("etag")).toBe('"2"');
+    expect(data(await ada.get("/account/details")).attributes.username).toBe(username);
+  });
+
+  it("200: an address is only asked for, until a site admin sets it", async () => {
+    const ada = await makeUser(api);
+    const wanted = `${unique("wanted")}@example.com`;
+    const asked = await ada.patch("/account/update", own({ email: wanted }));
+    expect(data(asked).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": wanted });
+    expect(data(await api.admin.get(`/users/${ada.id}`)).attributes["unconfirmed-email"]).toBe(wanted);
+    const confirmed = await api.admin.patch(`/admin/users/${ada.id}`, own({ email: wanted }));
+    expect(data(confirmed).attributes).toMatchObject({ email: wanted, "unconfirmed-email": null });
+  });
+
+  it("200: the present address takes the wish back", async () => {
+    const ada = await makeUser(api);
+    await ada.patch("/account/update", own({ email: "elsewhere@example.com" }));
+    const answer = await ada.patch("/account/update", own({ email: ada.email }));
+    expect(data(answer).attributes).toMatchObject({ email: ada.email, "unconfirmed-email": null });
+  });
+
+  it("200: a wish decides nothing: neither an invitation nor somebody else's address is reached by it", async () => {
+    const org = await makeOrganization(api);
+    const email = `${unique("invited")}@example.com`;
+    const invitation = data(
+      await org.owner.post(
+        `/organizations/${org.name}/organization-memberships`,
+        resource("organization-memberships", { email }, { teams: { data: [{ type: "teams", id: org.ownersTeamId }] } }),
+      ),
+    );
+    const mallory = await makeUser(api);
+    await mallory.patch("/account/update", own({ email }));
+    expect((await mallory.get(`/organizations/${org.name}`)).status).toBe(404);
+    const still = data(await org.owner.get(`/organization-memberships/${invitation.id}`));
+    expect(still.attributes.status).toBe("invited");
+
+    const { email: taken } = await makeUser(api);
+    expect((await mallory.patch("/account/update", own({ email: taken }))).status).toBe(200);
+  });
+
+  it("200: a site admin's own address changes at once", async () => {
+    const root = await makeUser(api, { "is-site-admin": true });
+    const email = `${unique("root")}@example.com`;
+    const answer = await root.patch("/account/update", own({ email }));
+    expect(data(answer).attributes).toMatchObject({ email, "unconfirmed-email": null });
+    await api.admin.delete(`/admin/users/${root.id}`);
+  });
+
+  it.each(["username", "email"])("422: %s null", async (name) => {
+    const ada = await makeUser(api);
+    expect(pointers(await ada.patch("/account/update", own({ [name]: null })))).toEqual([`/data/attributes/${name}`]);
+  });
+
+  it("422: a name that somebody has, whatever its case", async () => {
+    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const answer = await ada.patch("/account/update", own({ username: grace.username.toUpperCase() }));
+    expect(pointers(answer)).toEqual(["/data/attributes/username"]);
+  });
+
+  it("422: a name that could be another user's id", async () => {
+    const [ada, grace] = [await makeUser(api), await makeUser(api)];
+    const answer = await ada.patch("/account/update", own({ username: grace.id.toLowerCase() }));
+    expect(pointers(answer)).toEqual(["/data/attributes/username"]);
+  });
+
+  it("403: nobody makes oneself a site admin", async () => {
+    const ada = await makeUser(api);
+    const answer = await ada.patch("/account/update", own({ username: unique("root"), "is-site-admin": true }));
+    expect(answer.status).toBe(403);
+    const { attributes } = data(await ada.get("/account/details"));
+    expect(attributes).toMatchObject({ "is-site-admin": false, username: ada.username });
+  });
+
+  it("403: a team's or an organization's token has no account", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    for (const caller of [await makeTeamToken(api, team.id), await makeOrganizationToken(api, org.name)]) {
+      expect((await caller.patch("/account/update", own({ username: unique("v") }))).status).toBe(403);
+    }
+  });
+
+  it("412: changed since it was read", async () => {
+    const ada = await makeUser(api);
+    const rename = (etag: string) => ada.patch("/account/update", own({ username: unique("v") }), { "if-match": etag });
+    expect((await rename('"7"')).status).toBe(412);
+    expect((await rename('"1"')).status).toBe(200);
+  });
+});
+
+describe("showUser", () => {
+  it("200: oneself and a site admin see the address", async () => {
+    const ada = await makeUser(api);
+    for (const caller of [ada, api.admin]) {
+      const answer = await caller.get(`/users/${ada.id}`);
+      expect(data(answer).attributes).toMatchObject({ username: ada.username, email: ada.email });
+      expect(answer.headers.get("etag")).toBe('"1"');
+    }
+  });
+
+  it("200: who shares an organization sees the name, and neither address", async () => {
+    const org = await makeOrganization(api);
+    const ada = await makeMember(api, org.name);
+    await ada.patch("/account/update", own({ email: "wanted@example.com" }));
+    const team = await makeTeam(api, org.name);
+    const callers = [
+      org.owner,
+      await makeMember(api, org.name),
+      await makeTeamToken(api, team.id),
+      await makeOrganizationToken(api, org.name),
+    ];
+    for (const caller of callers) {
+      const { attributes } = data(await caller.get(`/users/${ada.id}`));
+      expect(attributes.username).toBe(ada.username);
+      expect(attributes).not.toHaveProperty("email");
+      expect(attributes).not.toHaveProperty("unconfirmed-email");
+      expect(Object.values(attributes.permissions)).not.toContain(true);
+    }
+  });
+
+  it("404: who shares none does not see the user, nor does a token of another organization", async () => {
+    const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
+    const ada = await makeMember(api, here.name);
+    const team = await makeTeam(api, there.name);
+    const callers = [
+      await makeUser(api),
+      there.owner,
+      await makeTeamToken(api, team.id),
+      await makeOrganizationToken(api, there.name),
+    ];
+    for (const caller of callers) expect((await caller.get(`/users/${ada.id}`)).status).toBe(404);
+    expect((await here.owner.get("/users/user-unknown")).status).toBe(404);
+  });
+
+  it("404: an invitation makes no acquaintance, and a membership that has ended neither", async () => {
+    const org = await makeOrganization(api);
+    const ada = await makeMember(api, org.name);
+    expect((await ada.get(`/users/${org.owner.id}`)).status).toBe(200);
+    await org.owner.delete(`/organization-memberships/${ada.membershipId}`);
+    expect((await ada.get(`/users/${org.owner.id}`)).status).toBe(404);
+    expect((await org.owner.get(`/users/${ada.id}`)).status).toBe(404);
+  });
+});

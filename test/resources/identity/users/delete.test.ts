@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeUser,
+  type Person,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+
+const promote = (user: Person, isAdmin: boolean) =>
+  api.admin.patch(`/admin/users/${user.id}`, resource("users", { "is-site-admin": isAdmin }));
+const demotion = resource("users", { "is-site-admin": false });
+
+describe("deleteUser", () => {
+  it("204: the user, the tokens, the memberships and the places in teams are gone", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const ada = await makeMember(api, org.name, [team.id]);
+    const second = api.as(data(await ada.post(`/users/${ada.id}/authentication-tokens`)).attributes.token);
+    expect((await second.get("/account/details")).status).toBe(200);
+
+    expect((await api.admin.delete(`/admin/users/${ada.id}`)).status).toBe(204);
+
+    for (const token of [ada, second]) expect((await token.get("/account/details")).status).toBe(401);
+    expect((await api.admin.get(`/users/${ada.id}`)).status).toBe(404);
+    expect((await org.owner.get(`/organization-memberships/${ada.membershipId}`)).status).toBe(404);
+    const after = data(await org.owner.get(`/teams/${team.id}?include=users,organization-memberships`));
+    expect(after.attributes["users-count"]).toBe(0);
+    expect(after.relationships.users.data).toEqual([]);
+    expect(after.relationships["organization-memberships"].data).toEqual([]);
+    expect((await api.admin.delete(`/admin/users/${ada.id}`)).status).toBe(404);
+  });
+
+  it("204: name and address are free again", async () => {
+    const { id, username, email } = await makeUser(api);
+    await api.admin.delete(`/admin/users/${id}`);
+    expect((await api.admin.post("/admin/users", resource("users", { username, email }))).status).toBe(201);
+  });
+
+  it("leaves a trace, also in each organization that loses a member", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const ada = await makeMember(api, org.name, [team.id]);
+    await api.admin.delete(`/admin/users/${ada.id}`);
+    const [event] = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .selectAll()
+      .where("subjectId", "=", ada.id)
+      .where("action", "=", "users.delete")
+      .execute();
+    expect(event).toMatchObject({ actorName: "admin", after: null });
+    expect(JSON.parse(event?.before ?? "{}")).toMatchObject({ username: ada.username, email: ada.email });
+    const events = data(
+      await org.owner.get(
+        `/organizations/${org.name}/audit-events?filter[subject][id]=${ada.membershipId}&filter[action]=organization-memberships.delete`,
+      ),
+    );
+    expect(events.map((one: Json) => one.attributes)).toMatchObject([
+      { "actor-name": "admin", before: { email: ada.email, teams: [team.id] }, after: null },
+    ]);
+  });
+
+  it("412: changed since it was read", async () => {
+    const { id } = await makeUser(api);
+    expect((await api.admin.delete(`/admin/users/${id}`, undefined, { "if-match": '"9"' })).status).toBe(412);
+    expect((await api.admin.delete(`/admin/users/${id}`, undefined, { "if-match": '"1"' })).status).toBe(204);
+  });
+
+  it("404: no such user", async () => {
+    expect((await api.admin.delete("/admin/users/user-unknown")).status).toBe(404);
+  });
+});
+
+describe("the last site admin", () => {
+  it("409: can't be removed or demoted, and is free to go when there is another", async () => {
+    const root = data(await api.admin.get("/account/details"));
+    expect((await api.admin.delete(`/admin/users/${root.id}`)).status).toBe(409);
+    expect((await api.admin.patch(`/admin/users/${root.id}`, demotion)).status).toBe(409);
+    expect((await api.admin.patch("/account/update", demotion)).status).toBe(409);
+
+    const other = await makeUser(api, { "is-site-admin": true });
+    expect((await api.admin.patch(`/admin/users/${root.id}`, demotion)).status).toBe(200);
+    expect((await api.admin.get("/admin/users")).status).toBe(404);
+    expect((await other.delete(`/admin/users/${other.id}`)).status).toBe(409);
+    expect((await other.patch(`/admin/users/${root.id}`, resource("users", { "is-site-admin": true }))).status).toBe(
+      200,
+    );
+    expect((await other.delete(`/admin/users/${other.id}`)).status).toBe(204);
+    expect((await api.admin.get("/admin/users")).status).toBe(200);
+  });
+
+  it("409: a refused demotion changes nothing else of the request", async () => {
+    const root = data(await api.admin.get("/account/details"));
+    const answer = await api.admin.patch(
+      `/admin/users/${root.id}`,
+      resource("users", { username: unique("changed"), "is-site-admin": false }),
+    );
+    expect(answer.status).toBe(409);
+    expect(data(await api.admin.get("/account/details")).attributes.username).toBe("admin");
+  });
+
+  it("409: also when the last two demote each other at once", async () => {
+    const root = data(await api.admin.get("/account/details"));
+    const other = await makeUser(api, { "is-site-admin": true });
+    const answers = await Promise.all([
+      api.admin.patch(`/admin/users/${other.id}`, demotion),
+      other.patch(`/admin/users/${root.id}`, demotion),
+    ]);
+    const left = await api.database.reader.db.selectFrom("users").select("id").where("isSiteAdmin", "=", 1).execute();
+    expect(left).toHaveLength(1);
+    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+    if (left[0]?.id !== root.id)
+      await other.patch(`/admin/users/${root.id}`, resource("users", { "is-site-admin": true }));
+    await promote(other, false);
+  });
+});

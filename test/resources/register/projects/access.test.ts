@@ -1,0 +1,288 @@
+/** Who may do what to a project: every kind of caller against every operation. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { maskOf, type PermissionSet } from "../../../../src/access/permission-set.ts";
+import { newId } from "../../../../src/kernel/ids.ts";
+import { now } from "../../../../src/kernel/time.ts";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantProject,
+  makeHolder,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  makeTeamToken,
+  makeUser,
+  type Org,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+let org: Org;
+let other: Org;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  other = await makeOrganization(api);
+});
+
+type Level = "read" | "write" | "maintain" | "admin";
+type MakeCaller = (projectId: string) => Promise<Caller>;
+
+const holder = (...permissions: string[]): MakeCaller => {
+  return () => makeHolder(api, org.name, ...permissions);
+};
+
+/** A member in one team for each level, every team with that level on the project. */
+const withLevels = (...levels: Level[]): MakeCaller => {
+  return async (projectId) => {
+    const teams: string[] = [];
+    for (const level of levels) {
+      const team = await makeTeam(api, org.name);
+      await grantProject(api, org.id, projectId, team.id, level);
+      teams.push(team.id);
+    }
+    return makeMember(api, org.name, teams);
+  };
+};
+
+/** A member in one team for each set, every team with a custom grant of it on the project. */
+const withCustom = (...sets: Partial<PermissionSet>[]): MakeCaller => {
+  return async (projectId) => {
+    const teams: string[] = [];
+    for (const set of sets) {
+      const team = await makeTeam(api, org.name);
+      await insertCustomGrant(projectId, team.id, set);
+      teams.push(team.id);
+    }
+    return makeMember(api, org.name, teams);
+  };
+};
+
+async function insertCustomGrant(projectId: string, teamId: string, set: Partial<PermissionSet>): Promise<void> {
+  const id = newId("team-projects");
+  const row = { id, organizationId: org.id, projectId, teamId, createdAt: now(), version: 1 };
+  await api.database.write((tx) =>
+    tx.db
+      .insertInto("teamProjects")
+      .values({ ...row, access: "custom", permissions: maskOf(set) })
+      .execute(),
+  );
+}
+
+const teamTokenWithLevel = (level: Level): MakeCaller => {
+  return async (projectId) => {
+    const team = await makeTeam(api, org.name);
+    await grantProject(api, org.id, projectId, team.id, level);
+    return makeTeamToken(api, team.id);
+  };
+};
+
+const revoked: MakeCaller = async () => {
+  const person = await makeMember(api, org.name, [org.ownersTeamId]);
+  const tokens = data(await person.get(`/users/${person.id}/authentication-tokens`));
+  data(await api.admin.delete(`/authentication-tokens/${tokens[0].id}`));
+  return person;
+};
+
+const expired: MakeCaller = async () => {
+  const person = await makeMember(api, org.name, [org.ownersTeamId]);
+  await api.database.write((tx) =>
+    tx.db
+      .updateTable("tokens")
+      .set({ expiredAt: "2001-01-01T00:00:00.000Z" })
+      .where("userId", "=", person.id)
+      .execute(),
+  );
+  return person;
+};
+
+const leftTheOrganization: MakeCaller = async () => {
+  const person = await makeMember(api, org.name, [org.ownersTeamId]);
+  data(await api.admin.delete(`/organization-memberships/${person.membershipId}`));
+  return person;
+};
+
+const leftTheTeam: MakeCaller = async (projectId) => {
+  const team = await makeTeam(api, org.name);
+  await grantProject(api, org.id, projectId, team.id, "admin");
+  const person = await makeMember(api, org.name, [team.id]);
+  const link = { data: [{ type: "users", id: person.username }] };
+  data(await api.admin.delete(`/teams/${team.id}/relationships/users`, link));
+  return person;
+};
+
+/** In the other organization, everything; on this project, a grant that a mistake could make count. */
+const ownerElsewhere: MakeCaller = async () => other.owner;
+
+interface Expected {
+  readonly show: number;
+  readonly list: number;
+  readonly create: number;
+  readonly update: number;
+  readonly delete: number;
+  /** `can-update`, `can-destroy`, `can-create-workspace`, of who may see it. */
+  readonly may: readonly [boolean, boolean, boolean] | undefined;
+}
+
+const row = (
+  [show, list, create, update, remove]: readonly [number, number, number, number, number],
+  may?: Expected["may"],
+): Expected => ({ show, list, create, update, delete: remove, may });
+
+const everything = row([200, 200, 201, 200, 204], [true, true, true]);
+const projectAdmin = row([200, 200, 403, 200, 204], [true, true, true]);
+const reader = row([200, 200, 403, 403, 403], [false, false, false]);
+const workspaceMaker = row([200, 200, 403, 403, 403], [false, false, true]);
+const updater = row([200, 200, 403, 200, 403], [true, false, false]);
+const blind = row([404, 200, 403, 404, 404]);
+const stranger = row([404, 404, 404, 404, 404]);
+const unknown = row([401, 401, 401, 401, 401]);
+
+const callers: readonly (readonly [string, MakeCaller, Expected])[] = [
+  ["an owner", async () => org.owner, everything],
+  ["a site admin", async () => api.admin, everything],
+  ["the organization's token", () => makeOrganizationToken(api, org.name), everything],
+  ["the owners team's token", () => makeTeamToken(api, org.ownersTeamId), everything],
+  ["a holder of manage-projects", holder("manage-projects"), everything],
+  [
+    "the token of a team with manage-projects",
+    async () => makeTeamToken(api, (await makeHolder(api, org.name, "manage-projects")).teamId),
+    everything,
+  ],
+  ["a holder of manage-workspaces", holder("manage-workspaces"), workspaceMaker],
+  ["a holder of read-projects", holder("read-projects"), reader],
+  ["a holder of read-workspaces", holder("read-workspaces"), blind],
+  [
+    "a holder of every permission that is not about projects",
+    holder("manage-teams", "manage-membership", "manage-organization-access", "manage-vcs-settings", "manage-policies"),
+    blind,
+  ],
+  ["a plain member", () => makeMember(api, org.name), blind],
+  [
+    "a member of a team without any grant",
+    async () => makeMember(api, org.name, [(await makeTeam(api, org.name)).id]),
+    blind,
+  ],
+  ["read on the project", withLevels("read"), reader],
+  ["write on the project", withLevels("write"), reader],
+  ["maintain on the project", withLevels("maintain"), workspaceMaker],
+  ["admin on the project", withLevels("admin"), projectAdmin],
+  ["two teams, read and maintain: the sum", withLevels("read", "maintain"), workspaceMaker],
+  ["two teams, admin and read: the sum", withLevels("admin", "read"), projectAdmin],
+  [
+    "two teams whose grants add up",
+    withCustom({ settings: "update" }, { settings: "read", create: true }),
+    {
+      ...updater,
+      may: [true, false, true],
+    },
+  ],
+  ["custom: settings update", withCustom({ settings: "update" }), updater],
+  ["custom: settings delete", withCustom({ settings: "delete" }), { ...projectAdmin, may: [true, true, false] }],
+  ["the token of a team with read", teamTokenWithLevel("read"), reader],
+  ["the token of a team with admin", teamTokenWithLevel("admin"), projectAdmin],
+  ["someone who left a team with admin", leftTheTeam, blind],
+  ["someone who left the organization", leftTheOrganization, stranger],
+  ["a stranger", () => makeUser(api), stranger],
+  ["an owner of another organization", ownerElsewhere, stranger],
+  ["another organization's token", () => makeOrganizationToken(api, other.name), stranger],
+  ["the token of another organization's owners", () => makeTeamToken(api, other.ownersTeamId), stranger],
+  ["no token", async () => api.nobody, unknown],
+  ["an unknown token", async () => api.as("cadastre-unknown"), unknown],
+  ["a revoked token", revoked, unknown],
+  ["an expired token", expired, unknown],
+];
+
+describe.each(callers)("%s", (_, makeCaller, expected) => {
+  let caller: Caller;
+  let project: Json;
+  beforeAll(async () => {
+    project = await makeProject(api, org.name);
+    caller = await makeCaller(project.id);
+  });
+
+  it(`showProject: ${expected.show}`, async () => {
+    const answer = await caller.get(`/projects/${project.id}`);
+    expect(answer.status).toBe(expected.show);
+    if (expected.may === undefined) expect(answer.body).not.toHaveProperty("data");
+    else {
+      const [update, destroy, create] = expected.may;
+      expect(answer.body.data.attributes.permissions).toEqual({
+        "can-update": update,
+        "can-destroy": destroy,
+        "can-create-workspace": create,
+      });
+    }
+  });
+
+  it(`listProjects: ${expected.list}`, async () => {
+    const answer = await caller.get(`/organizations/${org.name}/projects?filter[names]=${project.attributes.name}`);
+    expect(answer.status).toBe(expected.list);
+    const shown = (answer.body.data ?? []).map((item: Json) => item.id);
+    expect(shown).toEqual(expected.show === 200 ? [project.id] : []);
+  });
+
+  it(`createProject: ${expected.create}`, async () => {
+    const name = unique("made");
+    const answer = await caller.post(`/organizations/${org.name}/projects`, resource("projects", { name }));
+    expect(answer.status).toBe(expected.create);
+    if (expected.create === 403) expect(details(answer)[0]).toContain("'manage-projects'");
+    const found = data(await api.admin.get(`/organizations/${org.name}/projects?filter[names]=${name}`));
+    expect(found).toHaveLength(expected.create === 201 ? 1 : 0);
+  });
+
+  it(`updateProject: ${expected.update}`, async () => {
+    const answer = await caller.patch(`/projects/${project.id}`, resource("projects", { description: "changed" }));
+    expect(answer.status).toBe(expected.update);
+    if (expected.update === 403) expect(details(answer)[0]).toContain("'update' on the project's settings");
+    const { description } = data(await api.admin.get(`/projects/${project.id}`)).attributes;
+    expect(description).toBe(expected.update === 200 ? "changed" : null);
+  });
+
+  it(`deleteProject: ${expected.delete}`, async () => {
+    const answer = await caller.delete(`/projects/${project.id}`);
+    expect(answer.status).toBe(expected.delete);
+    if (expected.delete === 403) expect(details(answer)[0]).toContain("'delete' on the project's settings");
+    expect((await api.admin.get(`/projects/${project.id}`)).status).toBe(expected.delete === 204 ? 404 : 200);
+  });
+});
+
+describe("refusals", () => {
+  it("a 404 for what may not be seen reads like one for what is not there", async () => {
+    const project = await makeProject(api, org.name);
+    const person = await makeUser(api);
+    const bodies = await Promise.all([
+      person.get(`/projects/${project.id}`),
+      person.get("/projects/prj-doesnotexist"),
+      person.delete(`/projects/${project.id}`),
+      person.patch("/projects/prj-doesnotexist", resource("projects", {})),
+    ]);
+    expect(bodies.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+    expect(new Set(bodies.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(bodies[0]?.body.errors).toEqual([{ status: "404", title: "not found", detail: expect.any(String) }]);
+  });
+
+  it("403 and 401 have their titles", async () => {
+    const project = await makeProject(api, org.name);
+    const answer = await (await withLevels("read")(project.id)).delete(`/projects/${project.id}`);
+    expect(answer.body.errors).toEqual([{ status: "403", title: "forbidden", detail: expect.any(String) }]);
+    const anonymous = await api.nobody.get(`/projects/${project.id}`);
+    expect(anonymous.body.errors).toEqual([{ status: "401", title: "unauthorized", detail: expect.any(String) }]);
+  });
+
+  it("an id is taken by the letter", async () => {
+    const project = await makeProject(api, org.name);
+    expect((await org.owner.get(`/projects/${project.id.toUpperCase()}`)).status).toBe(404);
+    expect((await org.owner.get(`/projects/${encodeURIComponent(`${project.id} `)}`)).status).toBe(404);
+  });
+
+  it("an unknown organization is 404 for a list and a creation", async () => {
+    const path = `/organizations/${unique("nowhere")}/projects`;
+    expect((await org.owner.get(path)).status).toBe(404);
+    expect((await org.owner.post(path, resource("projects", { name: "abc" }))).status).toBe(404);
+  });
+});

@@ -1,0 +1,371 @@
+/** A project's default-execution-mode, default-agent-pool-id and setting-overwrites, and who follows them. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantProject,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+import { at, faults, makeAgentPool } from "../workspaces/support.ts";
+
+const api = useApi();
+let org: Org;
+let pool: string;
+let otherPool: string;
+let foreignPool: string;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  pool = await makeAgentPool(api, org.name);
+  otherPool = await makeAgentPool(api, org.name);
+  foreignPool = await makeAgentPool(api, (await makeOrganization(api)).name);
+});
+
+const own = { "default-execution-mode": true, "default-agent-pool": true };
+const followed = { "default-execution-mode": false, "default-agent-pool": false };
+const agent = () => ({ "default-execution-mode": "agent", "default-agent-pool-id": pool });
+const path = (project: Json) => `/projects/${project.id}`;
+const defaults = ({ attributes, relationships }: Json) => ({
+  mode: attributes["default-execution-mode"],
+  overwrites: attributes["setting-overwrites"],
+  pool: relationships["default-agent-pool"].data?.id ?? null,
+});
+const execution = ({ attributes, relationships }: Json) => [
+  attributes["execution-mode"],
+  relationships["agent-pool"].data?.id ?? null,
+];
+const create = (attributes: object): Promise<Answer> =>
+  org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: unique("p"), ...attributes }));
+const setOrganization = async (of: Org, attributes: object, poolId?: string | null) => {
+  const pointed = poolId === null ? null : { type: "agent-pools", id: poolId };
+  const relationships = poolId === undefined ? undefined : { "default-agent-pool": { data: pointed } };
+  return data(await of.owner.patch(`/organizations/${of.name}`, resource("organizations", attributes, relationships)));
+};
+const versionOf = async (of: Org, at: string) => (await of.owner.get(at)).headers.get("etag");
+
+const needsPool = at("default-agent-pool-id", "Default agent pool must be specified when using 'agent' execution mode");
+const noPool = at(
+  "default-agent-pool-id",
+  "Default agent pool must not be specified unless using 'agent' execution mode",
+);
+const same = at(
+  "setting-overwrites",
+  "If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.",
+);
+const needsMode = at(
+  "default-execution-mode",
+  "Default execution mode must be sent when setting-overwrites.default-execution-mode is true",
+);
+const noMode = at(
+  "default-execution-mode",
+  "Default execution mode must not be sent when setting-overwrites is false: that follows the default",
+);
+const unknownPool = at("default-agent-pool-id", "Default agent pool does not exist in this organization");
+
+/** What can't be sent, on creation and on update of a follower alike. */
+const refused: readonly [string, () => object, [string, string][]][] = [
+  ["agent without a pool", () => ({ "default-execution-mode": "agent" }), [needsPool]],
+  ["agent with no pool", () => ({ "default-execution-mode": "agent", "default-agent-pool-id": null }), [needsPool]],
+  ["a pool with remote", () => ({ "default-execution-mode": "remote", "default-agent-pool-id": pool }), [noPool]],
+  ["a pool with local", () => ({ "default-execution-mode": "local", "default-agent-pool-id": pool }), [noPool]],
+  ["a pool alone", () => ({ "default-agent-pool-id": pool }), [noPool]],
+  ["a pool beside followed", () => ({ "default-agent-pool-id": pool, "setting-overwrites": followed }), [noPool]],
+  ["a mode beside followed", () => ({ "default-execution-mode": "local", "setting-overwrites": followed }), [noMode]],
+  ["own without a mode", () => ({ "setting-overwrites": own }), [needsMode]],
+  [
+    "overwrites that differ",
+    () => ({ ...agent(), "setting-overwrites": { ...own, "default-agent-pool": false } }),
+    [same],
+  ],
+  ["an unknown pool", () => ({ ...agent(), "default-agent-pool-id": "apool-unknown" }), [unknownPool]],
+  ["another organization's pool", () => ({ ...agent(), "default-agent-pool-id": foreignPool }), [unknownPool]],
+  ...[null, "moon", 1].map((mode): (typeof refused)[number] => [
+    `the mode ${String(mode)}`,
+    () => ({ "default-execution-mode": mode }),
+    [at("default-execution-mode", "Default execution mode must be one of: remote, local, agent")],
+  ]),
+  [
+    "a pool that is no text",
+    () => ({ "default-agent-pool-id": 1 }),
+    [at("default-agent-pool-id", "Default agent pool id must be a string")],
+  ],
+  [
+    "overwrites null",
+    () => ({ "setting-overwrites": null }),
+    [at("setting-overwrites", "Setting overwrites must be an object")],
+  ],
+  [
+    "an overwrite that is no flag",
+    () => ({ "setting-overwrites": { "default-agent-pool": "yes" } }),
+    [at("setting-overwrites/default-agent-pool", "Setting overwrites default agent pool must be true or false")],
+  ],
+];
+
+describe("createProject: execution defaults", () => {
+  it.each<[string, object, object]>([
+    ["nothing", {}, { mode: "remote", overwrites: followed, pool: null }],
+    ["remote", { "default-execution-mode": "remote" }, { mode: "remote", overwrites: own, pool: null }],
+    ["local", { "default-execution-mode": "local" }, { mode: "local", overwrites: own, pool: null }],
+    [
+      "local, and overwrites true",
+      { "default-execution-mode": "local", "setting-overwrites": own },
+      { mode: "local", overwrites: own, pool: null },
+    ],
+    ["overwrites false", { "setting-overwrites": followed }, { mode: "remote", overwrites: followed, pool: null }],
+    [
+      "one overwrite false",
+      { "setting-overwrites": { "default-agent-pool": false } },
+      { mode: "remote", overwrites: followed, pool: null },
+    ],
+    ["no overwrite named", { "setting-overwrites": {} }, { mode: "remote", overwrites: followed, pool: null }],
+    ["no pool", { "default-agent-pool-id": null }, { mode: "remote", overwrites: followed, pool: null }],
+  ])("%s", async (_, attributes, expected) => {
+    const answer = await create(attributes);
+    expect(answer.status).toBe(201);
+    expect(defaults(answer.body.data)).toEqual(expected);
+    expect(data(await org.owner.get(path(answer.body.data)))).toEqual(answer.body.data);
+  });
+
+  it("agent with a pool; the pool's id is shown as a relationship alone, in the list too", async () => {
+    const made = data(await create(agent()));
+    expect(defaults(made)).toEqual({ mode: "agent", overwrites: own, pool });
+    expect(made.attributes).not.toHaveProperty("default-agent-pool-id");
+    const listed = await org.owner.get(`/organizations/${org.name}/projects?filter[names]=${made.attributes.name}`);
+    expect(data(listed)).toEqual([made]);
+  });
+
+  it.each(refused)("%s: 422", async (_, attributes, expected) => {
+    const answer = await create(attributes());
+    expect(answer.status).toBe(422);
+    expect(faults(answer)).toEqual(expected);
+  });
+
+  it("a taken name and an unknown pool are told together", async () => {
+    const taken = await makeProject(api, org.name);
+    const answer = await create({ ...agent(), name: taken.attributes.name, "default-agent-pool-id": foreignPool });
+    expect(faults(answer)).toEqual([at("name", "Name has already been taken"), unknownPool]);
+  });
+});
+
+describe("updateProject: execution defaults", () => {
+  let project: Json;
+  const start = async (attributes: object) => {
+    project = await makeProject(api, org.name, attributes);
+  };
+  const update = (attributes: object, headers?: Record<string, string>) =>
+    org.owner.patch(path(project), resource("projects", attributes), headers);
+
+  it("absent keys keep everything", async () => {
+    await start(agent());
+    expect(defaults(data(await update({ description: "x" })))).toEqual(defaults(project));
+    const answer = await update({ "setting-overwrites": {}, "default-agent-pool-id": pool });
+    expect(answer.headers.get("etag")).toBe('"2"');
+  });
+
+  it.each(["remote", "local"])("agent → %s lets the pool go", async (mode) => {
+    await start(agent());
+    expect(defaults(data(await update({ "default-execution-mode": mode })))).toEqual({
+      mode,
+      overwrites: own,
+      pool: null,
+    });
+    expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
+  });
+
+  it("agent again keeps the pool; another replaces it; null is refused", async () => {
+    await start(agent());
+    expect(defaults(data(await update({ "default-execution-mode": "agent" }))).pool).toBe(pool);
+    expect(defaults(data(await update({ "default-agent-pool-id": otherPool }))).pool).toBe(otherPool);
+    expect(faults(await update({ "default-agent-pool-id": null }))).toEqual([needsPool]);
+  });
+
+  it("overwrites false follows the organization again, and drops what was there", async () => {
+    await start(agent());
+    expect(defaults(data(await update({ "setting-overwrites": followed })))).toEqual({
+      mode: "remote",
+      overwrites: followed,
+      pool: null,
+    });
+    expect(faults(await update({ "default-execution-mode": "agent" }))).toEqual([needsPool]);
+  });
+
+  it.each(refused)("%s: 422, and nothing changes", async (_, attributes, expected) => {
+    await start({});
+    const answer = await update(attributes());
+    expect(answer.status).toBe(422);
+    expect(faults(answer)).toEqual(expected);
+    expect(data(await org.owner.get(path(project)))).toEqual(project);
+  });
+
+  it("needs 'update' on the project's settings, and If-Match that fits", async () => {
+    await start({});
+    const team = await makeTeam(api, org.name);
+    await grantProject(api, org.id, project.id, team.id, "maintain");
+    const member = await makeMember(api, org.name, [team.id]);
+    const body = resource("projects", { "default-execution-mode": "local" });
+    expect((await member.patch(path(project), body)).status).toBe(403);
+    expect((await update({ "default-execution-mode": "local" }, { "if-match": '"9"' })).status).toBe(412);
+  });
+
+  it("leaves an audit event with the mode, the overwrites and the pool in force", async () => {
+    await start({});
+    data(await update(agent()));
+    const events = await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${project.id}`);
+    const [{ attributes }] = data(events);
+    expect(attributes.before).toMatchObject({
+      "default-execution-mode": "remote",
+      "setting-overwrites": followed,
+      "default-agent-pool": null,
+    });
+    expect(attributes.after).toMatchObject({
+      "default-execution-mode": "agent",
+      "setting-overwrites": own,
+      "default-agent-pool": pool,
+    });
+  });
+});
+
+describe("who follows whom", () => {
+  let of: Org;
+  let ownPool: string;
+  let project: Json;
+  let follower: Json;
+  beforeEach(async () => {
+    of = await makeOrganization(api);
+    ownPool = await makeAgentPool(api, of.name);
+    project = await makeProject(api, of.name);
+    follower = await makeWorkspace(api, of.name, {}, inProject(project.id));
+  });
+  const change = async (attributes: object) =>
+    data(await of.owner.patch(path(project), resource("projects", attributes)));
+  const shown = async (workspace = follower) => data(await of.owner.get(`/workspaces/${workspace.id}`));
+  const listed = async (query = "") =>
+    data(await of.owner.get(`/organizations/${of.name}/workspaces?${query}`)).find(
+      (item: Json) => item.id === follower.id,
+    );
+
+  it("a project the organization, as it is now, the pool included", async () => {
+    await setOrganization(of, { "default-execution-mode": "agent" }, ownPool);
+    expect(defaults(data(await of.owner.get(path(project))))).toEqual({
+      mode: "agent",
+      overwrites: followed,
+      pool: ownPool,
+    });
+    await setOrganization(of, { "default-execution-mode": "local" }, null);
+    expect(defaults(data(await of.owner.get(path(project))))).toEqual({
+      mode: "local",
+      overwrites: followed,
+      pool: null,
+    });
+    const [inList] = data(
+      await of.owner.get(`/organizations/${of.name}/projects?filter[names]=${project.attributes.name}`),
+    );
+    expect(inList).toEqual(data(await of.owner.get(path(project))));
+  });
+
+  it("a workspace its project where that has a default, and else the organization", async () => {
+    const agents = { "default-execution-mode": "agent", "default-agent-pool-id": ownPool };
+    await setOrganization(of, { "default-execution-mode": "local" });
+    expect(execution(await shown())).toEqual(["local", null]);
+    await change(agents);
+    expect(execution(await shown())).toEqual(["agent", ownPool]);
+    expect((await shown()).attributes["setting-overwrites"]).toEqual({ "execution-mode": false, "agent-pool": false });
+    for (const query of ["", "search[name]=ws", `filter[project][id]=${project.id}`])
+      expect(await listed(query)).toEqual(await shown());
+    await setOrganization(of, { "default-execution-mode": "remote" });
+    expect(execution(await shown())).toEqual(["agent", ownPool]);
+    await change({ "setting-overwrites": followed });
+    expect(execution(await shown())).toEqual(["remote", null]);
+  });
+
+  it("the project's mode without the organization's pool", async () => {
+    await setOrganization(of, { "default-execution-mode": "agent" }, ownPool);
+    await change({ "default-execution-mode": "remote" });
+    expect(execution(await shown())).toEqual(["remote", null]);
+    const another = await makeAgentPool(api, of.name);
+    await change({ "default-execution-mode": "agent", "default-agent-pool-id": another });
+    expect(execution(await shown())).toEqual(["agent", another]);
+  });
+
+  it("a workspace with a mode of its own nobody; with overwrites false its project again", async () => {
+    await change({ "default-execution-mode": "local" });
+    const set = async (attributes: object) =>
+      data(await of.owner.patch(`/workspaces/${follower.id}`, resource("workspaces", attributes)));
+    expect(execution(await set({ "execution-mode": "remote" }))).toEqual(["remote", null]);
+    expect(execution(await shown())).toEqual(["remote", null]);
+    const overwrites = { "setting-overwrites": { "execution-mode": false, "agent-pool": false } };
+    expect(execution(await set(overwrites))).toEqual(["local", null]);
+  });
+
+  it("a new workspace, and one that moves in, either way", async () => {
+    await change({ "default-execution-mode": "local" });
+    const born = await makeWorkspace(api, of.name, {}, inProject(project.id));
+    expect(execution(born)).toEqual(["local", null]);
+    const [one, two] = [await makeWorkspace(api, of.name), await makeWorkspace(api, of.name)];
+    const moved = await of.owner.patch(`/workspaces/${one.id}`, resource("workspaces", {}, inProject(project.id)));
+    expect(execution(data(moved))).toEqual(["local", null]);
+    const before = await versionOf(of, `/workspaces/${two.id}`);
+    const linkage = { data: [{ type: "workspaces", id: two.id }] };
+    expect((await of.owner.post(`${path(project)}/relationships/workspaces`, linkage)).status).toBe(204);
+    expect(execution(await shown(two))).toEqual(["local", null]);
+    expect(await versionOf(of, `/workspaces/${two.id}`)).not.toBe(before);
+  });
+
+  it("the versions of those who follow are raised, and no others", async () => {
+    const own = await makeWorkspace(api, of.name, { "execution-mode": "remote" }, inProject(project.id));
+    const outside = await makeWorkspace(api, of.name);
+    const settled = await makeProject(api, of.name, { "default-execution-mode": "remote" });
+    const inSettled = await makeWorkspace(api, of.name, {}, inProject(settled.id));
+    const things = {
+      project: path(project),
+      follower: `/workspaces/${follower.id}`,
+      own: `/workspaces/${own.id}`,
+      outside: `/workspaces/${outside.id}`,
+      settled: path(settled),
+      inSettled: `/workspaces/${inSettled.id}`,
+    };
+    const versions = async () =>
+      Object.fromEntries(
+        await Promise.all(Object.entries(things).map(async ([name, at]) => [name, await versionOf(of, at)])),
+      );
+    const raisedBy = async (work: () => Promise<unknown>) => {
+      const before = await versions();
+      await work();
+      const after = await versions();
+      return Object.keys(things).filter((name) => after[name] !== before[name]);
+    };
+    expect(await raisedBy(() => change({ "default-execution-mode": "local" }))).toEqual(["project", "follower"]);
+    expect(await raisedBy(() => change({ description: "x" }))).toEqual(["project"]);
+    const organization = () => setOrganization(of, { "default-execution-mode": "local" });
+    expect(await raisedBy(organization)).toEqual(["outside"]);
+    await change({ "setting-overwrites": followed });
+    const back = () => setOrganization(of, { "default-execution-mode": "remote" });
+    expect(await raisedBy(back)).toEqual(["project", "follower", "outside"]);
+    const renaming = () => setOrganization(of, { name: unique("renamed"), "default-execution-mode": "local" });
+    expect(await raisedBy(renaming)).toEqual(Object.keys(things));
+  });
+
+  it("in as many statements as before", async () => {
+    await change({ "default-execution-mode": "local" });
+    const least = async (at: string) => {
+      const counts: number[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        const before = api.database.statementCount();
+        await of.owner.get(at);
+        counts.push(api.database.statementCount() - before);
+      }
+      return Math.min(...counts);
+    };
+    expect(await least(`/workspaces/${follower.id}`)).toBe(2);
+    expect(await least(`/organizations/${of.name}/workspaces`)).toBe(3);
+    expect(await least(path(project))).toBe(2);
+    expect(await least(`/organizations/${of.name}/projects`)).toBe(3);
+  });
+});

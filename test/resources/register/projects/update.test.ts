@@ -1,0 +1,263 @@
+/** PATCH /projects/:project_id: what changes, what stays, and what is refused. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantProject,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  type Org,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+import {
+  descriptionsAccepted,
+  descriptionsTooLong,
+  durationSentence,
+  durationsAccepted,
+  durationsRefused,
+  namesAccepted,
+  namesOfOtherCharacters,
+  namesTooLong,
+  namesTooShort,
+  notStrings,
+} from "./limits.ts";
+
+const api = useApi();
+let org: Org;
+let project: Json;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+beforeEach(async () => {
+  project = await makeProject(api, org.name, { description: "before", "auto-destroy-activity-duration": "5d" });
+});
+
+const update = (attributes: object | undefined): Promise<Answer> =>
+  org.owner.patch(`/projects/${project.id}`, { data: { type: "projects", attributes } });
+const shown = async () => data(await org.owner.get(`/projects/${project.id}`));
+
+async function expectRefused(answer: Answer, attribute: string, detail: string | RegExp): Promise<void> {
+  expect(answer.status).toBe(422);
+  expect(answer.body.errors).toEqual([
+    {
+      status: "422",
+      title: "invalid attribute",
+      detail: typeof detail === "string" ? detail : expect.stringMatching(detail),
+      source: { pointer: `/data/attributes/${attribute}` },
+    },
+  ]);
+  expect(await shown()).toEqual(project);
+}
+
+describe("updateProject: a value, null, absent", () => {
+  it.each([
+    ["name", "Renamed by value"],
+    ["description", "after"],
+    ["auto-destroy-activity-duration", "36h"],
+  ])("%s: a value is set, and the rest stays", async (attribute, value) => {
+    const answer = await update({ [attribute]: value });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual({ ...project, attributes: { ...project.attributes, [attribute]: value } });
+    expect(await shown()).toEqual(answer.body.data);
+  });
+
+  it.each(["description", "auto-destroy-activity-duration"])("%s: null clears it", async (attribute) => {
+    expect(project.attributes[attribute]).not.toBeNull();
+    const answer = await update({ [attribute]: null });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual({ ...project, attributes: { ...project.attributes, [attribute]: null } });
+    expect(await shown()).toEqual(answer.body.data);
+  });
+
+  it("name: null is refused", async () => {
+    await expectRefused(await update({ name: null }), "name", "Name must be a string");
+  });
+
+  it.each([{}, undefined, null])("attributes %j: everything stays", async (attributes) => {
+    const answer = await update(attributes as never);
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual(project);
+  });
+
+  it("sets several at once", async () => {
+    const changed = { name: unique("all"), description: null, "auto-destroy-activity-duration": "1h" };
+    expect(data(await update(changed)).attributes).toEqual({ ...project.attributes, ...changed });
+  });
+
+  it("ignores what it does not know or does not take", async () => {
+    const answer = await update({
+      colour: "blue",
+      "workspace-count": 4,
+      "team-count": 4,
+      "created-at": "2001-01-01T00:00:00.000Z",
+      permissions: { "can-update": false },
+    });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual(project);
+  });
+
+  it("does not move it to another organization", async () => {
+    const other = await makeOrganization(api);
+    const relationships = { organization: { data: { type: "organizations", id: other.name } } };
+    const answer = await api.admin.patch(`/projects/${project.id}`, resource("projects", {}, relationships));
+    expect(answer.status).toBe(200);
+    expect(answer.body.data.relationships.organization.data.id).toBe(org.name);
+  });
+});
+
+describe("updateProject: name", () => {
+  it.each(namesAccepted)("takes %j", async (name) => {
+    expect(data(await update({ name })).attributes.name).toBe(name);
+    expect((await org.owner.delete(`/projects/${project.id}`)).status).toBe(204);
+  });
+
+  it.each(namesTooShort)("refuses %j: too short", async (name) => {
+    await expectRefused(await update({ name }), "name", "Name is too short (minimum is 3 characters)");
+  });
+
+  it.each(namesTooLong)("refuses %#: too long", async (name) => {
+    await expectRefused(await update({ name }), "name", "Name is too long (maximum is 40 characters)");
+  });
+
+  it.each(namesOfOtherCharacters)("refuses %j: other characters", async (name) => {
+    await expectRefused(await update({ name }), "name", /^Name may only contain letters, numbers, spaces/);
+  });
+
+  it("refuses an empty one", async () => {
+    await expectRefused(await update({ name: "" }), "name", "Name can't be blank");
+  });
+
+  it.each(notStrings)("refuses %j: not a string", async (name) => {
+    await expectRefused(await update({ name }), "name", "Name must be a string");
+  });
+});
+
+describe("updateProject: description and auto-destroy-activity-duration", () => {
+  it.each(descriptionsAccepted)("takes the description %#", async (description) => {
+    expect(data(await update({ description })).attributes.description).toBe(description);
+  });
+
+  it.each(descriptionsTooLong)("refuses the description %#: too long", async (description) => {
+    const sentence = "Description is too long (maximum is 256 characters)";
+    await expectRefused(await update({ description }), "description", sentence);
+  });
+
+  it.each(notStrings)("refuses the description %j: not a string", async (description) => {
+    await expectRefused(await update({ description }), "description", "Description must be a string");
+  });
+
+  it.each(durationsAccepted)("takes the duration %j", async (duration) => {
+    const changed = data(await update({ "auto-destroy-activity-duration": duration }));
+    expect(changed.attributes["auto-destroy-activity-duration"]).toBe(duration);
+  });
+
+  it.each(durationsRefused)("refuses the duration %j", async (duration) => {
+    const answer = await update({ "auto-destroy-activity-duration": duration });
+    await expectRefused(answer, "auto-destroy-activity-duration", durationSentence);
+  });
+
+  it.each(notStrings)("refuses the duration %j: not a string", async (duration) => {
+    const answer = await update({ "auto-destroy-activity-duration": duration });
+    const sentence = "Auto destroy activity duration must be a string";
+    await expectRefused(answer, "auto-destroy-activity-duration", sentence);
+  });
+});
+
+describe("updateProject: 422 for the shape of the body", () => {
+  it.each([
+    ["no body", undefined, ["/data"]],
+    ["no data", {}, ["/data"]],
+    ["data an array", { data: [] }, ["/data"]],
+    ["no type", { data: { attributes: {} } }, ["/data/type"]],
+    ["another type", { data: { type: "teams", attributes: {} } }, ["/data/type"]],
+    ["attributes an array", { data: { type: "projects", attributes: [] } }, ["/data/attributes"]],
+    ["relationships an array", { data: { type: "projects", relationships: [] } }, ["/data/relationships"]],
+  ])("%s", async (_, body, where) => {
+    const answer = await org.owner.patch(`/projects/${project.id}`, body);
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual(where);
+    expect(await shown()).toEqual(project);
+  });
+
+  it("tells all faults at once, and changes nothing of the rest", async () => {
+    const answer = await org.owner.patch(
+      `/projects/${project.id}`,
+      resource("teams", { name: "no", description: "fine", "auto-destroy-activity-duration": "0d" }),
+    );
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual([
+      "/data/type",
+      "/data/attributes/name",
+      "/data/attributes/auto-destroy-activity-duration",
+    ]);
+    expect(await shown()).toEqual(project);
+  });
+});
+
+describe("updateProject: names that are taken", () => {
+  it("refuses another project's name, in any case", async () => {
+    const other = (await makeProject(api, org.name, { name: unique("Other") })).attributes.name;
+    for (const name of [other, other.toUpperCase(), other.toLowerCase(), "DEFAULT project"]) {
+      await expectRefused(await update({ name }), "name", "Name has already been taken");
+    }
+  });
+
+  it("lets a project have its own name, in another case too", async () => {
+    const { name } = project.attributes;
+    expect((await update({ name })).status).toBe(200);
+    expect(data(await update({ name: name.toUpperCase() })).attributes.name).toBe(name.toUpperCase());
+    expect((await shown()).attributes.name).toBe(name.toUpperCase());
+  });
+
+  it("frees the old name, and keeps the new one", async () => {
+    const renamed = unique("renamed");
+    await update({ name: renamed });
+    const again = (name: string) =>
+      org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name }));
+    expect((await again(project.attributes.name)).status).toBe(201);
+    expect(details(await again(renamed.toUpperCase()))).toEqual(["Name has already been taken"]);
+  });
+
+  it("lets one of two that want the same name at the same time have it", async () => {
+    const name = unique("Race");
+    const rivals = await Promise.all(Array.from({ length: 6 }, () => makeProject(api, org.name)));
+    const answers = await Promise.all(
+      rivals.map(({ id }) => org.owner.patch(`/projects/${id}`, resource("projects", { name }))),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array<number>(5).fill(422)]);
+  });
+});
+
+describe("updateProject: what others did to the project is kept", () => {
+  it("shows the counts in its answer", async () => {
+    const team = await makeTeam(api, org.name);
+    await grantProject(api, org.id, project.id, team.id, "read");
+    await api.database.write((tx) =>
+      tx.db.updateTable("projects").set({ workspaceCount: 3 }).where("id", "=", project.id).execute(),
+    );
+    expect(data(await update({ description: "counted" })).attributes).toMatchObject({
+      "workspace-count": 3,
+      "team-count": 1,
+    });
+    expect((await org.owner.delete(`/teams/${team.id}`)).status).toBe(204);
+    expect((await shown()).attributes).toMatchObject({ "workspace-count": 3, "team-count": 0 });
+  });
+
+  it("loses none of many changes at the same time", async () => {
+    const answers = await Promise.all([
+      update({ name: "Changed together" }),
+      update({ description: "together" }),
+      update({ "auto-destroy-activity-duration": "77h" }),
+    ]);
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200]);
+    expect((await shown()).attributes).toMatchObject({
+      name: "Changed together",
+      description: "together",
+      "auto-destroy-activity-duration": "77h",
+    });
+  });
+});

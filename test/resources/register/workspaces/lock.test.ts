@@ -1,0 +1,269 @@
+/** lock, unlock, force-unlock: every row of the table of states and transitions, bodies, holders and refusals. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeTeamToken,
+  makeWorkspace,
+  type Member,
+  type Org,
+  unique,
+} from "../../../support/builders.ts";
+import { faults, pathById, setColumns } from "./support.ts";
+
+const api = useApi();
+let org: Org;
+let workspace: Json;
+let team: Json;
+let writer: Member;
+let colleague: Member;
+let token: Caller;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  team = await makeTeam(api, org.name);
+  [writer, colleague] = [await makeMember(api, org.name, [team.id]), await makeMember(api, org.name, [team.id])];
+  token = await makeTeamToken(api, team.id);
+});
+beforeEach(async () => {
+  workspace = await makeWorkspace(api, org.name, { description: "locked and unlocked" });
+  await grantWorkspace(api, org.id, workspace.id, team.id, "write");
+});
+
+const act = (caller: Caller, action: string, body?: unknown): Promise<Answer> =>
+  caller.post(`${pathById(workspace)}/actions/${action}`, body);
+const shown = async (): Promise<Json> => data(await org.owner.get(pathById(workspace)));
+const lockOf = ({ attributes, relationships }: Json) => ({
+  locked: attributes.locked,
+  reason: attributes["locked-reason"],
+  by: relationships["locked-by"].data,
+});
+const free = { locked: false, reason: null, by: null };
+const byUser = (person: Member, reason = "") => ({ locked: true, reason, by: { id: person.id, type: "users" } });
+
+async function expectConflict(answer: Answer, sentence: string): Promise<void> {
+  expect(answer.status).toBe(409);
+  expect(answer.body.errors).toEqual([{ status: "409", title: "conflict", detail: sentence }]);
+}
+const alreadyLocked = "Unable to lock workspace. The workspace is already locked.";
+const alreadyUnlocked = "Unable to unlock workspace. The workspace is already unlocked.";
+const heldBy = (holder: string) =>
+  `Unable to unlock workspace. The workspace is locked by ${holder} and may not be unlocked except by them.`;
+
+describe("lockWorkspace: 200", () => {
+  it("locks an unlocked one, and answers with the whole document", async () => {
+    const answer = await act(writer, "lock", { reason: "Rotating the keys" });
+    expect(answer.status).toBe(200);
+    expect(lockOf(answer.body.data)).toEqual(byUser(writer, "Rotating the keys"));
+    expect(data(await writer.get(pathById(workspace)))).toEqual(answer.body.data);
+    const listed = data(await writer.get(`/organizations/${org.name}/workspaces?page[size]=100`));
+    expect(listed.find((item: Json) => item.id === workspace.id)).toEqual(answer.body.data);
+    const unlockedAgain = {
+      ...answer.body.data,
+      attributes: { ...answer.body.data.attributes, locked: false, "locked-reason": null },
+    };
+    unlockedAgain.relationships = { ...unlockedAgain.relationships, "locked-by": { data: null } };
+    expect(data(await act(writer, "unlock"))).toEqual(unlockedAgain);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["a reason", { reason: "because" }, "because"],
+    ["a reason in data.attributes", { data: { attributes: { reason: "because" } } }, "because"],
+    ["a whole resource", { data: { type: "workspaces", id: "x", attributes: { reason: "because" } } }, "because"],
+    ["no body", undefined, ""],
+    ["an empty body", "", ""],
+    ["an empty object", {}, ""],
+    ["an empty reason", { reason: "" }, ""],
+    ["a reason that is null", { reason: null }, ""],
+    ["data without attributes", { data: {} }, ""],
+    ["attributes without a reason", { data: { attributes: {} } }, ""],
+    ["other members", { colour: "blue", reason: "x" }, "x"],
+    ["a reason of 1024 characters", { reason: "\u{1F600}".repeat(1024) }, "\u{1F600}".repeat(1024)],
+  ])("%s", async (_, body, reason) => {
+    expect(lockOf(data(await act(writer, "lock", body)))).toEqual(byUser(writer, reason));
+  });
+
+  it("needs no media type where there is no body", async () => {
+    const response = await fetch(`${api.url}/api/v2${pathById(workspace)}/actions/lock`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${writer.token}` },
+    });
+    expect(response.status).toBe(200);
+  });
+
+  it("by a team's token it is the team's", async () => {
+    expect(lockOf(data(await act(token, "lock", { reason: "x" })))).toEqual({
+      locked: true,
+      reason: "x",
+      by: { id: team.id, type: "teams" },
+    });
+  });
+
+  it.each(["1", "true", '"text"', "[]", "null", '{"reason":5}', '{"data":{"attributes":{"reason":[]}}}', '{"data":5}'])(
+    "the body %s is 422",
+    async (body) => {
+      const answer = await act(writer, "lock", body);
+      expect(answer.status).toBe(422);
+      expect((await shown()).attributes.locked).toBe(false);
+    },
+  );
+
+  it("a reason that is too long is 422", async () => {
+    const answer = await act(writer, "lock", { reason: "x".repeat(1025) });
+    expect(faults(answer)).toEqual([["/reason", "Reason is too long (maximum is 1024 characters)"]]);
+  });
+});
+
+describe("lockWorkspace: 409", () => {
+  it.each<[string, () => Caller]>([
+    ["the holder", () => writer],
+    ["a colleague", () => colleague],
+    ["an owner", () => org.owner],
+    ["the holder's team", () => token],
+  ])("of a locked one, by %s", async (_, caller) => {
+    data(await act(writer, "lock", { reason: "first" }));
+    const before = await shown();
+    await expectConflict(await act(caller(), "lock", { reason: "second" }), alreadyLocked);
+    expect(await shown()).toEqual(before);
+  });
+});
+
+describe("unlockWorkspace", () => {
+  it("by the locker: 200, and everything is as before the lock", async () => {
+    const before = await shown();
+    data(await act(writer, "lock", { reason: "x" }));
+    const answer = await act(writer, "unlock");
+    expect(answer.status).toBe(200);
+    expect(lockOf(answer.body.data)).toEqual(free);
+    expect(await shown()).toEqual(before);
+  });
+
+  it("by the locker with another token: 200", async () => {
+    data(await act(writer, "lock"));
+    const second = data(await writer.post(`/users/${writer.id}/authentication-tokens`)).attributes.token;
+    expect(second).not.toBe(writer.token);
+    expect((await act(api.as(second), "unlock")).status).toBe(200);
+  });
+
+  it("by the team's token what the team locked: 200", async () => {
+    data(await act(token, "lock"));
+    expect((await act(token, "unlock")).status).toBe(200);
+  });
+
+  it("of an unlocked one: 409", async () => {
+    await expectConflict(await act(writer, "unlock"), alreadyUnlocked);
+  });
+
+  it.each<[string, () => Caller, () => Caller, () => string]>([
+    ["a user's, by a colleague", () => writer, () => colleague, () => `User ${writer.username}`],
+    ["a user's, by an owner", () => writer, () => org.owner, () => `User ${writer.username}`],
+    ["a user's, by a site admin", () => writer, () => api.admin, () => `User ${writer.username}`],
+    ["a user's, by the user's team", () => writer, () => token, () => `User ${writer.username}`],
+    ["a team's, by its member", () => token, () => writer, () => `Team ${team.attributes.name}`],
+    ["an owner's, by a writer", () => org.owner, () => writer, () => `User ${org.owner.username}`],
+  ])("of %s: 409 that names the holder", async (_, holder, caller, name) => {
+    data(await act(holder(), "lock", { reason: "mine" }));
+    const before = await shown();
+    await expectConflict(await act(caller(), "unlock"), heldBy(name()));
+    expect(await shown()).toEqual(before);
+  });
+
+  it("of a run's: 409 that names the run", async () => {
+    await setColumns(api, workspace.id, { lockedByType: "runs", lockedById: "run-abc", lockedReason: "" });
+    expect(lockOf(await shown())).toEqual({ locked: true, reason: "", by: { id: "run-abc", type: "runs" } });
+    await expectConflict(await act(writer, "unlock"), heldBy("Run run-abc"));
+  });
+
+  it("another team's token: 409", async () => {
+    const other = await makeTeam(api, org.name, { name: unique("other") });
+    await grantWorkspace(api, org.id, workspace.id, other.id, "write");
+    data(await act(token, "lock"));
+    await expectConflict(
+      await act(await makeTeamToken(api, other.id), "unlock"),
+      heldBy(`Team ${team.attributes.name}`),
+    );
+  });
+
+  it("takes a body and ignores it", async () => {
+    data(await act(writer, "lock"));
+    expect((await act(writer, "unlock", { anything: 1 })).status).toBe(200);
+  });
+});
+
+describe("forceUnlockWorkspace", () => {
+  it.each<[string, () => Promise<Caller>]>([
+    ["an owner", async () => org.owner],
+    ["a site admin", async () => api.admin],
+    ["the organization's token", () => makeOrganizationToken(api, org.name)],
+    [
+      "a workspace admin",
+      async () => {
+        const admins = await makeTeam(api, org.name);
+        await grantWorkspace(api, org.id, workspace.id, admins.id, "admin");
+        return makeMember(api, org.name, [admins.id]);
+      },
+    ],
+  ])("by %s, whoever holds it: 200", async (_, make) => {
+    const admin = await make();
+    const lockers: (() => Promise<unknown>)[] = [
+      () => act(writer, "lock", { reason: "x" }),
+      () => act(token, "lock", { reason: "x" }),
+      () => setColumns(api, workspace.id, { lockedByType: "runs", lockedById: "run-abc", lockedReason: "x" }),
+    ];
+    for (const lock of lockers) {
+      await lock();
+      expect((await shown()).attributes.locked).toBe(true);
+      const answer = await act(admin, "force-unlock");
+      expect(answer.status).toBe(200);
+      expect(lockOf(answer.body.data)).toEqual(free);
+      expect(lockOf(await shown())).toEqual(free);
+    }
+  });
+
+  it("of an unlocked one: 409", async () => {
+    await expectConflict(await act(org.owner, "force-unlock"), alreadyUnlocked);
+  });
+
+  it("by somebody who may only lock, even the locker: 404", async () => {
+    data(await act(writer, "lock"));
+    const answer = await act(writer, "force-unlock");
+    expect(answer.status).toBe(404);
+    expect(answer.body.errors[0].title).toBe("not found");
+    expect((await shown()).attributes.locked).toBe(true);
+  });
+
+  it("leaves it free to be locked again", async () => {
+    data(await act(writer, "lock", { reason: "one" }));
+    data(await act(org.owner, "force-unlock"));
+    await expectConflict(await act(writer, "unlock"), alreadyUnlocked);
+    expect(lockOf(data(await act(colleague, "lock", { reason: "two" })))).toEqual(byUser(colleague, "two"));
+  });
+});
+
+describe("the organization's token", () => {
+  it("can neither lock nor unlock: 404", async () => {
+    const organization = await makeOrganizationToken(api, org.name);
+    expect((await act(organization, "lock")).status).toBe(404);
+    data(await act(writer, "lock"));
+    expect((await act(organization, "unlock")).status).toBe(404);
+    expect(lockOf(await shown())).toEqual(byUser(writer));
+  });
+});
+
+describe("a workspace that is not there", () => {
+  it.each(["lock", "unlock", "force-unlock"])("%s: 404", async (action) => {
+    const answer = await org.owner.post(`/workspaces/ws-unknown/actions/${action}`);
+    expect(answer.status).toBe(404);
+    expect(details(answer)).toHaveLength(1);
+  });
+
+  it("there is no locking by name", async () => {
+    const path = `/organizations/${org.name}/workspaces/${workspace.attributes.name}/actions/lock`;
+    expect((await org.owner.post(path)).status).toBe(404);
+  });
+});

@@ -1,0 +1,247 @@
+/** GET /organizations/:organization_name/workspaces: what each search and filter finds, and which is refused. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, inProject, makeOrganization, makeProject, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { bound, setColumns, tagged } from "./support.ts";
+
+const api = useApi();
+let org: Org;
+let project: string;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  project = (await makeProject(api, org.name)).id;
+  const make = (name: string, relationships: object = {}) => makeWorkspace(api, org.name, { name }, relationships);
+  await make("net-prod", { ...tagged("prod", "net", "a:b"), ...bound({ env: "prod", team: "net" }) });
+  await make("Net-Dev", { ...tagged("dev", "net"), ...bound({ env: "dev" }) });
+  await make("app_prod", { ...tagged("prod", "Prod"), ...bound({ env: "" }), ...inProject(project) });
+  await make("appXprod", inProject(project));
+  await make("solo", tagged("env"));
+  data(
+    await org.owner.patch(`/projects/${project}`, {
+      data: { type: "projects", relationships: bound({ env: "shared", owner: "platform" }) },
+    }),
+  );
+  const other = await makeOrganization(api);
+  await makeWorkspace(api, other.name, { name: "net-elsewhere" }, { ...tagged("prod"), ...bound({ env: "prod" }) });
+});
+
+const list = (query: string) => org.owner.get(`/organizations/${org.name}/workspaces?${query}`);
+const found = async (query: string): Promise<string[]> => {
+  const answer = await list(query);
+  const shown: string[] = data(answer).map((workspace: Json) => workspace.attributes.name);
+  expect(answer.body.meta.pagination["total-count"]).toBe(shown.length);
+  return shown;
+};
+const everything = ["Net-Dev", "appXprod", "app_prod", "net-prod", "solo"];
+
+describe("listWorkspaces: search[name]", () => {
+  it.each([
+    ["prod", ["appXprod", "app_prod", "net-prod"]],
+    ["PROD", ["appXprod", "app_prod", "net-prod"]],
+    ["net", ["Net-Dev", "net-prod"]],
+    ["-", ["Net-Dev", "net-prod"]],
+    ["_", ["app_prod"]],
+    ["%25", []],
+    ["p_p", ["app_prod"]],
+    ["*", []],
+    ["'", []],
+    ["%5C", []],
+    ["net-elsewhere", []],
+    ["", everything],
+    ["%F0%9F%98%80", []],
+  ])("%j", async (part, expected) => {
+    expect(await found(`search[name]=${part}`)).toEqual(expected);
+  });
+});
+
+describe("listWorkspaces: search[wildcard-name]", () => {
+  it.each([
+    ["net*", ["Net-Dev", "net-prod"]],
+    ["NET*", ["Net-Dev", "net-prod"]],
+    ["*prod", ["appXprod", "app_prod", "net-prod"]],
+    ["*PROD", ["appXprod", "app_prod", "net-prod"]],
+    ["*ro*", ["appXprod", "app_prod", "net-prod"]],
+    ["solo", ["solo"]],
+    ["SOLO", ["solo"]],
+    ["sol", []],
+    ["olo", []],
+    ["*", everything],
+    ["**", everything],
+    ["a*d", ["appXprod", "app_prod"]],
+    ["app_*", ["app_prod"]],
+    ["*_prod", ["app_prod"]],
+    ["app_prod", ["app_prod"]],
+    ["app%25*", []],
+    ["%25", []],
+    ["*%5C*", []],
+    ["app?prod", []],
+    ["*net-elsewhere*", []],
+    ["net-prod*", ["net-prod"]],
+    ["*net-prod", ["net-prod"]],
+    ["n*t*p*d", ["net-prod"]],
+    ["prod*net", []],
+    ["*********************", everything],
+    ["", everything],
+  ])("%j", async (pattern, expected) => {
+    expect(await found(`search[wildcard-name]=${pattern}`)).toEqual(expected);
+  });
+
+  it("ten stars apart are taken, eleven are 400", async () => {
+    expect(await found(`search[wildcard-name]=${"*x".repeat(10)}`)).toEqual([]);
+    const answer = await list(`search[wildcard-name]=${"*x".repeat(11)}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors).toEqual([
+      {
+        status: "400",
+        title: "bad request",
+        detail: expect.stringContaining("at most 10 stars"),
+        source: { parameter: "search[wildcard-name]" },
+      },
+    ]);
+  });
+});
+
+describe("listWorkspaces: search[tags] and search[exclude-tags]", () => {
+  it.each([
+    ["search[tags]=prod", ["app_prod", "net-prod"]],
+    ["search[tags]=Prod", ["app_prod"]],
+    ["search[tags]=PROD", []],
+    ["search[tags]=net,prod", ["net-prod"]],
+    ["search[tags]=prod,net,prod", ["net-prod"]],
+    ["search[tags]=%20net%20,%20prod", ["net-prod"]],
+    ["search[tags]=net,unknown", []],
+    ["search[tags]=a:b", ["net-prod"]],
+    ["search[tags]=pro", []],
+    ["search[tags]=", everything],
+    ["search[tags]=,", everything],
+    ["search[exclude-tags]=net", ["appXprod", "app_prod", "solo"]],
+    ["search[exclude-tags]=net,prod", ["appXprod", "solo"]],
+    ["search[exclude-tags]=NET", everything],
+    ["search[exclude-tags]=unknown", everything],
+    ["search[exclude-tags]=", everything],
+    ["search[tags]=net&search[exclude-tags]=prod", ["Net-Dev"]],
+    ["search[tags]=net&search[exclude-tags]=net", []],
+  ])("%s", async (query, expected) => {
+    expect(await found(query)).toEqual(expected);
+  });
+
+  it.each(["tags", "exclude-tags"])("search[%s] takes as many as fit into a parameter", async (name) => {
+    const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ";
+    const many = [...letters].flatMap((one) => [...letters].map((two) => one + two)).slice(0, 1290);
+    const answer = await list(`search[${name}]=${many.join(",")}`);
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toHaveLength(name === "tags" ? 0 : 5);
+  });
+});
+
+describe("listWorkspaces: filter[tagged]", () => {
+  const tag = (number: number, key?: string, value?: string) =>
+    [
+      ...(key === undefined ? [] : [`filter[tagged][${number}][key]=${key}`]),
+      ...(value === undefined ? [] : [`filter[tagged][${number}][value]=${value}`]),
+    ].join("&");
+
+  it.each([
+    ["a key, by its own, an inherited, or a flat tag", tag(0, "env"), everything],
+    ["an empty value means any", tag(0, "env", ""), everything],
+    ["a value", tag(0, "env", "prod"), ["net-prod"]],
+    ["an inherited value", tag(0, "env", "shared"), ["appXprod"]],
+    ["an inherited key", tag(0, "owner"), ["appXprod", "app_prod"]],
+    ["an inherited key with its value", tag(0, "owner", "platform"), ["appXprod", "app_prod"]],
+    ["another value", tag(0, "env", "Prod"), []],
+    ["another case", tag(0, "ENV"), []],
+    ["flat tags are keys", tag(0, "net"), ["Net-Dev", "net-prod"]],
+    ["flat tags have no value", tag(0, "net", "net"), []],
+    ["two", `${tag(0, "env", "prod")}&${tag(1, "team", "net")}`, ["net-prod"]],
+    ["two of which one fails", `${tag(0, "env", "dev")}&${tag(1, "team", "net")}`, []],
+    ["two, one a flat tag", `${tag(0, "env", "dev")}&${tag(1, "net")}`, ["Net-Dev"]],
+    ["numbers with gaps, in any order", `${tag(7, "team", "net")}&${tag(3, "env", "prod")}`, ["net-prod"]],
+    ["the same twice", `${tag(0, "team", "net")}&${tag(1, "team", "net")}`, ["net-prod"]],
+    ["a value alone", tag(0, undefined, "prod"), ["net-prod"]],
+    ["unknown", tag(0, "unknown"), []],
+    ["brackets encoded", tag(0, "env", "prod").replaceAll("[", "%5B").replaceAll("]", "%5D"), ["net-prod"]],
+  ])("%s", async (_, query, expected) => {
+    expect(await found(query)).toEqual(expected);
+  });
+
+  it("25 are taken, 26 are 400", async () => {
+    const many = (count: number) => Array.from({ length: count }, (_, number) => tag(number, "env")).join("&");
+    expect(await found(many(25))).toEqual(everything);
+    const answer = await list(many(26));
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0]).toMatchObject({
+      detail: "At most 25 filter[tagged] filters can be given at once.",
+      source: { parameter: "filter[tagged]" },
+    });
+  });
+
+  it.each([
+    "filter[tagged][key]=a",
+    "filter[tagged][x][key]=a",
+    "filter[tagged][0]=a",
+    "filter[tagged][0][colour]=a",
+    "filter[tagged][-1][key]=a",
+    "filter[tagged][0][key][x]=a",
+    "filter[tagged][99999][key]=a",
+    "filter[tagged][]=a",
+  ])("%s is 400", async (query) => {
+    const answer = await list(query);
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0]).toMatchObject({ title: "bad request", source: { parameter: query.split("=")[0] } });
+  });
+});
+
+describe("listWorkspaces: filter[current-run][status]", () => {
+  beforeAll(async () => {
+    const all = data(await list(""));
+    const idOf = (name: string) => all.find((item: Json) => item.attributes.name === name).id;
+    await setColumns(api, idOf("net-prod"), { currentRunStatus: "applied", currentRunId: "run-1" });
+    await setColumns(api, idOf("Net-Dev"), { currentRunStatus: "errored", currentRunId: "run-2" });
+    await setColumns(api, idOf("solo"), { currentRunStatus: "applied", currentRunId: "run-3" });
+  });
+
+  it.each([
+    ["applied", ["net-prod", "solo"]],
+    ["errored", ["Net-Dev"]],
+    ["applied,errored", ["Net-Dev", "net-prod", "solo"]],
+    ["planning", []],
+    ["Applied", []],
+    ["null", []],
+    ["", everything],
+  ])("%j", async (status, expected) => {
+    expect(await found(`filter[current-run][status]=${status}`)).toEqual(expected);
+  });
+
+  it("its run is in the document, also under the deprecated name", async () => {
+    const [workspace] = data(await list("filter[current-run][status]=errored"));
+    const run = { id: "run-2", type: "runs" };
+    expect(workspace.relationships["current-run"].data).toEqual(run);
+    expect(workspace.relationships["latest-run"].data).toEqual(run);
+  });
+});
+
+describe("listWorkspaces: in combination", () => {
+  it.each([
+    ["search[name]=prod&search[tags]=prod", ["app_prod", "net-prod"]],
+    ["search[name]=prod&search[wildcard-name]=net*", ["net-prod"]],
+    ["search[name]=app&search[tags]=net", []],
+    ["search[wildcard-name]=*prod&search[exclude-tags]=net&sort=-name", ["app_prod", "appXprod"]],
+    ["filter[tagged][0][key]=env&search[name]=app&search[tags]=prod", ["app_prod"]],
+    ["unknown=1&search[colour]=blue&filter[x]=y&search[name]=solo", ["solo"]],
+  ])("%s", async (query, expected) => {
+    expect(await found(query)).toEqual(expected);
+  });
+
+  it("filter[project][id] with the others", async () => {
+    expect(await found(`filter[project][id]=${project}`)).toEqual(["appXprod", "app_prod"]);
+    expect(await found(`filter[project][id]=${project}&search[tags]=prod`)).toEqual(["app_prod"]);
+    expect(await found(`filter[project][id]=${project}&search[name]=X`)).toEqual(["appXprod"]);
+  });
+
+  it("a parameter that is given twice is 400", async () => {
+    const answer = await list("search[name]=a&search[name]=b");
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0].source.parameter).toBe("search[name]");
+  });
+});

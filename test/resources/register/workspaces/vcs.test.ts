@@ -1,0 +1,234 @@
+/** vcs-repo: what a repository needs, what an update merges, and how it goes. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, makeOrganization, makeWorkspace, type Org, resource, unique } from "../../../support/builders.ts";
+import { at, faults, makeOauthToken, pathById } from "./support.ts";
+
+const api = useApi();
+let org: Org;
+let token: string;
+let otherToken: string;
+let foreignToken: string;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  token = await makeOauthToken(api, org.name, { name: "Our GitHub" });
+  otherToken = await makeOauthToken(api, org.name, {
+    name: "Our GitLab",
+    "service-provider": "gitlab_hosted",
+    "api-url": "https://gitlab.example/api/v4",
+    "http-url": "https://gitlab.example",
+  });
+  foreignToken = await makeOauthToken(api, (await makeOrganization(api)).name);
+});
+
+const create = (vcs: unknown) =>
+  org.owner.post(
+    `/organizations/${org.name}/workspaces`,
+    resource("workspaces", { name: unique("ws"), "vcs-repo": vcs }),
+  );
+const noIdentifier = at("vcs-repo/identifier", "Vcs repo identifier can't be blank");
+const noToken = at("vcs-repo/oauth-token-id", "Vcs repo oauth token can't be blank");
+const unknownToken = at("vcs-repo/oauth-token-id", "Oauth token does not exist in this organization");
+const exclusive = at(
+  "vcs-repo/github-app-installation-id",
+  "Vcs repo github app installation id can't be sent together with oauth-token-id",
+);
+
+describe("createWorkspace: vcs-repo", () => {
+  it("is taken with an identifier and a token, with its defaults", async () => {
+    const answer = await create({ identifier: "acme/network", "oauth-token-id": token });
+    expect(answer.status).toBe(201);
+    expect(answer.body.data.attributes).toMatchObject({
+      "vcs-repo": {
+        branch: "",
+        "display-identifier": "acme/network",
+        identifier: "acme/network",
+        "ingress-submodules": false,
+        "oauth-token-id": token,
+        "repository-http-url": "https://github.com/acme/network",
+        "service-provider": "github",
+        "tags-regex": null,
+        "webhook-url": null,
+      },
+      "vcs-repo-identifier": "acme/network",
+      "oauth-client-name": "Our GitHub",
+    });
+    expect(data(await org.owner.get(pathById(answer.body.data)))).toEqual(answer.body.data);
+    const listed = data(await org.owner.get(`/organizations/${org.name}/workspaces?page[size]=100`));
+    expect(listed.find((item: Json) => item.id === answer.body.data.id)).toEqual(answer.body.data);
+  });
+
+  it("takes every key", async () => {
+    const made = data(
+      await create({
+        identifier: "acme/project/_git/network",
+        "oauth-token-id": otherToken,
+        branch: "main",
+        "ingress-submodules": true,
+        "tags-regex": "\\d+\\.\\d+$",
+      }),
+    );
+    expect(made.attributes["vcs-repo"]).toMatchObject({
+      identifier: "acme/project/_git/network",
+      branch: "main",
+      "ingress-submodules": true,
+      "oauth-token-id": otherToken,
+      "repository-http-url": "https://gitlab.example/acme/project/_git/network",
+      "service-provider": "gitlab_hosted",
+      "tags-regex": "\\d+\\.\\d+$",
+    });
+    expect(made.attributes["oauth-client-name"]).toBe("Our GitLab");
+  });
+
+  it("an empty branch is the repository's default branch", async () => {
+    const made = data(await create({ identifier: "a/b", "oauth-token-id": token, branch: "" }));
+    expect(made.attributes["vcs-repo"].branch).toBe("");
+  });
+
+  it("null is none", async () => {
+    expect(data(await create(null)).attributes).toMatchObject({ "vcs-repo": null, "vcs-repo-identifier": null });
+  });
+
+  it.each<[string, () => object, [string, string][]]>([
+    ["nothing in it", () => ({}), [noIdentifier, noToken]],
+    ["no identifier", () => ({ "oauth-token-id": token }), [noIdentifier]],
+    ["no token", () => ({ identifier: "a/b" }), [noToken]],
+    ["a token that is null", () => ({ identifier: "a/b", "oauth-token-id": null }), [noToken]],
+    ["an unknown token", () => ({ identifier: "a/b", "oauth-token-id": "ot-unknown" }), [unknownToken]],
+    ["another organization's token", () => ({ identifier: "a/b", "oauth-token-id": foreignToken }), [unknownToken]],
+    [
+      "an identifier that is blank",
+      () => ({ identifier: "", "oauth-token-id": token }),
+      [at("vcs-repo/identifier", "Vcs repo identifier can't be blank")],
+    ],
+    ...["acme", "/acme", "acme/", "a b/c", "a//b"].map((identifier): [string, () => object, [string, string][]] => [
+      `the identifier '${identifier}'`,
+      () => ({ identifier, "oauth-token-id": token }),
+      [at("vcs-repo/identifier", "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY")],
+    ]),
+    [
+      "both kinds of connection",
+      () => ({ identifier: "a/b", "oauth-token-id": token, "github-app-installation-id": "ghain-1" }),
+      [exclusive],
+    ],
+  ])("%s is refused", async (_, vcs, expected) => {
+    const answer = await create(vcs());
+    expect(answer.status).toBe(422);
+    expect(faults(answer)).toEqual(expected);
+  });
+});
+
+describe("updateWorkspace: vcs-repo", () => {
+  let workspace: Json;
+  beforeEach(async () => {
+    workspace = await makeWorkspace(api, org.name, {
+      "vcs-repo": {
+        identifier: "acme/network",
+        "oauth-token-id": token,
+        branch: "main",
+        "ingress-submodules": true,
+        "tags-regex": "v.*",
+      },
+    });
+  });
+  const update = (vcs: unknown) => org.owner.patch(pathById(workspace), resource("workspaces", { "vcs-repo": vcs }));
+  const merged = async (vcs: object) => data(await update(vcs)).attributes["vcs-repo"];
+
+  it.each<[string, object, object]>([
+    ["identifier", { identifier: "acme/other" }, { identifier: "acme/other", "display-identifier": "acme/other" }],
+    ["branch", { branch: "release" }, { branch: "release" }],
+    ["an empty branch", { branch: "" }, { branch: "" }],
+    ["a branch that is null", { branch: null }, { branch: "" }],
+    ["ingress-submodules", { "ingress-submodules": false }, { "ingress-submodules": false }],
+    ["tags-regex", { "tags-regex": "w.*" }, { "tags-regex": "w.*" }],
+    ["a tags-regex that is null", { "tags-regex": null }, { "tags-regex": null }],
+    ["nothing", {}, {}],
+    ["what it does not know", { colour: "blue" }, {}],
+  ])("%s: only that changes", async (_, sent, expected) => {
+    const shown = workspace.attributes["vcs-repo"];
+    const after = await merged(sent);
+    for (const key of [
+      "identifier",
+      "branch",
+      "ingress-submodules",
+      "tags-regex",
+      "oauth-token-id",
+      "service-provider",
+    ])
+      expect(after[key], key).toEqual({ ...shown, ...expected }[key]);
+    expect(data(await org.owner.get(pathById(workspace))).attributes["vcs-repo"]).toEqual(after);
+  });
+
+  it("another token brings its provider", async () => {
+    const { attributes } = data(await update({ "oauth-token-id": otherToken }));
+    expect(attributes["vcs-repo"]).toMatchObject({
+      "oauth-token-id": otherToken,
+      "service-provider": "gitlab_hosted",
+      branch: "main",
+      "repository-http-url": "https://gitlab.example/acme/network",
+    });
+    expect(attributes["oauth-client-name"]).toBe("Our GitLab");
+  });
+
+  it("absent keeps it, null removes it whole", async () => {
+    const kept = data(await org.owner.patch(pathById(workspace), resource("workspaces", { description: "x" })));
+    expect(kept.attributes["vcs-repo"]).toEqual(workspace.attributes["vcs-repo"]);
+    expect(data(await update(null)).attributes).toMatchObject({
+      "vcs-repo": null,
+      "vcs-repo-identifier": null,
+      "oauth-client-name": null,
+    });
+    expect(faults(await update({ branch: "main" }))).toEqual([noIdentifier, noToken]);
+    const again = await merged({ identifier: "a/b", "oauth-token-id": token });
+    expect(again).toMatchObject({ branch: "", "ingress-submodules": false, "tags-regex": null });
+  });
+
+  it("adding one to a workspace without needs identifier and token", async () => {
+    workspace = await makeWorkspace(api, org.name);
+    expect(faults(await update({ identifier: "a/b" }))).toEqual([noToken]);
+    expect(faults(await update({ "oauth-token-id": token }))).toEqual([noIdentifier]);
+    expect(await merged({ identifier: "a/b", "oauth-token-id": token })).toMatchObject({ identifier: "a/b" });
+  });
+
+  it("an app's installation replaces the token, and the token the installation", async () => {
+    expect(await merged({ "github-app-installation-id": "ghain-1" })).toMatchObject({
+      identifier: "acme/network",
+      "github-app-installation-id": "ghain-1",
+      "oauth-token-id": null,
+      "service-provider": "github_app",
+    });
+    expect(await merged({ "oauth-token-id": token })).toMatchObject({
+      "github-app-installation-id": null,
+      "oauth-token-id": token,
+    });
+  });
+
+  it("an app's installation alone can add a repository", async () => {
+    workspace = await makeWorkspace(api, org.name);
+    expect(await merged({ identifier: "a/b", "github-app-installation-id": "ghain-1" })).toMatchObject({
+      identifier: "a/b",
+      "oauth-token-id": null,
+    });
+  });
+
+  it.each<[string, () => object, [string, string][]]>([
+    [
+      "both connections",
+      () => ({ "oauth-token-id": otherToken, "github-app-installation-id": "ghain-1" }),
+      [exclusive],
+    ],
+    ["the token taken away", () => ({ "oauth-token-id": null }), [noToken]],
+    ["an unknown token", () => ({ "oauth-token-id": "ot-unknown" }), [unknownToken]],
+    ["another organization's token", () => ({ "oauth-token-id": foreignToken }), [unknownToken]],
+    [
+      "a wrong identifier",
+      () => ({ identifier: "acme" }),
+      [at("vcs-repo/identifier", "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY")],
+    ],
+  ])("%s is refused, and nothing changes", async (_, vcs, expected) => {
+    const answer = await update(vcs());
+    expect(answer.status).toBe(422);
+    expect(faults(answer)).toEqual(expected);
+    expect(data(await org.owner.get(pathById(workspace)))).toEqual(workspace);
+  });
+});

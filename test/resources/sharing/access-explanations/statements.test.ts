@@ -1,0 +1,176 @@
+/** The number of statements is the same with 1 and with 500 teams, grants and workspaces: rule 1 of the design. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, useApi } from "../../../support/api.ts";
+import {
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeTeamWorkspace,
+  makeWorkspace,
+  type Member,
+  onProject,
+  onWorkspace,
+  type Org,
+  resource,
+} from "../../../support/builders.ts";
+import { insertTeams, insertWorkspaces } from "../../../support/crowd.ts";
+
+const api = useApi();
+
+interface Scene {
+  readonly org: Org;
+  readonly member: Member;
+  readonly projectId: string;
+  readonly destinationId: string;
+  readonly workspaceId: string;
+  readonly workspaceIds: readonly string[];
+  readonly teamId: string;
+  readonly newTeamIds: readonly [string, string];
+  readonly teamProjectId: string;
+  readonly teamWorkspaceId: string;
+}
+
+async function makeScene(count: number): Promise<Scene> {
+  const org = await makeOrganization(api);
+  const member = await makeMember(api, org.name);
+  const project = await makeProject(api, org.name);
+  const destination = await makeProject(api, org.name);
+  const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+  const team = await makeTeam(api, org.name);
+  const teamProject = await makeTeamProject(api, project.id, team.id, { access: "read" });
+  const teamWorkspace = await makeTeamWorkspace(api, workspace.id, team.id, { access: "read" });
+  await insertTeams(api, org, count, { projectId: project.id, workspaceId: workspace.id, member });
+  return {
+    org,
+    member,
+    projectId: project.id,
+    destinationId: destination.id,
+    workspaceId: workspace.id,
+    workspaceIds: await insertWorkspaces(api, org, project.id, count === 1 ? 1 : 1000),
+    teamId: team.id,
+    newTeamIds: [(await makeTeam(api, org.name)).id, (await makeTeam(api, org.name)).id],
+    teamProjectId: teamProject.id,
+    teamWorkspaceId: teamWorkspace.id,
+  };
+}
+
+let small: Scene;
+let large: Scene;
+beforeAll(async () => {
+  small = await makeScene(1);
+  large = await makeScene(500);
+});
+
+interface Request {
+  readonly name: string;
+  readonly method: string;
+  readonly path: (scene: Scene) => string;
+  readonly body?: (scene: Scene) => unknown;
+}
+type Path = Request["path"];
+
+const ofProject: Path = ({ projectId }) => `/team-projects?filter[project][id]=${projectId}`;
+const ofWorkspace: Path = ({ workspaceId }) => `/team-workspaces?filter[workspace][id]=${workspaceId}`;
+const teamProject: Path = ({ teamProjectId }) => `/team-projects/${teamProjectId}`;
+const teamWorkspace: Path = ({ teamWorkspaceId }) => `/team-workspaces/${teamWorkspaceId}`;
+const access: Path = ({ workspaceId }) => `/workspaces/${workspaceId}/access`;
+
+const read = (name: string, path: Path): Request => ({ name, method: "GET", path });
+const lists: readonly Request[] = [
+  read("list team-projects", ofProject),
+  read("list team-workspaces", ofWorkspace),
+  read("list a page of team-workspaces", (scene) => `${ofWorkspace(scene)}&page[size]=5`),
+  read("list the teams of the project", ({ projectId }) => `/projects/${projectId}/team-access?page[size]=100`),
+  read("list the teams of the workspace", ({ workspaceId }) => `/workspaces/${workspaceId}/team-access?page[size]=100`),
+];
+const documents: readonly Request[] = [
+  read("show a team-project", teamProject),
+  read("show a team-workspace", teamWorkspace),
+  read("explain the project", ({ projectId }) => `/projects/${projectId}/access`),
+  read("explain the workspace", access),
+  read("explain a person", (scene) => `${access(scene)}?filter[user][id]=${scene.member.id}`),
+  read("explain a team", (scene) => `${access(scene)}?filter[team][id]=${scene.teamId}`),
+];
+
+const writes: readonly Request[] = [
+  {
+    name: "create a team-project",
+    method: "POST",
+    path: () => "/team-projects",
+    body: ({ projectId, newTeamIds }) =>
+      resource("team-projects", { access: "write" }, onProject(projectId, newTeamIds[0])),
+  },
+  {
+    name: "create a team-workspace",
+    method: "POST",
+    path: () => "/team-workspaces",
+    body: ({ workspaceId, newTeamIds }) =>
+      resource("team-workspaces", { access: "write" }, onWorkspace(workspaceId, newTeamIds[1])),
+  },
+  {
+    name: "update a team-project",
+    method: "PATCH",
+    path: teamProject,
+    body: () => resource("team-projects", { access: "write" }),
+  },
+  {
+    name: "update a team-workspace",
+    method: "PATCH",
+    path: teamWorkspace,
+    body: () => resource("team-workspaces", { access: "plan" }),
+  },
+  { name: "delete a team-project", method: "DELETE", path: teamProject },
+  { name: "delete a team-workspace", method: "DELETE", path: teamWorkspace },
+  {
+    name: "move 1 or 1,000 workspaces",
+    method: "POST",
+    path: ({ destinationId }) => `/projects/${destinationId}/relationships/workspaces`,
+    body: ({ workspaceIds }) => ({ data: workspaceIds.map((id) => ({ type: "workspaces", id })) }),
+  },
+];
+
+async function count(caller: Caller, scene: Scene, { method, path, body }: Request): Promise<number> {
+  const before = api.database.statementCount();
+  const answer = await caller.send(method, path(scene), body?.(scene));
+  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
+  return api.database.statementCount() - before;
+}
+
+/** Needs as many for the large organization as for the small one, and at most so many. */
+async function expectConstant(request: Request, kind: "owner" | "member", most: number): Promise<void> {
+  const caller = ({ org, member }: Scene) => (kind === "owner" ? org.owner : member);
+  const few = await count(caller(small), small, request);
+  const many = await count(caller(large), large, request);
+  expect([few, many], kind).toEqual([few, few]);
+  expect(many, kind).toBeLessThanOrEqual(most);
+}
+
+describe("a constant number of statements", () => {
+  it.each(documents)("$name: at most 2", async (request) => {
+    await expectConstant(request, "owner", 2);
+    await expectConstant(request, "member", 2);
+  });
+
+  it.each(lists)("$name: at most 3", async (request) => {
+    await expectConstant(request, "owner", 3);
+    await expectConstant(request, "member", 3);
+  });
+
+  it.each(writes)("$name: at most 9", async (request) => {
+    await expectConstant(request, "owner", 9);
+  });
+});
+
+describe("the sum over 500 teams", () => {
+  it("is what one of them holds, and is explained in time", async () => {
+    const started = performance.now();
+    const answer = await large.member.get(`/workspaces/${large.workspaceId}/access`);
+    expect(performance.now() - started).toBeLessThan(2000);
+    const { permissions, can } = answer.body.data.attributes;
+    expect(permissions["workspace-admin"]["given-by"]).toHaveLength(500);
+    expect(can["can-update"]).toBe(true);
+  });
+});

@@ -1,0 +1,92 @@
+/** GET /organizations/:organization_name/entitlement-set: what clients ask before they use a feature. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeTeamToken,
+  makeUser,
+  type Org,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+let org: Org;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+const path = () => `/organizations/${org.name}/entitlement-set`;
+
+describe("showEntitlementSet", () => {
+  it("answers 200 with the whole document", async () => {
+    const answer = await org.owner.get(path());
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      data: {
+        id: org.id,
+        type: "entitlement-sets",
+        attributes: {
+          agents: true,
+          "audit-logging": true,
+          "cost-estimation": false,
+          "global-run-tasks": false,
+          operations: false,
+          "private-module-registry": false,
+          "private-run-tasks": false,
+          "run-tasks": false,
+          sso: false,
+          sentinel: false,
+          "state-storage": true,
+          teams: true,
+          "vcs-integrations": true,
+        },
+        links: { self: `/api/v2${path()}` },
+      },
+    });
+  });
+
+  it("is what the organization's relationship leads to", async () => {
+    const relationship = data(await org.owner.get(`/organizations/${org.name}`)).relationships["entitlement-set"];
+    const set = data(await org.owner.get(relationship.links.related));
+    expect(relationship.data).toEqual({ id: set.id, type: set.type });
+  });
+
+  it("keeps its id when the organization is renamed", async () => {
+    const own = await makeOrganization(api);
+    const name = unique("renamed");
+    data(await own.owner.patch(`/organizations/${own.name}`, resource("organizations", { name })));
+    const set = data(await own.owner.get(`/organizations/${name}/entitlement-set`));
+    expect(set.id).toBe(own.id);
+    expect(set.links.self).toBe(`/api/v2/organizations/${name}/entitlement-set`);
+  });
+
+  it.each<[string, () => Promise<Caller>, number]>([
+    ["an owner", async () => org.owner, 200],
+    ["a site admin", async () => api.admin, 200],
+    ["a plain member", () => makeMember(api, org.name), 200],
+    ["a team's token", async () => makeTeamToken(api, (await makeTeam(api, org.name)).id), 200],
+    ["the organization's token", () => makeOrganizationToken(api, org.name), 200],
+    ["a stranger", () => makeUser(api), 404],
+    ["another organization's token", async () => makeOrganizationToken(api, (await makeOrganization(api)).name), 404],
+    ["no token", async () => api.nobody, 401],
+  ])("for %s", async (_, make, status) => {
+    expect((await (await make()).get(path())).status).toBe(status);
+  });
+
+  it("is 404 for an organization that is not there, and can't be changed", async () => {
+    expect((await org.owner.get(`/organizations/${unique("none")}/entitlement-set`)).status).toBe(404);
+    expect((await org.owner.patch(path(), resource("entitlement-sets", { sso: true }))).status).toBe(404);
+    expect((await org.owner.delete(path())).status).toBe(404);
+  });
+
+  it("refuses an unknown include", async () => {
+    const answer = await org.owner.get(`${path()}?include=moon`);
+    expect(answer.status).toBe(400);
+    expect(details(answer)[0]).toContain("include parameter");
+  });
+});

@@ -1,0 +1,224 @@
+/** Contents as they lie in the tables: compressed, sealed, in chunks; and never a wrong whole, whatever happens to them. */
+import { describe, expect, it } from "vitest";
+import { digestOf } from "../../../../src/resources/state/state-versions/contents/contents.ts";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data } from "../../../support/builders.ts";
+import { base64, managed, stateOf, stateOfSize } from "../../../support/states.ts";
+import { chunksOf, contentsOf, useStage } from "./support.ts";
+
+const api = useApi();
+const stage = useStage(api);
+
+const chunkBytes = 256 * 1024;
+/** Format, key id, nonce and tag. */
+const overhead = 1 + 8 + 12 + 16;
+
+type How = "in the request" | "by upload";
+const ways: How[] = ["in the request", "by upload"];
+const written = (how: How, state: string): Promise<Json> =>
+  how === "by upload" ? stage.upload(state) : stage.write(state);
+
+async function contentId(versionId: string): Promise<string> {
+  const [content] = (await contentsOf(api, versionId)).filter(({ complete }) => complete === 1);
+  return content?.id ?? "";
+}
+
+describe("at rest", () => {
+  it.each(ways)("in sealed chunks of at most 256 KiB, without anything to read: %s", async (how) => {
+    const state = stateOfSize(1_400_000, { outputs: { a: { value: "a-value-to-find", type: "string" } } });
+    const version = await written(how, state);
+    const chunks = await chunksOf(api, await contentId(version.id));
+    expect(chunks.length).toBeGreaterThan(1);
+    expect(chunks.map(({ position }) => position)).toEqual(chunks.map((_, index) => index));
+    for (const { bytes, organizationId } of chunks) {
+      expect(bytes.length).toBeLessThanOrEqual(chunkBytes + overhead);
+      expect(organizationId).toBe(stage.org.id);
+      const text = Buffer.from(bytes).toString("latin1");
+      for (const plain of ["terraform_version", "a-value-to-find", "filler", "lineage"])
+        expect(text).not.toContain(plain);
+    }
+    const stored = chunks.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    expect(stored).toBeLessThan(state.length * 0.7);
+    expect(chunks.slice(0, -1).every(({ bytes }) => bytes.length === chunkBytes + overhead)).toBe(true);
+  });
+
+  it("what repeats itself takes little room", async () => {
+    const resources = Array.from({ length: 500 }, (_, index) =>
+      managed(`name-${index}`, 1, { text: "the same ".repeat(50) }),
+    );
+    const state = stateOf({ resources });
+    const version = await stage.write(state);
+    const [chunk] = await chunksOf(api, await contentId(version.id));
+    expect(state.length).toBeGreaterThan(300_000);
+    expect(chunk?.bytes.length).toBeLessThan(state.length / 20);
+  });
+
+  it("the same content twice is not the same bytes", async () => {
+    const [first, second] = [await stage.write(stateOf()), await stage.write(stateOf())];
+    const [one, two] = [
+      await chunksOf(api, await contentId(first.id)),
+      await chunksOf(api, await contentId(second.id)),
+    ];
+    expect(Buffer.from(one[0]?.bytes ?? []).equals(Buffer.from(two[0]?.bytes ?? []))).toBe(false);
+  });
+
+  it("outputs are sealed, sensitive or not", async () => {
+    const outputs = {
+      open: { value: "open-value", type: "string" },
+      hidden: { value: "hidden-value", type: "string", sensitive: true },
+    };
+    const version = await stage.write(stateOf({ outputs }));
+    const rows = await api.database.reader.db
+      .selectFrom("stateVersionOutputs")
+      .selectAll()
+      .where("stateVersionId", "=", version.id)
+      .execute();
+    expect(rows).toHaveLength(2);
+    for (const { value } of rows) expect(Buffer.from(value).toString("latin1")).not.toMatch(/open|hidden/);
+  });
+});
+
+describe("on read, what is damaged never arrives as a whole", () => {
+  const changeChunks = (id: string, change: (chunks: { position: number; bytes: Uint8Array }[]) => typeof chunks) =>
+    api.database.write(async (tx) => {
+      const rows = await tx.db
+        .selectFrom("stateChunks")
+        .selectAll()
+        .where("contentId", "=", id)
+        .orderBy("position")
+        .execute();
+      await tx.db.deleteFrom("stateChunks").where("contentId", "=", id).execute();
+      const changed = change(rows.map(({ position, bytes }) => ({ position, bytes })));
+      for (const row of changed)
+        await tx.db
+          .insertInto("stateChunks")
+          .values({ ...row, contentId: id, organizationId: stage.org.id })
+          .execute();
+    });
+  type Chunks = { position: number; bytes: Uint8Array }[];
+  const flip = (bytes: Uint8Array, at: number) => {
+    const copy = Buffer.from(bytes);
+    copy[at] = (copy[at] ?? 0) ^ 1;
+    return copy;
+  };
+  const damages: [string, (chunks: Chunks) => Chunks][] = [
+    [
+      "a bit of the first chunk",
+      ([first, ...rest]) => [{ position: 0, bytes: flip(first?.bytes ?? Buffer.of(), 100) }, ...rest],
+    ],
+    [
+      "a bit of the last chunk",
+      (chunks) =>
+        chunks.map((chunk, index) =>
+          index === chunks.length - 1 ? { ...chunk, bytes: flip(chunk.bytes, chunk.bytes.length - 1) } : chunk,
+        ),
+    ],
+    [
+      "two chunks swapped",
+      ([first, second, ...rest]) => [
+        { position: 0, bytes: second?.bytes ?? Buffer.of() },
+        { position: 1, bytes: first?.bytes ?? Buffer.of() },
+        ...rest,
+      ],
+    ],
+    [
+      "the first chunk twice",
+      ([first, , ...rest]) => [
+        { position: 0, bytes: first?.bytes ?? Buffer.of() },
+        { position: 1, bytes: first?.bytes ?? Buffer.of() },
+        ...rest,
+      ],
+    ],
+    ["the first chunk gone", ([, ...rest]) => rest],
+    ["the last chunk gone", (chunks) => chunks.slice(0, -1)],
+    ["all chunks gone", () => []],
+    [
+      "a chunk cut short",
+      ([first, ...rest]) => [{ position: 0, bytes: (first?.bytes ?? Buffer.of()).slice(0, 20) }, ...rest],
+    ],
+  ];
+  /** What a client has in the end: the status and the text, or that the connection broke. */
+  async function received(id: string): Promise<{ status: number; text: string } | "broken"> {
+    const url = `${api.url}/api/v2/state-versions/${id}/download`;
+    try {
+      const response = await fetch(url, { headers: { authorization: `Bearer ${stage.owner.token}` } });
+      return { status: response.status, text: await response.text() };
+    } catch {
+      return "broken";
+    }
+  }
+
+  it("of many chunks: it breaks off, or is an error", async () => {
+    const state = stateOfSize(1_200_000);
+    const version = await stage.write(state);
+    const id = await contentId(version.id);
+    const whole = await chunksOf(api, id);
+    expect(whole.length).toBeGreaterThan(2);
+    for (const [name, damage] of damages) {
+      await changeChunks(id, () => damage(whole.map(({ position, bytes }) => ({ position, bytes }))));
+      const answer = await received(version.id);
+      if (answer !== "broken") expect([name, answer.status]).toEqual([name, 500]);
+      // It is this content that is damaged, and nothing else.
+      expect((await stage.owner.get(`/state-versions/${version.id}`)).status, name).toBe(200);
+    }
+    await changeChunks(id, () => whole.map(({ position, bytes }) => ({ position, bytes })));
+    expect(await received(version.id)).toEqual({ status: 200, text: state });
+  });
+
+  it("a small one: an error that tells nothing of the inside", async () => {
+    const version = await stage.write(stateOf());
+    await changeChunks(await contentId(version.id), () => []);
+    const answer = await received(version.id);
+    if (answer !== "broken") {
+      expect(answer.status).toBe(500);
+      expect(answer.text).not.toContain("chunk");
+    }
+  });
+
+  it("a whole content of another version in its place", async () => {
+    const [first, second] = [await stage.write(stateOf()), await stage.write(stateOf({ serial: 2 }))];
+    const [one, two] = [await contentId(first.id), await contentId(second.id)];
+    const foreign = await chunksOf(api, two);
+    await changeChunks(one, () => foreign);
+    const answer = await received(first.id);
+    expect(answer === "broken" || answer.status === 500).toBe(true);
+    expect(await received(second.id)).toEqual({ status: 200, text: stateOf({ serial: 2 }) });
+  });
+
+  it("another digest than was stored", async () => {
+    const version = await stage.write(stateOf());
+    const id = await contentId(version.id);
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("stateContents")
+        .set({ md5: "0".repeat(32) })
+        .where("id", "=", id)
+        .execute(),
+    );
+    const answer = await received(version.id);
+    expect(answer === "broken" || answer.status === 500).toBe(true);
+  });
+});
+
+describe("bounds", () => {
+  it("not more than 256 MiB are taken", async () => {
+    const piece = Buffer.alloc(64 * 1024 * 1024);
+    async function* pieces(count: number): AsyncGenerator<Uint8Array> {
+      for (let index = 0; index < count; index += 1) yield piece;
+      yield Buffer.of(0);
+    }
+    await expect(digestOf(pieces(4))).rejects.toMatchObject({
+      code: "too-large",
+      message: "A state can have at most 268435456 bytes; this one has more.",
+    });
+  });
+
+  it("the empty JSON form is a content too", async () => {
+    const version = await stage.write(stateOf(), { "json-state": base64("") });
+    const response = await fetch(`${api.url}/api/v2/state-versions/${version.id}/json-download`, {
+      headers: { authorization: `Bearer ${stage.owner.token}` },
+    });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
+    expect(data(await stage.current()).attributes["hosted-json-state-download-url"]).not.toBeNull();
+  });
+});

@@ -1,0 +1,104 @@
+/** Neither a signed URL nor anything of a state's content is in the log, in the audit trail, or in plain in any table. */
+import { Writable } from "node:stream";
+import { sql } from "kysely";
+import pino from "pino";
+import { expect, it } from "vitest";
+import { tablesAfter } from "../../../../src/backup/tables.ts";
+import { migrations } from "../../../../src/database/migrate.ts";
+import { readLargeStates } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import { data } from "../../../support/builders.ts";
+import { base64, fetchState, managed, put, slowPut, stateOf, stateOfSize, upkeepOf } from "../../../support/states.ts";
+import { contentsOf, expectSent, jsonUploadUrlOf, uploadUrlOf, useStage } from "./support.ts";
+
+const lines: string[] = [];
+const sink = new Writable({
+  write(chunk, _, done) {
+    lines.push(String(chunk));
+    done();
+  },
+});
+const api = useApi({ logger: pino({ level: "trace" }, sink) });
+const stage = useStage(api);
+
+/** Every table as text, bytes as they are. */
+async function dump(): Promise<string> {
+  const parts: string[] = [];
+  for (const table of tablesAfter(migrations.map(({ name }) => name))) {
+    const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(api.database.reader.db);
+    for (const value of rows.flatMap((row) => Object.values(row)))
+      parts.push(value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value));
+  }
+  return parts.join("\n");
+}
+
+const facts = {
+  outputs: {
+    hidden: { value: "secret-output", type: "string", sensitive: true },
+    open: { value: "secret-though-open", type: "string" },
+  },
+  resources: [managed("one", 1, { password: "secret-attribute" })],
+};
+
+it("whatever is done with states", async () => {
+  const { owner } = stage;
+  const signatures: string[] = [];
+  const signed = (version: Json): Json => {
+    for (const url of [uploadUrlOf(version), jsonUploadUrlOf(version)])
+      signatures.push(new URL(url).searchParams.get("signature") ?? "none");
+    return version;
+  };
+  const answers: Answer[] = [];
+
+  const first = await stage.write(stateOf(facts), { "json-state": base64('{"j":"secret-json"}') });
+  await stage.lock();
+  const state = stateOf({ ...facts, serial: 2 });
+  const second = signed(await stage.announce(state));
+  await put(uploadUrlOf(second), "secret-garbage");
+  await put(uploadUrlOf(second), stateOf({ ...facts, serial: 99 }));
+  await put(uploadUrlOf(second).replace("signature=", "signature=x"), state);
+  const broken = slowPut(uploadUrlOf(second));
+  await broken.write(state.slice(0, -10));
+  await expect.poll(async () => (await contentsOf(api, second.id)).length).toBe(1);
+  broken.breakOff();
+  expectSent(await put(uploadUrlOf(second), state));
+  expectSent(await put(jsonUploadUrlOf(second), '{"j":"secret-json"}'));
+  expectSent(await put(uploadUrlOf(second), state));
+  await put(uploadUrlOf(second), stateOf({ ...facts, serial: 98 }));
+  const large = stateOfSize(1_200_000, { ...facts, serial: 3 });
+  const third = signed(await stage.announce(large));
+  expectSent(await put(uploadUrlOf(third), large));
+  await readLargeStates(upkeepOf(api));
+  await stage.unlock();
+
+  const outputIds = data(await owner.get(`/state-versions/${third.id}/outputs`)).map(({ id }: Json) => id);
+  for (const id of outputIds) expect((await owner.get(`/state-version-outputs/${id}`)).status).toBe(200);
+  expect((await fetchState(api, owner, `/state-versions/${third.id}/download`)).text).toBe(large);
+  expect((await fetchState(api, owner, `/state-versions/${first.id}/json-download`)).text).toContain("secret-json");
+  answers.push(
+    await owner.get(`${stage.path}?include=outputs`),
+    await owner.get(`${stage.path}/current-state-version?include=outputs`),
+    await owner.get(`${stage.path}/current-state-version-outputs`),
+  );
+  for (const action of ["soft_delete", "restore", "soft_delete", "permanently_delete"])
+    expect((await owner.post(`/state-versions/${first.id}/actions/${action}_backing_data`)).status).toBe(204);
+  const refused = await stage.send(stateOf({ ...facts, serial: 1 }));
+  expect(refused.status).toBe(409);
+  answers.push(refused, await owner.get(`/organizations/${stage.org.name}/audit-events?page[size]=100`));
+
+  // What is open may be shown where outputs are; what is sensitive may not, where there are many.
+  expect(JSON.stringify(answers.map(({ body }) => body))).not.toMatch(/secret-(output|attribute|json|garbage)/);
+  expect(JSON.stringify(answers.at(-1)?.body)).not.toContain("secret-");
+  expect(JSON.stringify(answers.at(-1)?.body)).not.toContain("signature");
+  const log = lines.join("");
+  expect(log).toContain("/upload?…");
+  expect(log).not.toContain("secret-");
+  expect(await dump()).not.toContain("secret-");
+  expect(signatures).toHaveLength(4);
+  const register = await dump();
+  for (const signature of signatures) {
+    expect(signature.length).toBeGreaterThan(20);
+    expect(log).not.toContain(signature);
+    expect(register).not.toContain(signature);
+  }
+});

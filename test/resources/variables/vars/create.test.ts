@@ -1,0 +1,228 @@
+/** createVar and createVarsetVar over HTTP: what is stored for what was sent and for what was not, and what is refused. */
+import { describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeOrganization,
+  makeVarset,
+  makeWorkspace,
+  pointers,
+  resource,
+} from "../../../support/builders.ts";
+import {
+  crowdedSentence,
+  envSentence,
+  expectRefused,
+  homes,
+  insertRows,
+  newKey,
+  takenSentence,
+  terraformSentence,
+  useStage,
+  varsIn,
+} from "./support.ts";
+
+const api = useApi();
+
+describe.each(homes)("a variable of %s", (type) => {
+  const stage = useStage(api, type);
+
+  describe("createVar answers 201", () => {
+    it("with the document that show and list give", async () => {
+      const key = newKey();
+      const answer = await stage.create({ key, value: "1", description: "What for", category: "env", hcl: true });
+      expect(answer.status).toBe(201);
+      const { id } = answer.body.data;
+      expect(answer.body.data).toEqual({
+        id: expect.stringMatching(/^var-[a-zA-Z0-9]{16}$/),
+        type: "vars",
+        attributes: {
+          key,
+          value: "1",
+          description: "What for",
+          category: "env",
+          hcl: true,
+          sensitive: false,
+          "created-at": expect.stringMatching(/Z$/),
+          "version-id": expect.stringMatching(/^[0-9a-f]{64}$/),
+        },
+        relationships: {
+          [type === "workspaces" ? "configurable" : "varset"]: {
+            data: { id: stage.home.id, type },
+            links: { related: `/api/v2${stage.homePath}` },
+          },
+        },
+        links: { self: `/api/v2${stage.path}/${id}` },
+      });
+      const shown = await stage.show(id);
+      expect(data(shown)).toEqual(answer.body.data);
+      expect(shown.headers.get("etag")).toBe(answer.headers.get("etag"));
+      expect(data(await stage.org.owner.get(`${stage.path}?page[size]=100`))).toContainEqual(answer.body.data);
+    });
+
+    it("with the defaults for what was not sent", async () => {
+      const made = data(await stage.create({ value: undefined }));
+      expect(made.attributes).toMatchObject({ value: "", description: "", hcl: false, sensitive: false });
+      expect(await stage.stored(made.id)).toBe("");
+      expect(data(await stage.create({ description: null })).attributes.description).toBe("");
+    });
+
+    it.each([
+      ["terraform", "x"],
+      ["terraform", "with-hyphens.and/anything"],
+      ["terraform", "🍄".repeat(255)],
+      ["env", "_"],
+      ["env", "TF_LOG"],
+      ["env", `a${"9".repeat(254)}`],
+    ])("for a key of the category %s %#", async (category, key) => {
+      expect(data(await stage.create({ category, key })).attributes.key).toBe(key);
+    });
+
+    it("for the largest value and description, as they are", async () => {
+      const value = `ö\n\t"${"x".repeat(256 * 1024 - 5)}`;
+      const made = data(await stage.create({ value, description: "🍄".repeat(512) }));
+      expect(made.attributes.value).toBe(value);
+      expect(made.attributes.description).toBe("🍄".repeat(512));
+      expect(await stage.stored(made.id)).toBe(value);
+    });
+
+    it("for a key that differs in case, that the other category has, or that another workspace or set has", async () => {
+      const { key } = stage.variable.attributes;
+      data(await stage.create({ key: key.toUpperCase() }));
+      data(await stage.create({ key, category: "env" }));
+      const body = resource("vars", { key, category: "terraform" });
+      for (const home of [await makeWorkspace(api, stage.org.name), await makeVarset(api, stage.org.name)])
+        expect((await stage.org.owner.post(varsIn(home), body)).status).toBe(201);
+    });
+  });
+
+  describe("createVar names the variable in the document of its workspace or set", () => {
+    it("and raises its version", async () => {
+      const home = await stage.makeHome();
+      const shown = () => stage.org.owner.get(`/${type}/${home.id}`);
+      const before = (await shown()).headers.get("etag");
+      const ids = new Map<string, string>();
+      for (const key of ["c", "a", "b"]) {
+        const body = resource("vars", { key, category: "terraform" });
+        ids.set(key, data(await stage.org.owner.post(varsIn(home), body)).id);
+      }
+      const after = await shown();
+      expect(after.headers.get("etag")).not.toBe(before);
+      // A workspace names the newest last, a set goes by key.
+      const order = type === "workspaces" ? ["c", "a", "b"] : ["a", "b", "c"];
+      expect(data(after).relationships.vars.data).toEqual(order.map((key) => ({ id: ids.get(key), type: "vars" })));
+    });
+
+    it("all of many that come at the same time", async () => {
+      const home = await stage.makeHome();
+      const bodies = Array.from({ length: 8 }, () => resource("vars", { key: newKey(), category: "env" }));
+      const made = await Promise.all(
+        bodies.map(async (body) => data(await stage.org.owner.post(varsIn(home), body)).id),
+      );
+      const named = data(await stage.org.owner.get(`/${type}/${home.id}`)).relationships.vars.data;
+      expect(named.map(({ id }: Json) => id).sort()).toEqual(made.sort());
+    });
+  });
+
+  describe("createVar answers 422", () => {
+    it.each([
+      ["key", "", "Key can't be blank"],
+      ["key", "x".repeat(256), "Key is too long (maximum is 255 characters)"],
+      ["key", null, "Key must be a string"],
+      ["key", 5, "Key must be a string"],
+      ["key", " ", terraformSentence],
+      ["key", "two words", terraformSentence],
+      ["key", "line\n", terraformSentence],
+      ["key", "no\u00a0break", terraformSentence],
+      ["value", `ö${"x".repeat(256 * 1024 - 1)}`, "Value is too large (maximum is 262144 bytes)"],
+      ["value", null, "Value must be a string"],
+      ["value", 5, "Value must be a string"],
+      ["value", {}, "Value must be a string"],
+      ["description", "x".repeat(513), "Description is too long (maximum is 512 characters)"],
+      ["description", 5, "Description must be a string"],
+      ["category", "policy-set", "Category must be one of: terraform, env"],
+      ["category", null, "Category must be one of: terraform, env"],
+      ["hcl", "true", "Hcl must be true or false"],
+      ["hcl", null, "Hcl must be true or false"],
+      ["sensitive", 1, "Sensitive must be true or false"],
+      ["sensitive", null, "Sensitive must be true or false"],
+    ])("for the %s %#", async (attribute, value, detail) => {
+      expectRefused(await stage.create({ [attribute]: value }), attribute, detail);
+    });
+
+    it.each(["", "9lives", "with-hyphens", "with.dots", "two words", "näme", "line\n", "a=b"])(
+      "for the environment variable %j",
+      async (key) => {
+        const detail = key === "" ? "Key can't be blank" : envSentence;
+        expectRefused(await stage.create({ key, category: "env" }), "key", detail);
+      },
+    );
+
+    it.each(["key", "category"])("without %s", async (attribute) => {
+      const detail = `${attribute === "key" ? "Key" : "Category"} can't be blank`;
+      expectRefused(await stage.create({ [attribute]: undefined }), attribute, detail);
+    });
+
+    it("with all faults at once", async () => {
+      const answer = await stage.create({ key: "two words", description: 5, sensitive: "yes" });
+      expect(pointers(answer).sort()).toEqual([
+        "/data/attributes/description",
+        "/data/attributes/key",
+        "/data/attributes/sensitive",
+      ]);
+    });
+
+    it("for a key that the category has, and changes nothing", async () => {
+      const before = (await stage.org.owner.get(stage.homePath)).headers.get("etag");
+      expectRefused(await stage.create({ key: stage.variable.attributes.key }), "key", takenSentence);
+      expect((await stage.org.owner.get(stage.homePath)).headers.get("etag")).toBe(before);
+    });
+
+    it("for all but one of many who create the same key at the same time", async () => {
+      const key = newKey();
+      const answers = await Promise.all(Array.from({ length: 8 }, () => stage.create({ key })));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(7).fill(422)]);
+      for (const answer of answers.filter(({ status }) => status === 422)) expectRefused(answer, "key", takenSentence);
+      const listed = data(await stage.org.owner.get(`${stage.path}?page[size]=100`));
+      expect(listed.filter((item: Json) => item.attributes.key === key)).toHaveLength(1);
+    });
+
+    it("for the 1001st, whoever comes at the same time", async () => {
+      const home = await stage.makeHome();
+      await insertRows(api, stage.org, home, 999);
+      const add = () => stage.org.owner.post(varsIn(home), resource("vars", { key: newKey(), category: "env" }));
+      const answers = await Promise.all([add(), add(), add()]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
+      const refused = await add();
+      const noun = type === "workspaces" ? "A workspace" : "A variable set";
+      expect(details(refused)).toEqual([`${noun} has at most 1000 variables; delete one before adding another`]);
+      const made = answers.find(({ status }) => status === 201)?.body.data.id;
+      expect((await stage.org.owner.delete(`${varsIn(home)}/${made}`)).status).toBe(204);
+      expect((await add()).status).toBe(201);
+      expect((await stage.create()).status).toBe(201);
+    });
+
+    it("for values that are too large together, whoever comes at the same time", async () => {
+      const home = await stage.makeHome();
+      await insertRows(api, stage.org, home, 31, Buffer.alloc(256 * 1024, "x"));
+      const add = (value: string) =>
+        stage.org.owner.post(varsIn(home), resource("vars", { key: newKey(), category: "env", value }));
+      const half = "x".repeat(128 * 1024);
+      const answers = await Promise.all([add(half), add(half), add(half), add(half)]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 422, 422]);
+      expectRefused(await add("x"), "value", crowdedSentence(type));
+      expect((await add("")).status).toBe(201);
+    });
+  });
+
+  describe("createVar answers 404", () => {
+    it("for a workspace or set that is not there, or another organization's", async () => {
+      const other = await makeOrganization(api);
+      const theirs = type === "workspaces" ? await makeWorkspace(api, other.name) : await makeVarset(api, other.name);
+      const body = resource("vars", { key: newKey(), category: "env" });
+      for (const id of ["none-0000000000000000", theirs.id])
+        expect((await stage.org.owner.post(varsIn({ type, id }), body)).status).toBe(404);
+    });
+  });
+});

@@ -1,0 +1,103 @@
+/** A sensitive value goes in and never comes out: in no answer, no event, no line of the log, nor in plain in any table. */
+import { Writable } from "node:stream";
+import { sql } from "kysely";
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import { tablesAfter } from "../../../../src/backup/tables.ts";
+import { migrations } from "../../../../src/database/migrate.ts";
+import { createVault } from "../../../../src/database/vault.ts";
+import { type Answer, useApi } from "../../../support/api.ts";
+import { data, makeWorkspace } from "../../../support/builders.ts";
+import { homes, useStage } from "./support.ts";
+
+const lines: string[] = [];
+const sink = new Writable({
+  write(chunk, _, done) {
+    lines.push(String(chunk));
+    done();
+  },
+});
+const api = useApi({ logger: pino({ level: "trace" }, sink) });
+const vault = createVault(Buffer.alloc(32, 7));
+
+/** Every table as text, bytes as they are. */
+async function dump(): Promise<string> {
+  const parts: string[] = [];
+  for (const table of tablesAfter(migrations.map(({ name }) => name))) {
+    const { rows } = await sql<object>`select * from ${sql.table(table)}`.execute(api.database.reader.db);
+    for (const value of rows.flatMap((row) => Object.values(row)))
+      parts.push(value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : String(value));
+  }
+  return parts.join("\n");
+}
+
+describe.each(homes)("of %s", (type) => {
+  const stage = useStage(api, type);
+
+  describe("a sensitive value", () => {
+    it("is in no answer, whatever is done to the variable", async () => {
+      const at = (id: string) => `${stage.path}/${id}`;
+      const { owner } = stage.org;
+      const body = (attributes: object) => ({ data: { type: "vars", attributes } });
+      const workspace = type === "workspaces" ? stage.home : await makeWorkspace(api, stage.org.name);
+      if (type === "varsets")
+        await owner.post(`${stage.homePath}/relationships/workspaces`, {
+          data: [{ type: "workspaces", id: workspace.id }],
+        });
+      const made = await stage.create({ value: "secret-one", sensitive: true });
+      const { id } = data(made);
+      const answers: Answer[] = [
+        made,
+        await owner.get(at(id)),
+        await owner.get(`${stage.path}?page[size]=100`),
+        await owner.get(`/workspaces/${workspace.id}/all-vars`),
+        await owner.patch(at(id), body({ value: "secret-two" })),
+        await owner.patch(at(id), body({ value: "secret-two", description: "changed", hcl: true })),
+        await owner.patch(at(id), body({})),
+        await owner.patch(at(id), body({ sensitive: false, value: "secret-three" })),
+        await owner.patch(at(id), body({ value: "secret-four", key: 5 })),
+        await stage.create({ key: stage.variable.attributes.key, value: "secret-five", sensitive: true }),
+        await owner.get(`${stage.homePath}?include=${type === "varsets" ? "vars" : ""}`),
+        await owner.delete(at(id)),
+        await owner.get(`/organizations/${stage.org.name}/audit-events?page[size]=100`),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([
+        201, 200, 200, 200, 200, 200, 200, 422, 422, 422, 200, 204, 200,
+      ]);
+      expect(JSON.stringify(answers.map((answer) => answer.body))).not.toContain("secret-");
+      for (const index of [0, 1, 4, 5, 6]) expect(data(answers[index] as Answer).attributes.value).toBeNull();
+      expect(lines.length).toBeGreaterThan(0);
+      expect(lines.join("")).not.toContain("secret-");
+      expect(await dump()).not.toContain("secret-");
+    });
+
+    it("that was shown before is in no event either", async () => {
+      const made = data(await stage.create({ value: "later-secret" }));
+      const body = { data: { type: "vars", attributes: { sensitive: true } } };
+      data(await stage.org.owner.patch(`${stage.path}/${made.id}`, body));
+      expect(await dump()).not.toContain("later-secret");
+    });
+
+    it("is told to be replaced, in the trail", async () => {
+      await stage.update({ sensitive: true });
+      await stage.update({ value: "secret-six" });
+      const events = await stage.events();
+      expect(events.map(({ attributes }) => attributes.after["replaced-secrets"])).toEqual([
+        undefined,
+        undefined,
+        ["value"],
+      ]);
+    });
+  });
+
+  describe("every value", () => {
+    it("is sealed for its row, sensitive or not", async () => {
+      const twin = data(await stage.create());
+      const [mine, other] = [await stage.row(), await stage.row(twin.id)];
+      expect(Buffer.from(mine?.value ?? []).toString("latin1")).not.toContain("a value");
+      expect(Buffer.compare(Buffer.from(mine?.value ?? []), Buffer.from(other?.value ?? []))).not.toBe(0);
+      expect(await stage.stored()).toBe("a value");
+      expect(() => vault.open(`vars/${twin.id}/value`, mine?.value ?? Buffer.alloc(0))).toThrow();
+    });
+  });
+});

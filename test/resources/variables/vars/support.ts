@@ -1,0 +1,153 @@
+/** What the tests of variables share: a workspace or a set with one variable, requests about it, and what the table holds. */
+import { beforeAll, beforeEach, expect } from "vitest";
+import type { VarTable } from "../../../../src/database/schema/variables.ts";
+import { createVault } from "../../../../src/database/vault.ts";
+import { type Answer, type Api, type Caller, type Json } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeOrganization,
+  makeVarset,
+  makeWorkspace,
+  type Org,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const vault = createVault(Buffer.alloc(32, 7));
+
+/** What variables belong to: most tests are the same for both. */
+export const homes = ["workspaces", "varsets"] as const;
+export type HomeType = (typeof homes)[number];
+
+/** The path of a home's variables. */
+export const varsIn = ({ type, id }: Json): string =>
+  type === "workspaces" ? `/workspaces/${id}/vars` : `/varsets/${id}/relationships/vars`;
+
+export interface Stage {
+  readonly org: Org;
+  /** Another one for each test, and so the variable in it. */
+  readonly home: Json;
+  readonly variable: Json;
+  /** The path of the home. */
+  readonly homePath: string;
+  /** The path of the home's variables. */
+  readonly path: string;
+  /** The path of the variable. */
+  readonly at: string;
+  /** One more workspace or set, without any variable. */
+  makeHome(): Promise<Json>;
+  create(attributes?: object, caller?: Caller): Promise<Answer>;
+  update(attributes: object, headers?: Record<string, string>): Promise<Answer>;
+  /** As the owner sees it. */
+  show(id?: string): Promise<Answer>;
+  etag(): Promise<string>;
+  row(id?: string): Promise<VarTable | undefined>;
+  /** The value that is stored, opened. */
+  stored(id?: string): Promise<string>;
+  /** The events about the variable, oldest first. */
+  events(): Promise<Json[]>;
+}
+
+/** `const stage = useStage(api)`, then its members inside the tests. */
+export function useStage(api: Api, type: HomeType = "workspaces"): Stage {
+  let org: Org;
+  let home: Json;
+  let variable: Json;
+  beforeAll(async () => {
+    org = await makeOrganization(api);
+  });
+  const makeHome = () => (type === "workspaces" ? makeWorkspace(api, org.name) : makeVarset(api, org.name));
+  const path = () => varsIn(home);
+  const create: Stage["create"] = (attributes = {}, caller = org.owner) =>
+    caller.post(path(), resource("vars", { key: newKey(), value: "a value", category: "terraform", ...attributes }));
+  beforeEach(async () => {
+    home = await makeHome();
+    variable = data(await create());
+  });
+  const show: Stage["show"] = (id = variable.id) => org.owner.get(`${path()}/${id}`);
+  const row: Stage["row"] = (id = variable.id) =>
+    api.database.reader.db.selectFrom("vars").selectAll().where("id", "=", id).executeTakeFirst();
+  return {
+    get org() {
+      return org;
+    },
+    get home() {
+      return home;
+    },
+    get homePath() {
+      return `/${type}/${home.id}`;
+    },
+    makeHome,
+    get variable() {
+      return variable;
+    },
+    get path() {
+      return path();
+    },
+    get at() {
+      return `${path()}/${variable.id}`;
+    },
+    create,
+    update: (attributes, headers = {}) =>
+      org.owner.patch(`${path()}/${variable.id}`, resource("vars", attributes), headers),
+    show,
+    etag: async () => (await show()).headers.get("etag") ?? "",
+    row,
+    stored: async (id) => {
+      const found = await row(id);
+      return Buffer.from(vault.open(`vars/${found?.id}/value`, found?.value ?? Buffer.alloc(0))).toString();
+    },
+    events: async () => {
+      const events = data(await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=100`));
+      return events.filter((event: Json) => event.attributes["subject-id"] === variable.id).toReversed();
+    },
+  };
+}
+
+/** One that both categories take. */
+export const newKey = (): string => unique("key").replace("-", "_");
+
+export function expectRefused(answer: Answer, attribute: string, detail: string): void {
+  expect(answer.status, JSON.stringify(answer.body)).toBe(422);
+  expect(pointers(answer)).toEqual([`/data/attributes/${attribute}`]);
+  expect(details(answer)).toEqual([detail]);
+}
+
+/** Rows as they might have come from anywhere, without any request. */
+export async function insertRows(
+  api: Api,
+  org: Org,
+  home: Json,
+  count: number,
+  content: Buffer = Buffer.from("filler"),
+): Promise<void> {
+  const rows = Array.from({ length: count }, (_, index) => {
+    const id = `${unique("var")}${index}`;
+    return {
+      id,
+      organizationId: org.id,
+      workspaceId: home.type === "workspaces" ? home.id : null,
+      varsetId: home.type === "varsets" ? home.id : null,
+      key: `filler_${index}`,
+      value: vault.seal(`vars/${id}/value`, content),
+      description: "",
+      category: "terraform",
+      hcl: 0,
+      sensitive: 0,
+      createdAt: new Date().toISOString(),
+      version: 1,
+    };
+  });
+  await api.database.write((tx) => tx.db.insertInto("vars").values(rows).execute());
+}
+
+export const envSentence =
+  "Key of an environment variable must begin with a letter or an underscore, and have only letters, digits and underscores";
+export const terraformSentence = "Key must not contain white space";
+export const takenSentence = "Key has already been taken";
+export const sensitiveSentence =
+  "Sensitive can't be turned off, because that would show the value; delete the variable and create it again";
+export const crowdedSentence = (type: HomeType): string =>
+  `Value is too large beside the others: the values of a ${type === "workspaces" ? "workspace" : "variable set"}'s variables have at most 8388608 bytes together`;

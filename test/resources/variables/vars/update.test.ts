@@ -1,0 +1,234 @@
+/** updateVar and updateVarsetVar over HTTP: a value, null and absent for each attribute; what can't be changed; If-Match; the trail. */
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import { data } from "../../../support/builders.ts";
+import {
+  crowdedSentence,
+  envSentence,
+  expectRefused,
+  homes,
+  insertRows,
+  newKey,
+  sensitiveSentence,
+  takenSentence,
+  terraformSentence,
+  useStage,
+} from "./support.ts";
+
+const api = useApi();
+
+describe.each(homes)("a variable of %s", (type) => {
+  const stage = useStage(api, type);
+
+  describe("updateVar, a value: changes this one, and the version with it", () => {
+    it.each([
+      ["key", newKey()],
+      ["value", "another value"],
+      ["value", ""],
+      ["description", "What for"],
+      ["category", "env"],
+      ["hcl", true],
+    ])("%s %#", async (attribute, value) => {
+      const before = await stage.etag();
+      const answer = await stage.update({ [attribute]: value });
+      expect(answer.status).toBe(200);
+      const versionId = answer.body.data.attributes["version-id"];
+      expect(versionId).not.toBe(stage.variable.attributes["version-id"]);
+      expect(answer.body.data).toEqual({
+        ...stage.variable,
+        attributes: { ...stage.variable.attributes, [attribute]: value, "version-id": versionId },
+      });
+      expect(answer.headers.get("etag")).not.toBe(before);
+      expect(data(await stage.show())).toEqual(answer.body.data);
+      expect(await stage.stored()).toBe(attribute === "value" ? value : "a value");
+    });
+
+    it("sensitive: keeps the value and shows it no more", async () => {
+      const { attributes } = data(await stage.update({ sensitive: true }));
+      expect(attributes).toMatchObject({ sensitive: true, value: null });
+      expect(attributes["version-id"]).not.toBe(stage.variable.attributes["version-id"]);
+      expect(data(await stage.show()).attributes).toEqual(attributes);
+      expect(await stage.stored()).toBe("a value");
+    });
+
+    it("sensitive and a value together: stores the new value and never shows it", async () => {
+      expect(data(await stage.update({ sensitive: true, value: "hidden" })).attributes.value).toBeNull();
+      expect(await stage.stored()).toBe("hidden");
+    });
+
+    it("leaves the document of its workspace or set as it is", async () => {
+      const before = await stage.org.owner.get(stage.homePath);
+      data(await stage.update({ key: newKey(), value: "another" }));
+      const after = await stage.org.owner.get(stage.homePath);
+      expect(after.headers.get("etag")).toBe(before.headers.get("etag"));
+      expect(data(after)).toEqual(data(before));
+    });
+  });
+
+  describe("updateVar, null", () => {
+    it("description: empties it", async () => {
+      await stage.update({ description: "What for" });
+      expect(data(await stage.update({ description: null })).attributes.description).toBe("");
+    });
+
+    it.each([
+      ["key", "Key must be a string"],
+      ["value", "Value must be a string"],
+      ["category", "Category must be one of: terraform, env"],
+      ["hcl", "Hcl must be true or false"],
+      ["sensitive", "Sensitive must be true or false"],
+    ])("%s: is refused", async (attribute, detail) => {
+      expectRefused(await stage.update({ [attribute]: null }), attribute, detail);
+    });
+
+    it("value: is refused where it was read from a sensitive one, which keeps its value", async () => {
+      const { attributes } = data(await stage.update({ sensitive: true }));
+      expectRefused(await stage.update(attributes), "value", "Value must be a string");
+      expect(await stage.stored()).toBe("a value");
+    });
+  });
+
+  describe("updateVar, absent or the same: changes nothing but the version, and tells so in the trail", () => {
+    it.each([[{}], [{ colour: "blue" }], [{ "version-id": "mine", "created-at": "2020-01-01T00:00:00Z" }]])(
+      "for %j",
+      async (attributes) => {
+        const before = await stage.etag();
+        const answer = await stage.update(attributes);
+        expect(answer.status).toBe(200);
+        const versionId = answer.body.data.attributes["version-id"];
+        expect(versionId).not.toBe(stage.variable.attributes["version-id"]);
+        expect(answer.body.data).toEqual({
+          ...stage.variable,
+          attributes: { ...stage.variable.attributes, "version-id": versionId },
+        });
+        expect(answer.headers.get("etag")).not.toBe(before);
+        expect(data(await stage.show())).toEqual(answer.body.data);
+        const [, event] = await stage.events();
+        expect(event?.attributes.before).toEqual(event?.attributes.after);
+      },
+    );
+
+    it("for all that it has already: another version-id each time", async () => {
+      const seen = [stage.variable.attributes["version-id"]];
+      for (const attributes of [stage.variable.attributes, { description: null }, { value: "a value" }])
+        seen.push(data(await stage.update(attributes)).attributes["version-id"]);
+      expect(new Set(seen).size).toBe(4);
+      for (const { attributes } of await stage.events())
+        expect(attributes.after).not.toHaveProperty("replaced-secrets");
+      expect(await stage.stored()).toBe("a value");
+    });
+
+    it("for the value of a sensitive one, of which nothing tells whether a guess was right", async () => {
+      await stage.update({ sensitive: true });
+      await stage.update({ value: "a value" });
+      await stage.update({ value: "a guess" });
+      const [, , same, other] = (await stage.events()).map(({ attributes }) => attributes.after);
+      expect(same).toEqual(other);
+      expect(same["replaced-secrets"]).toEqual(["value"]);
+    });
+  });
+
+  describe("updateVar answers 422", () => {
+    it.each([
+      ["key", "", "Key can't be blank"],
+      ["key", "x".repeat(256), "Key is too long (maximum is 255 characters)"],
+      ["key", "two words", terraformSentence],
+      ["value", "x".repeat(256 * 1024 + 1), "Value is too large (maximum is 262144 bytes)"],
+      ["description", "x".repeat(513), "Description is too long (maximum is 512 characters)"],
+      ["category", "policy-set", "Category must be one of: terraform, env"],
+    ])("for the %s %#", async (attribute, value, detail) => {
+      expectRefused(await stage.update({ [attribute]: value }), attribute, detail);
+      expect(data(await stage.show())).toEqual(stage.variable);
+    });
+
+    it("for a key that its category does not take, whichever of the two is sent", async () => {
+      expectRefused(await stage.update({ key: "with-hyphens", category: "env" }), "key", envSentence);
+      data(await stage.update({ key: `${newKey()}-with-hyphens` }));
+      expectRefused(await stage.update({ category: "env" }), "key", envSentence);
+      data(await stage.update({ key: newKey(), category: "env" }));
+      expectRefused(await stage.update({ key: "with-hyphens" }), "key", envSentence);
+    });
+
+    it("for a key and category that another variable has", async () => {
+      const { key } = stage.variable.attributes;
+      const other = data(await stage.create({ category: "terraform" }));
+      expectRefused(await stage.update({ key: other.attributes.key }), "key", takenSentence);
+      data(await stage.create({ key, category: "env" }));
+      expectRefused(await stage.update({ category: "env" }), "key", takenSentence);
+      data(await stage.create({ key: other.attributes.key, category: "env" }));
+      expectRefused(await stage.update({ key: other.attributes.key, category: "env" }), "key", takenSentence);
+      expect(data(await stage.show())).toEqual(stage.variable);
+    });
+
+    it("for all but one of those that take the same key at the same time", async () => {
+      const key = newKey();
+      const others = await Promise.all(Array.from({ length: 4 }, async () => data(await stage.create()).id));
+      const body = { data: { type: "vars", attributes: { key } } };
+      const answers = await Promise.all(others.map((id) => stage.org.owner.patch(`${stage.path}/${id}`, body)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 422, 422, 422]);
+      for (const answer of answers.filter(({ status }) => status === 422)) expectRefused(answer, "key", takenSentence);
+    });
+
+    it("for a value that is too large beside the others, and only for the value", async () => {
+      await insertRows(api, stage.org, stage.home, 32, Buffer.alloc(256 * 1024 - 1, "x"));
+      data(await stage.update({ value: "x".repeat(32) }));
+      expectRefused(await stage.update({ value: "ö".repeat(16) + "x" }), "value", crowdedSentence(type));
+      data(await stage.update({ value: "ö".repeat(16), key: newKey() }));
+      data(await stage.update({ description: "What for" }));
+      expect(await stage.stored()).toBe("ö".repeat(16));
+    });
+
+    it("for turning sensitive off, also with a new value, and changes nothing", async () => {
+      const hidden = data(await stage.update({ sensitive: true }));
+      for (const attributes of [{ sensitive: false }, { sensitive: false, value: "new" }])
+        expectRefused(await stage.update(attributes), "sensitive", sensitiveSentence);
+      expect(data(await stage.show())).toEqual(hidden);
+      expect(await stage.stored()).toBe("a value");
+    });
+
+    it("with everything that needs the row at once", async () => {
+      const other = data(await stage.create());
+      await stage.update({ sensitive: true });
+      const answer = await stage.update({ sensitive: false, key: other.attributes.key });
+      expect(answer.status).toBe(422);
+      expect(answer.body.errors).toHaveLength(2);
+    });
+  });
+
+  describe("If-Match", () => {
+    it("refuses what was decided on an old version", async () => {
+      const tag = await stage.etag();
+      expect((await stage.update({ value: "new" }, { "if-match": tag })).status).toBe(200);
+      expect((await stage.update({ value: "newer" }, { "if-match": tag })).status).toBe(412);
+      expect((await stage.org.owner.delete(stage.at, undefined, { "if-match": tag })).status).toBe(412);
+      expect(data(await stage.show()).attributes.value).toBe("new");
+      expect((await stage.org.owner.delete(stage.at, undefined, { "if-match": "*" })).status).toBe(204);
+    });
+  });
+
+  describe("the audit trail", () => {
+    it("tells each change, whose variable it is, and that a value was replaced", async () => {
+      const place = { [type === "workspaces" ? "workspace" : "varset"]: stage.home.id };
+      const { value: _value, "version-id": _versionId, ...told } = stage.variable.attributes;
+      await stage.update({ description: "What for" });
+      await stage.update({ value: "another", hcl: true });
+      await stage.org.owner.delete(stage.at);
+      const events = (await stage.events()).map(({ attributes: { action, before, after } }) => ({
+        action,
+        before,
+        after,
+      }));
+      const described = { ...told, description: "What for", ...place };
+      expect(events).toEqual([
+        { action: "vars.create", before: null, after: { ...told, ...place } },
+        { action: "vars.update", before: { ...told, ...place }, after: described },
+        {
+          action: "vars.update",
+          before: described,
+          after: { ...described, hcl: true, "replaced-secrets": ["value"] },
+        },
+        { action: "vars.delete", before: { ...described, hcl: true }, after: null },
+      ]);
+    });
+  });
+});
