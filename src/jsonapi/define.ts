@@ -9,57 +9,54 @@ import type { QueryDefinition, QueryOf } from "./query.ts";
 
 // --- attributes
 
-export interface Attribute<Schema extends z.ZodType, Create extends Presence, Update extends Presence> {
+export interface Attribute<
+  Schema extends z.ZodType,
+  Create extends Presence,
+  Update extends Presence,
+  Column extends boolean = boolean,
+  Folded extends boolean = boolean,
+> {
   readonly schema: Schema;
   readonly create: Create;
   readonly update: Update;
   readonly doc: string;
   /** Undefined: the view's member of the same name, in camelCase. */
   readonly from: ((view: never) => unknown) | undefined;
-  /** What a creation without it means; shown in the documentation, applied by the operation. */
+  /** What a creation without it means (`columns.ts`); undefined where the operation gives that. */
   readonly default: unknown;
   /** `false` for what depends on the caller or is secret: it does not enter the audit trail. */
   readonly audited: boolean;
   /** `false` for what is only ever taken in. */
   readonly shown: boolean;
+  /** `false` where no column of its name holds it: `rules.ts` says what becomes of it. */
+  readonly column: Column;
+  /** Whether a second column, `…_key`, holds it folded, because case is ignored. */
+  readonly folded: Folded;
 }
 export type Presence = "required" | "optional" | "never";
-// biome-ignore lint: the widest attribute
+/** The widest attribute. */
 export type AnyAttribute = Attribute<any, any, any>;
 
-interface AttributeOptions<View> {
+interface AttributeOptions<View, Column, Folded> {
   readonly from?: (view: View) => unknown;
   readonly default?: unknown;
   readonly audited?: boolean;
   readonly shown?: boolean;
+  readonly column?: Column;
+  readonly folded?: Folded;
 }
 
-function attribute<Schema extends z.ZodType, Create extends Presence, Update extends Presence>(
-  schema: Schema,
-  create: Create,
-  update: Update,
-  doc: string,
-  options: AttributeOptions<never> = {},
-): Attribute<Schema, Create, Update> {
-  const { from, default: initially, audited = true, shown = true } = options;
-  return { schema, create, update, doc, from, default: initially, audited, shown };
+/** A word for an attribute that may be sent when. */
+function attribute<Create extends Presence, Update extends Presence, View>(create: Create, update: Update) {
+  return <S extends z.ZodType, Column extends boolean = true, Folded extends boolean = false>(
+    schema: S,
+    doc: string,
+    options: AttributeOptions<View, Column, Folded> = {},
+  ): Attribute<S, Create, Update, NoInfer<Column>, NoInfer<Folded>> => {
+    const { from, default: initially, audited = true, shown = true, column = true, folded = false } = options;
+    return { schema, create, update, doc, from, default: initially, audited, shown, column, folded } as never;
+  };
 }
-
-/** Must be sent on create, may be sent on update. */
-export const required = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
-  attribute(schema, "required", "optional", doc, options as AttributeOptions<never>);
-
-/** May be sent on create and on update. */
-export const optional = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
-  attribute(schema, "optional", "optional", doc, options as AttributeOptions<never>);
-
-/** May be sent on create, and never changes. */
-export const fixed = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
-  attribute(schema, "optional", "never", doc, options as AttributeOptions<never>);
-
-/** Shown only; ignored when sent. */
-export const readOnly = <S extends z.ZodType, View = never>(schema: S, doc: string, options?: AttributeOptions<View>) =>
-  attribute(schema, "never", "never", doc, options as AttributeOptions<never>);
 
 // --- relationships
 
@@ -92,30 +89,45 @@ export interface ToMany<View = never> {
 }
 export type Relationship<View = never> = ToOne<View> | ToMany<View>;
 
-type RelationshipOptions<R> = Partial<Omit<R, "many" | "types" | "doc">>;
+type RelationshipOptions<R, Create, Update> = Partial<
+  Omit<R, "many" | "types" | "doc" | "create" | "update" | "item">
+> & {
+  readonly create?: Create;
+  readonly update?: Update;
+};
+type Types = string | readonly string[];
 
-export function toOne<View, const Options extends RelationshipOptions<ToOne<View>> = object>(
-  types: string | readonly string[],
-  doc: string,
-  options: Options & RelationshipOptions<ToOne<View>>,
-): ToOne<View> & Pick<Options, ("create" | "update") & keyof Options> {
-  return {
-    many: false,
-    create: "never",
-    update: "never",
-    nullable: false,
-    types: [types].flat(),
-    doc,
-    ...options,
-  } as never;
+function toOne<View>() {
+  return <Create extends Presence = "never", Update extends Presence = "never">(
+    types: Types,
+    doc: string,
+    options: RelationshipOptions<ToOne<View>, Create, Update>,
+  ): ToOne<View> & { readonly create: NoInfer<Create>; readonly update: NoInfer<Update> } =>
+    ({
+      many: false,
+      create: "never",
+      update: "never",
+      nullable: false,
+      types: [types].flat(),
+      doc,
+      ...options,
+    }) as never;
 }
 
-export function toMany<View, const Options extends RelationshipOptions<ToMany<View>> = object>(
-  types: string | readonly string[],
-  doc: string,
-  options: Options & RelationshipOptions<ToMany<View>>,
-): ToMany<View> & Pick<Options, ("create" | "update" | "item") & keyof Options> {
-  return { many: true, create: "never", update: "never", types: [types].flat(), doc, ...options } as never;
+function toMany<View>() {
+  return <
+    Create extends Presence = "never",
+    Update extends Presence = "never",
+    Item extends z.ZodType | undefined = undefined,
+  >(
+    types: Types,
+    doc: string,
+    options: RelationshipOptions<ToMany<View>, Create, Update> & { readonly item?: Item },
+  ): ToMany<View> & {
+    readonly create: NoInfer<Create>;
+    readonly update: NoInfer<Update>;
+  } & (NoInfer<Item> extends z.ZodType ? { readonly item: NoInfer<Item> } : unknown) =>
+    ({ many: true, create: "never", update: "never", types: [types].flat(), doc, ...options }) as never;
 }
 
 // --- operations
@@ -164,8 +176,6 @@ export interface Operation {
 }
 
 // --- resources
-
-// biome-ignore lint: definitions of every kind meet here
 export interface ResourceDefinition<View = any> {
   readonly type: string;
   /** Where one definition serves things of more than one type: the type of this one. */
@@ -182,11 +192,30 @@ export interface ResourceDefinition<View = any> {
   readonly operations: Readonly<Record<string, Operation>>;
 }
 
-/** `defineResource<View>()({ … })`: the view is what the store loads and documents are made from. */
+/** The words of a definition, each knowing what the view is; for a piece of one that stands outside it. */
+export function wordsFor<View>() {
+  return {
+    /** Must be sent on create, may be sent on update. */
+    required: attribute<"required", "optional", View>("required", "optional"),
+    /** May be sent on create and on update. */
+    optional: attribute<"optional", "optional", View>("optional", "optional"),
+    /** May be sent on create, and never changes. */
+    fixed: attribute<"optional", "never", View>("optional", "never"),
+    /** Must be sent on create, and never changes. */
+    once: attribute<"required", "never", View>("required", "never"),
+    /** Shown only; ignored when sent. */
+    readOnly: attribute<"never", "never", View>("never", "never"),
+    toOne: toOne<View>(),
+    toMany: toMany<View>(),
+  };
+}
+export type Words<View> = ReturnType<typeof wordsFor<View>>;
+
+/** `defineResource<View>()((words) => ({ … }))`: the view is what the store loads and documents are made from. */
 export function defineResource<View>() {
   return <const Definition extends ResourceDefinition<View>>(
-    definition: Definition,
-  ): Definition & { readonly view?: View } => definition;
+    definition: (words: Words<View>) => Definition,
+  ): Definition & { readonly view?: View } => definition(wordsFor<View>());
 }
 
 export type ViewOf<Definition> = Definition extends { readonly view?: infer View } ? NonNullable<View> : never;
@@ -312,10 +341,8 @@ export type Handlers<Context, D extends ResourceDefinition> = {
 /** A definition with its handlers: what the HTTP adapter mounts. */
 export interface Resource<Context> {
   readonly definition: ResourceDefinition;
-  // biome-ignore lint: handlers are checked against their operations where they are written
   readonly handlers: Readonly<Record<string, (request: any) => Promise<any>>>;
   /** Who may send a body that is larger than others at all: asked before it is gathered. */
-  // biome-ignore lint: the same request, without its body
   readonly admissions?: Readonly<Record<string, (request: any) => Promise<void>>> | undefined;
   readonly context?: Context;
 }

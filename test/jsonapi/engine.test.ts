@@ -1,16 +1,7 @@
 /** The engine on a made-up resource: what a definition becomes. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  defineResource,
-  fixed,
-  optional,
-  readOnly,
-  required,
-  type Resource,
-  toMany,
-  toOne,
-} from "../../src/jsonapi/define.ts";
+import { defineResource, type Resource, wordsFor } from "../../src/jsonapi/define.ts";
 import { auditedAttributes, writeIncluded, writeResource } from "../../src/jsonapi/document.ts";
 import { parseBody } from "../../src/jsonapi/input.ts";
 import { pagination } from "../../src/jsonapi/pagination.ts";
@@ -29,7 +20,7 @@ interface Parcel {
   ownerId: string | null;
 }
 
-const parcels = defineResource<Parcel>()({
+const parcels = defineResource<Parcel>()(({ fixed, optional, readOnly, required, toMany, toOne }) => ({
   type: "parcels",
   doc: "A piece of land.",
   id: (parcel) => parcel.id,
@@ -55,20 +46,20 @@ const parcels = defineResource<Parcel>()({
       create: "required",
       update: "optional",
       nullable: true,
-      id: (parcel: Parcel) => parcel.ownerId,
+      id: (parcel) => parcel.ownerId,
     }),
     neighbours: toMany("parcels", "What is beside it.", {
       create: "optional",
       update: "optional",
       ids: () => ["p-2"],
-      related: (parcel: Parcel) => `/parcels/${parcel.id}/neighbours`,
+      related: (parcel) => `/parcels/${parcel.id}/neighbours`,
     }),
   },
   links: (parcel) => ({ self: `/parcels/${parcel.id}` }),
   operations: {
     showParcel: { method: "GET", path: "/parcels/:parcel_id", summary: "Show", needs: "anyone", answer: "document" },
   },
-});
+}));
 
 const parcel: Parcel = {
   id: "p-1",
@@ -301,7 +292,7 @@ describe("verification at start", () => {
   });
 
   it.each([
-    ["a relationship that leads nowhere", { relationships: { owner: toOne("ghosts", "x", {}) } }, /ghosts/],
+    ["a relationship that leads nowhere", { relationships: { owner: wordsFor().toOne("ghosts", "x", {}) } }, /ghosts/],
     [
       "a route without a statement of who may",
       { operations: { showParcel: { ...parcels.operations.showParcel, needs: "" } } },
@@ -318,7 +309,11 @@ describe("verification at start", () => {
       /same route/,
     ],
     ["an operation without a handler", { operations: { other: parcels.operations.showParcel } }, /no handler/],
-    ["a second name used as the first", { attributes: { "terraform-version": required(text(), "x") } }, /second name/],
+    [
+      "a second name used as the first",
+      { attributes: { "terraform-version": wordsFor().required(text(), "x") } },
+      /second name/,
+    ],
     [
       "a body without an example",
       { operations: { showParcel: { ...parcels.operations.showParcel, method: "POST", body: "create" } } },

@@ -1,7 +1,7 @@
 /** An agent pool: where runs of workspaces in agent mode go, and which workspaces it serves. */
 import type { Standing } from "../../../access/organization.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
-import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
@@ -32,13 +32,13 @@ const readers = "a member of the organization, or a token of it or of one of its
 const ofPool = "/agent-pools/:agent_pool_id";
 
 const scope = (type: "workspaces" | "projects", kind: ScopeKind, doc: string) =>
-  toMany(type, doc, {
+  wordsFor<AgentPoolView>().toMany(type, doc, {
     create: "optional",
     update: "optional",
-    ids: (pool: AgentPoolView) => pool.scopes[kind],
+    ids: (pool) => pool.scopes[kind],
   });
 
-export const agentPools = defineResource<AgentPoolView>()({
+export const agentPools = defineResource<AgentPoolView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "agent-pools",
   doc: "A group of agents that run what workspaces in agent mode ask for.",
   id: (pool) => pool.id,
@@ -55,14 +55,14 @@ export const agentPools = defineResource<AgentPoolView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization that owns it.", {
-      id: (pool: AgentPoolView) => pool.organizationName,
-      related: (pool: AgentPoolView) => `/api/v2/organizations/${pool.organizationName}`,
+      id: (pool) => pool.organizationName,
+      related: (pool) => `/api/v2/organizations/${pool.organizationName}`,
     }),
     workspaces: toMany(
       "workspaces",
       "The workspaces that use it; named where `include=workspaces` asks for them. The documents of up to 100 that the caller may read come with them.",
       {
-        ids: (pool: AgentPoolView) => pool.workspaceIds,
+        ids: (pool) => pool.workspaceIds,
       },
     ),
     "allowed-workspaces": scope("workspaces", "allowed-workspaces", "Workspaces that it serves."),
@@ -132,4 +132,4 @@ export const agentPools = defineResource<AgentPoolView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -4,7 +4,7 @@
  */
 import type { Standing } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
-import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { sshKey } from "../oauth-tokens/definition.ts";
 import { providerNames, serviceProviders } from "./providers.ts";
@@ -28,7 +28,6 @@ const key = text({ min: 1, max: 4096 });
 const secret = text({ min: 1, max: 16_384 });
 const hidden = { shown: false, audited: false } as const;
 /** What a stored secret was made for never changes under it: it would be sent to whoever set the new address. */
-const once = { update: "never" } as const;
 
 const readers =
   "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token";
@@ -36,20 +35,20 @@ const writers = "an owner, a team with 'manage-vcs-settings', or the organizatio
 const include = ["oauth_tokens"] as const;
 const ofClient = "/oauth-clients/:oauth_client_id";
 
-export const oauthClients = defineResource<OauthClientView>()({
+export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, optional, readOnly, toOne, toMany }) => ({
   type: "oauth-clients",
   doc: "An organization's connection to a version control provider. It is stored; the provider is never contacted.",
   id: (client) => client.id,
   version: (client) => client.version,
   attributes: {
     name: optional(name.nullable(), "What people call it.", { default: null }),
-    "service-provider": { ...required(oneOf(serviceProviders), "Which kind of provider it is."), ...once },
+    "service-provider": once(oneOf(serviceProviders), "Which kind of provider it is."),
     "service-provider-display-name": readOnly(text(), "The provider's name, for people.", {
-      from: (client: OauthClientView) => providerNames[client.serviceProvider as keyof typeof providerNames],
+      from: (client) => providerNames[client.serviceProvider as keyof typeof providerNames],
       audited: false,
     }),
-    "api-url": { ...required(url, "Where the provider's API is."), ...once },
-    "http-url": { ...required(url, "The provider's home page."), ...once },
+    "api-url": once(url, "Where the provider's API is."),
+    "http-url": once(url, "The provider's home page."),
     key: optional(key.nullable(), "The key of the application at the provider.", { default: null }),
     secret: optional(secret.nullable(), "The secret of the application at the provider; never shown.", hidden),
     "rsa-public-key": optional(
@@ -62,14 +61,11 @@ export const oauthClients = defineResource<OauthClientView>()({
       "The token that the provider gave out; never shown. It becomes the client's oauth-token.",
       hidden,
     ),
-    "private-key": {
-      ...optional(
-        sshKey.nullable(),
-        "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It becomes the token's.",
-        hidden,
-      ),
-      ...once,
-    },
+    "private-key": fixed(
+      sshKey.nullable(),
+      "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It becomes the token's.",
+      hidden,
+    ),
     "organization-scoped": optional(flag(), "Whether every project of the organization may use it.", { default: true }),
     "callback-url": readOnly(text().nullable(), "Always null: there is no sign-in at the provider.", {
       from: () => null,
@@ -83,12 +79,12 @@ export const oauthClients = defineResource<OauthClientView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization that owns it.", {
-      id: (client: OauthClientView) => client.organizationName,
-      related: (client: OauthClientView) => `/api/v2/organizations/${client.organizationName}`,
+      id: (client) => client.organizationName,
+      related: (client) => `/api/v2/organizations/${client.organizationName}`,
     }),
     "oauth-tokens": toMany("oauth-tokens", "Its tokens; workspaces are connected by one.", {
-      ids: (client: OauthClientView) => client.tokenIds,
-      related: (client: OauthClientView) => `/api/v2/oauth-clients/${client.id}/oauth-tokens`,
+      ids: (client) => client.tokenIds,
+      related: (client) => `/api/v2/oauth-clients/${client.id}/oauth-tokens`,
     }),
   },
   links: (client) => ({ self: `/api/v2/oauth-clients/${client.id}` }),
@@ -145,4 +141,4 @@ export const oauthClients = defineResource<OauthClientView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -1,7 +1,7 @@
 /** An OAuth token: what a workspace is connected to version control by. Its secrets go in and never come out. */
 import type { Standing } from "../../../access/organization.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
-import { defineResource, optional, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 
 /** The sealed secrets are not part of it: only whether there is an SSH key is shown. */
@@ -23,7 +23,7 @@ const readers =
 const writers = "an owner, a team with 'manage-vcs-settings', or the organization's token";
 const ofToken = "/oauth-tokens/:oauth_token_id";
 
-export const oauthTokens = defineResource<OauthTokenView>()({
+export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnly, toOne }) => ({
   type: "oauth-tokens",
   doc: "What workspaces are connected to version control by. It is made with its OAuth client; its secrets are never shown.",
   id: (token) => token.id,
@@ -42,8 +42,8 @@ export const oauthTokens = defineResource<OauthTokenView>()({
   },
   relationships: {
     "oauth-client": toOne("oauth-clients", "The connection that it belongs to.", {
-      id: (token: OauthTokenView) => token.oauthClientId,
-      related: (token: OauthTokenView) => `/api/v2/oauth-clients/${token.oauthClientId}`,
+      id: (token) => token.oauthClientId,
+      related: (token) => `/api/v2/oauth-clients/${token.oauthClientId}`,
     }),
   },
   links: (token) => ({ self: `/api/v2/oauth-tokens/${token.id}` }),
@@ -88,4 +88,4 @@ export const oauthTokens = defineResource<OauthTokenView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -1,7 +1,7 @@
 /** An SSH key of an organization: workspaces fetch modules with it. The private part goes in and never comes out. */
 import type { Standing } from "../../../access/organization.ts";
 import type { SshKeyTable } from "../../../database/schema/connections.ts";
-import { defineResource, readOnly, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 /** The sealed value is not part of it: nothing that is shown needs it. */
@@ -17,7 +17,7 @@ const value = text({ min: 1, max: valueMax, pattern: /\S/, sentence: "can't be b
 const writers = "an owner, a team with 'manage-vcs-settings', or the organization's token";
 const readers = "a member of the organization, or a token of it or of one of its teams";
 
-export const sshKeys = defineResource<SshKeyView>()({
+export const sshKeys = defineResource<SshKeyView>()(({ required, readOnly, toOne }) => ({
   type: "ssh-keys",
   doc: "A private key with which workspaces fetch modules. Its value is stored encrypted and never shown.",
   id: (key) => key.id,
@@ -29,8 +29,8 @@ export const sshKeys = defineResource<SshKeyView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization that owns it.", {
-      id: (key: SshKeyView) => key.organizationName,
-      related: (key: SshKeyView) => `/api/v2/organizations/${key.organizationName}`,
+      id: (key) => key.organizationName,
+      related: (key) => `/api/v2/organizations/${key.organizationName}`,
     }),
   },
   links: (key) => ({ self: `/api/v2/ssh-keys/${key.id}` }),
@@ -76,4 +76,4 @@ export const sshKeys = defineResource<SshKeyView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -1,6 +1,6 @@
 /** A token: the secret by which a user, a team or an organization is known. The secret itself is shown once. */
 import type { TokenTable } from "../../../database/schema/identity.ts";
-import { defineResource, fixed, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
@@ -30,7 +30,7 @@ const teamNeeds =
   "an owner, a team with 'manage-teams', or a member where the team allows it; nobody gets more than they hold; for the owners team, owners alone";
 const organizationNeeds = "an owner, or the organization's token";
 
-export const authenticationTokens = defineResource<TokenView>()({
+export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOnly, toOne }) => ({
   type: "authentication-tokens",
   doc: "The secret by which a user, a team or an organization is known; stored as a hash, shown once.",
   id: (token) => token.id,
@@ -46,21 +46,21 @@ export const authenticationTokens = defineResource<TokenView>()({
       audited: false,
     }),
     token: readOnly(text().nullable(), "The secret: in the answer to the creation, and never again.", {
-      from: (token: TokenView) => token.secret ?? null,
+      from: (token) => token.secret ?? null,
       audited: false,
     }),
   },
   relationships: {
     "created-by": toOne(["users", "teams", "organizations"], "Who made it.", {
       nullable: true,
-      id: ({ createdById }: TokenView) => createdById,
-      type: ({ createdById }: TokenView) =>
+      id: ({ createdById }) => createdById,
+      type: ({ createdById }) =>
         createdById?.startsWith("team-") ? "teams" : createdById?.startsWith("org-") ? "organizations" : "users",
     }),
-    user: toOne("users", "Whose token it is.", { id: ({ userId }: TokenView) => userId ?? undefined }),
-    team: toOne("teams", "Whose token it is.", { id: ({ teamId }: TokenView) => teamId ?? undefined }),
+    user: toOne("users", "Whose token it is.", { id: ({ userId }) => userId ?? undefined }),
+    team: toOne("teams", "Whose token it is.", { id: ({ teamId }) => teamId ?? undefined }),
     organization: toOne("organizations", "Whose token it is.", {
-      id: ({ kind, organizationName }: TokenView) => (isOrganizations(kind) ? organizationName : undefined),
+      id: ({ kind, organizationName }) => (isOrganizations(kind) ? organizationName : undefined),
     }),
   },
   links: (token) => ({ self: `/api/v2/authentication-tokens/${token.id}` }),
@@ -176,4 +176,4 @@ export const authenticationTokens = defineResource<TokenView>()({
       answer: "nothing",
     },
   },
-});
+}));

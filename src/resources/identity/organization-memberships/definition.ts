@@ -1,6 +1,6 @@
 /** A membership: a person's place in an organization, or an invitation that waits for the person. */
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
-import { defineResource, fixed, readOnly, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, listParameter, textParameter } from "../../../jsonapi/query.ts";
 import { oneOf, timestamp } from "../../../jsonapi/schemas.ts";
 import { email } from "../organizations/definition.ts";
@@ -17,29 +17,28 @@ export const membershipStatuses = ["active", "invited"] as const;
 
 const include = ["user", "teams"] as const;
 
-export const organizationMemberships = defineResource<MembershipView>()({
+export const organizationMemberships = defineResource<MembershipView>()(({ once, readOnly, toOne, toMany }) => ({
   type: "organization-memberships",
   doc: "A person's place in an organization; an invitation while nobody has the address.",
   id: (membership) => membership.id,
   version: (membership) => membership.version,
   attributes: {
-    email: { ...fixed(email, "The member's address."), create: "required" as const },
+    email: once(email, "The member's address."),
     status: readOnly(oneOf(membershipStatuses), "`active`, or `invited` until a user with this address exists."),
     "created-at": readOnly(timestamp(), "When it was made."),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
-      id: (membership: MembershipView) => membership.organizationName,
-      related: (membership: MembershipView) => `/api/v2/organizations/${membership.organizationName}`,
+      id: (membership) => membership.organizationName,
+      related: (membership) => `/api/v2/organizations/${membership.organizationName}`,
     }),
     user: toOne("users", "The member; while invited, a place holder that the registered user takes.", {
-      id: (membership: MembershipView) => membership.userId ?? invitedUserId(membership.id),
-      related: (membership: MembershipView) =>
-        membership.userId === null ? undefined : `/api/v2/users/${membership.userId}`,
+      id: (membership) => membership.userId ?? invitedUserId(membership.id),
+      related: (membership) => (membership.userId === null ? undefined : `/api/v2/users/${membership.userId}`),
     }),
     teams: toMany("teams", "The member's teams, those that the caller may see.", {
       create: "optional",
-      ids: (membership: MembershipView) => membership.teamIds,
+      ids: (membership) => membership.teamIds,
     }),
   },
   links: (membership) => ({ self: `/api/v2/organization-memberships/${membership.id}` }),
@@ -100,4 +99,4 @@ export const organizationMemberships = defineResource<MembershipView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -2,7 +2,7 @@
 import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions.ts";
 import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
-import { defineResource, optional, readOnly, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
@@ -30,7 +30,7 @@ export const defaultProjectSpellings = ["default_project", "default-project"] as
 
 const organizationPath = (organization: OrganizationView) => `/api/v2/organizations/${organization.name}`;
 
-export const organizations = defineResource<OrganizationView>()({
+export const organizations = defineResource<OrganizationView>()(({ required, optional, readOnly, toOne }) => ({
   type: "organizations",
   doc: "A tenant: it owns projects, teams and workspaces, and shares none of them.",
   id: (organization) => organization.name,
@@ -39,7 +39,7 @@ export const organizations = defineResource<OrganizationView>()({
     name: required(name, "Unique in the register, ignoring case; it is the organization's id in paths."),
     email: required(email, "Where the organization's notices go."),
     "external-id": readOnly(text(), "An id that stays when the organization is renamed.", {
-      from: (organization: OrganizationView) => organization.id,
+      from: (organization) => organization.id,
     }),
     "default-execution-mode": optional(
       oneOf(executionModes),
@@ -96,15 +96,15 @@ export const organizations = defineResource<OrganizationView>()({
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false }),
     permissions: readOnly(flags(organizationPermissionFlags), "What the caller may do.", {
-      from: (organization: OrganizationView) => organizationPermissions(organization.standing),
+      from: (organization) => organizationPermissions(organization.standing),
       audited: false,
     }),
     "created-at": readOnly(timestamp(), "When it was made."),
   },
   relationships: {
     "default-project": toOne("projects", "Where workspaces go that name no project.", {
-      id: (organization: OrganizationView) => organization.defaultProjectId,
-      related: (organization: OrganizationView) => `/api/v2/projects/${organization.defaultProjectId}`,
+      id: (organization) => organization.defaultProjectId,
+      related: (organization) => `/api/v2/projects/${organization.defaultProjectId}`,
     }),
     "default-agent-pool": toOne(
       "agent-pools",
@@ -112,7 +112,7 @@ export const organizations = defineResource<OrganizationView>()({
       {
         update: "optional",
         nullable: true,
-        id: (organization: OrganizationView) => organization.defaultAgentPoolId,
+        id: (organization) => organization.defaultAgentPoolId,
       },
     ),
     "data-retention-policy": toOne(
@@ -120,13 +120,13 @@ export const organizations = defineResource<OrganizationView>()({
       "How long old state is kept in workspaces that don't say so themselves.",
       {
         nullable: true,
-        id: (organization: OrganizationView) => organization.retentionId ?? null,
-        type: (organization: OrganizationView) => organization.retentionKind ?? "",
+        id: (organization) => organization.retentionId ?? null,
+        type: (organization) => organization.retentionKind ?? "",
       },
     ),
     "entitlement-set": toOne("entitlement-sets", "Which features the organization has.", {
-      id: (organization: OrganizationView) => organization.id,
-      related: (organization: OrganizationView) => `${organizationPath(organization)}/entitlement-set`,
+      id: (organization) => organization.id,
+      related: (organization) => `${organizationPath(organization)}/entitlement-set`,
     }),
   },
   links: (organization) => ({ self: organizationPath(organization) }),
@@ -179,4 +179,4 @@ export const organizations = defineResource<OrganizationView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -2,7 +2,7 @@
 import { organizationAccessOf, organizationPermissionNames, type Standing } from "../../../access/organization.ts";
 import { teamPermissions } from "../../../access/permissions.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
-import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
@@ -29,7 +29,7 @@ const membershipsExample = { data: [{ type: "organization-memberships", id: "ou-
 const membersNeed =
   "an owner, a team with 'manage-membership', or the organization's token; for the owners team, owners alone";
 
-export const teams = defineResource<TeamView>()({
+export const teams = defineResource<TeamView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "teams",
   doc: "A group of people to which access is given.",
   id: (team) => team.id,
@@ -45,7 +45,7 @@ export const teams = defineResource<TeamView>()({
       flags(organizationPermissionNames),
       "What the team may do in the whole organization; what is left out keeps its value.",
       {
-        from: (team: TeamView) => organizationAccessOf(team.organizationAccess),
+        from: (team) => organizationAccessOf(team.organizationAccess),
       },
     ),
     "sso-team-id": optional(text({ max: 255 }).nullable(), "The team's id at the identity provider.", {
@@ -64,7 +64,7 @@ export const teams = defineResource<TeamView>()({
       ]),
       "What the caller may do.",
       {
-        from: (team: TeamView) => {
+        from: (team) => {
           const { "can-read": _, ...shown } = teamPermissions(team.standing, team);
           return shown;
         },
@@ -75,21 +75,21 @@ export const teams = defineResource<TeamView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
-      id: (team: TeamView) => team.organizationName,
-      related: (team: TeamView) => `/api/v2/organizations/${team.organizationName}`,
+      id: (team) => team.organizationName,
+      related: (team) => `/api/v2/organizations/${team.organizationName}`,
     }),
     users: toMany("users", "The members; named where `include=users` asks for them.", {
-      ids: (team: TeamView) => team.userIds,
+      ids: (team) => team.userIds,
     }),
     "organization-memberships": toMany(
       "organization-memberships",
       "The members' memberships; named where `include` asks for them.",
       {
-        ids: (team: TeamView) => team.membershipIds,
+        ids: (team) => team.membershipIds,
       },
     ),
     "authentication-token": toOne("authentication-tokens", "The team's token.", {
-      related: (team: TeamView) => `/api/v2/teams/${team.id}/authentication-token`,
+      related: (team) => `/api/v2/teams/${team.id}/authentication-token`,
     }),
   },
   links: (team) => ({ self: `/api/v2/teams/${team.id}` }),
@@ -186,4 +186,4 @@ export const teams = defineResource<TeamView>()({
       example: membershipsExample,
     },
   },
-});
+}));

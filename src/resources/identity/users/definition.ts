@@ -1,6 +1,6 @@
 /** A user: a person, or a service that signs in like one. */
 import type { UserTable } from "../../../database/schema/identity.ts";
-import { defineResource, optional, readOnly, required, toMany } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { email } from "../organizations/definition.ts";
@@ -39,7 +39,7 @@ const listQuery = {
   parameters: { q: textParameter("Part of the name or e-mail address, ignoring case.") },
 } as const;
 
-export const users = defineResource<UserView>()({
+export const users = defineResource<UserView>()(({ required, optional, readOnly, toMany }) => ({
   type: "users",
   doc: "A person, or a service that signs in like one.",
   id: (user) => user.id,
@@ -47,13 +47,13 @@ export const users = defineResource<UserView>()({
   attributes: {
     username: required(username, "Unique in the register, ignoring case."),
     email: required(email, "Unique in the register, ignoring case. Shown to the person and to site admins.", {
-      from: (user: UserView) => (user.showsEmail ? user.email : undefined),
+      from: (user) => (user.showsEmail ? user.email : undefined),
     }),
     "unconfirmed-email": readOnly(
       text().nullable(),
       "An address that the user asked for; a site admin confirms it by setting it.",
       {
-        from: (user: UserView) => (user.showsEmail ? user.unconfirmedEmail : undefined),
+        from: (user) => (user.showsEmail ? user.unconfirmedEmail : undefined),
       },
     ),
     "is-site-admin": optional(
@@ -62,12 +62,12 @@ export const users = defineResource<UserView>()({
       { default: false },
     ),
     "is-admin": readOnly(flag(), "The same as is-site-admin.", {
-      from: (user: UserView) => user.isSiteAdmin === 1,
+      from: (user) => user.isSiteAdmin === 1,
       audited: false,
     }),
     "is-service-account": readOnly(flag(), "Whether it stands for a team's or an organization's token."),
     "avatar-url": readOnly(text(), "A picture in one colour, the same for ever; it is in the URL, on no host.", {
-      from: (user: UserView) => avatarOf(user.id),
+      from: (user) => avatarOf(user.id),
       audited: false,
     }),
     "v2-only": readOnly(flag(), "Always true.", { from: () => true, audited: false }),
@@ -81,7 +81,7 @@ export const users = defineResource<UserView>()({
   },
   relationships: {
     "authentication-tokens": toMany("authentication-tokens", "The user's tokens.", {
-      related: (user: UserView) =>
+      related: (user) =>
         user.isServiceAccount || user.isInvited ? undefined : `/api/v2/users/${user.id}/authentication-tokens`,
     }),
   },
@@ -144,4 +144,4 @@ export const users = defineResource<UserView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
-import { defineResource, type Operation, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource, wordsFor, type Operation } from "../../../jsonapi/define.ts";
 import { wholeNumber } from "../../../jsonapi/schemas.ts";
 
 export type DataRetentionPolicyView = DataRetentionPolicyTable;
@@ -89,29 +89,33 @@ const operations = {
 } as const satisfies Record<string, Operation>;
 
 const relationships = {
-  workspace: toOne("workspaces", "The workspace that it was set on; null where it is the organization's.", {
-    nullable: true,
-    id: (policy: DataRetentionPolicyView) => policy.workspaceId,
-  }),
+  workspace: wordsFor<DataRetentionPolicyView>().toOne(
+    "workspaces",
+    "The workspace that it was set on; null where it is the organization's.",
+    {
+      nullable: true,
+      id: (policy) => policy.workspaceId,
+    },
+  ),
 };
 
-export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()({
+export const deleteOlderPolicies = defineResource<DataRetentionPolicyView>()(({ required }) => ({
   type: "data-retention-policy-delete-olders",
   /** The operations answer with either type. */
-  typeOf: (policy: DataRetentionPolicyView) => policy.kind,
+  typeOf: (policy) => policy.kind,
   doc: "Old state versions are removed after a number of days; the current one never is.",
   id: (policy) => policy.id,
   version: (policy) => policy.version,
   attributes: {
     "delete-older-than-n-days": required(wholeNumber({ min: 1, max: daysMax }), daysDoc, {
-      from: (policy: DataRetentionPolicyView) => policy.deleteOlderThanNDays ?? undefined,
+      from: (policy) => policy.deleteOlderThanNDays ?? undefined,
     }),
   },
   relationships,
   operations,
-});
+}));
 
-export const dontDeletePolicies = defineResource<DataRetentionPolicyView>()({
+export const dontDeletePolicies = defineResource<DataRetentionPolicyView>()(() => ({
   type: "data-retention-policy-dont-deletes",
   doc: "No state version is removed; on a workspace it protects from the organization's policy.",
   id: (policy) => policy.id,
@@ -119,4 +123,4 @@ export const dontDeletePolicies = defineResource<DataRetentionPolicyView>()({
   attributes: {},
   relationships,
   operations: {},
-});
+}));

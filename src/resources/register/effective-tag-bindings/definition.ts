@@ -1,9 +1,9 @@
 /** A key-value tag that is in effect on a workspace or a project, wherever it comes from. */
-import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import type { EffectiveBinding } from "../tag-bindings/reads.ts";
 
-export const effectiveTagBindings = defineResource<EffectiveBinding>()({
+export const effectiveTagBindings = defineResource<EffectiveBinding>()(({ readOnly }) => ({
   type: "effective-tag-bindings",
   doc: "A key-value tag in effect: the thing's own, or its project's where it has none of its own with that key.",
   id: (binding) => binding.id,
@@ -30,4 +30,4 @@ export const effectiveTagBindings = defineResource<EffectiveBinding>()({
       answer: "list",
     },
   },
-});
+}));

@@ -2,7 +2,7 @@
 import type { Access } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
-import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { type IndexedParameter, listParameter, presence, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
@@ -38,7 +38,7 @@ const taggedFilters: IndexedParameter<"key" | "value"> = {
 
 const shownPermissions = ["can-update", "can-destroy", "can-create-workspace"] as const;
 
-export const projects = defineResource<ProjectView>()({
+export const projects = defineResource<ProjectView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "projects",
   doc: "A group of workspaces, and the place where teams are given access to them.",
   id: (project) => project.id,
@@ -65,7 +65,7 @@ export const projects = defineResource<ProjectView>()({
       flags(["default-execution-mode", "default-agent-pool"]),
       "Which settings are the project's own instead of the organization's default.",
       {
-        from: ({ defaultExecutionMode }: ProjectView) => ({
+        from: ({ defaultExecutionMode }) => ({
           "default-execution-mode": defaultExecutionMode !== null,
           "default-agent-pool": defaultExecutionMode !== null,
         }),
@@ -77,7 +77,7 @@ export const projects = defineResource<ProjectView>()({
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
     permissions: readOnly(flags(shownPermissions), "What the caller may do.", {
-      from: ({ access }: ProjectView) => {
+      from: ({ access }) => {
         const { "can-read": _, ...shown } = projectPermissions(access);
         return shown;
       },
@@ -87,8 +87,8 @@ export const projects = defineResource<ProjectView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization that owns it.", {
-      id: (project: ProjectView) => project.organizationName,
-      related: (project: ProjectView) => `/api/v2/organizations/${project.organizationName}`,
+      id: (project) => project.organizationName,
+      related: (project) => `/api/v2/organizations/${project.organizationName}`,
     }),
     "default-agent-pool": toOne(
       "agent-pools",
@@ -102,13 +102,13 @@ export const projects = defineResource<ProjectView>()({
       create: "optional",
       update: "optional",
       item: bindingItem,
-      related: (project: ProjectView) => `/api/v2/projects/${project.id}/tag-bindings`,
+      related: (project) => `/api/v2/projects/${project.id}/tag-bindings`,
     }),
     "effective-tag-bindings": toMany(
       "effective-tag-bindings",
       "The key-value tags in effect; named where `include` asks for them.",
       {
-        ids: (project: ProjectView) => project.effectiveTagBindingIds,
+        ids: (project) => project.effectiveTagBindingIds,
       },
     ),
   },
@@ -170,4 +170,4 @@ export const projects = defineResource<ProjectView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -1,7 +1,7 @@
 /** A reserved tag key: a key of tag bindings that an organization wants its people to use, or to leave alone. */
 import type { Standing } from "../../../access/organization.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
-import { defineResource, optional, readOnly, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface ReservedTagKeyView extends ReservedTagKeyTable {
@@ -17,7 +17,7 @@ const key = text({
   sentence: "is invalid: it may only contain letters, numbers, dashes, underscores and colons",
 });
 
-export const reservedTagKeys = defineResource<ReservedTagKeyView>()({
+export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required, optional, readOnly, toOne }) => ({
   type: "reserved-tag-keys",
   doc: "A key of tag bindings that has a meaning in the whole organization.",
   id: (reserved) => reserved.id,
@@ -32,8 +32,8 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
-      id: (reserved: ReservedTagKeyView) => reserved.organizationName,
-      related: (reserved: ReservedTagKeyView) => `/api/v2/organizations/${reserved.organizationName}`,
+      id: (reserved) => reserved.organizationName,
+      related: (reserved) => `/api/v2/organizations/${reserved.organizationName}`,
     }),
   },
   operations: {
@@ -71,4 +71,4 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -1,7 +1,7 @@
 /** A key-value tag of a workspace or a project. */
 import { z } from "zod";
 import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
-import { defineResource, type Operation, readOnly } from "../../../jsonapi/define.ts";
+import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 
 export type TagBindingView = Pick<TagBindingTable, "id" | "key" | "value">;
@@ -25,7 +25,7 @@ const change = {
   example,
 } as const satisfies Partial<Operation>;
 
-export const tagBindings = defineResource<TagBindingView>()({
+export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
   type: "tag-bindings",
   doc: "A key-value tag of a workspace or a project.",
   id: (binding) => binding.id,
@@ -60,4 +60,4 @@ export const tagBindings = defineResource<TagBindingView>()({
       needs: "'update' on the project's settings",
     },
   },
-});
+}));

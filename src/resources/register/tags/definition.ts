@@ -1,7 +1,7 @@
 /** A flat tag of an organization. It is there as long as a workspace carries it. */
 import { z } from "zod";
 import type { TagTable } from "../../../database/schema/workspaces.ts";
-import { defineResource, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
@@ -30,7 +30,7 @@ const tagsBody = z.object({ data: tagItem.array().max(1000) });
 const example = { data: [{ type: "tags", attributes: { name: "production" } }] };
 const changeNeeds = "admin access to the workspace";
 
-export const tags = defineResource<TagView>()({
+export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
   type: "tags",
   doc: "A flat tag; it disappears with the last workspace that carries it.",
   id: (tag) => tag.id,
@@ -41,7 +41,7 @@ export const tags = defineResource<TagView>()({
     "instance-count": readOnly(wholeNumber(), "How many workspaces carry it.", { audited: false }),
   },
   relationships: {
-    organization: toOne("organizations", "The organization.", { id: (tag: TagView) => tag.organizationName }),
+    organization: toOne("organizations", "The organization.", { id: (tag) => tag.organizationName }),
   },
   operations: {
     listWorkspaceTags: {
@@ -104,6 +104,6 @@ export const tags = defineResource<TagView>()({
       example: { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] },
     },
   },
-});
+}));
 
 export type TagItems = z.output<typeof tagsBody>["data"];

@@ -1,7 +1,7 @@
 /** Moving workspaces between projects, many at once. A move leaves no thing of its own behind but its audit event. */
 import { defineResource } from "../../../jsonapi/define.ts";
 
-export const workspaceMoves = defineResource<never>()({
+export const workspaceMoves = defineResource<never>()(() => ({
   type: "workspace-moves",
   doc: "Moving workspaces between projects: all of those that are named, or none.",
   id: () => "",
@@ -18,4 +18,4 @@ export const workspaceMoves = defineResource<never>()({
       example: { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] },
     },
   },
-});
+}));

@@ -1,7 +1,7 @@
 /** A workspace: what is registered. Its attributes stand in the order of the specification's table. */
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
-import { defineResource, fixed, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import { lengthOf } from "../../../kernel/text.ts";
@@ -95,10 +95,11 @@ const idList = (joined: string): readonly string[] => (joined === "" ? [] : join
 
 /** Nearly always empty, and then there is nothing to parse. */
 const list = (json: string): unknown => (json === "[]" ? [] : JSON.parse(json));
-const kpi = (doc: string) => readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
-const none = <View>(types: string, doc: string) => toOne<View>(types, doc, { nullable: true, id: () => null });
+const kpi = (doc: string) => wordsFor<WorkspaceView>().readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
+const none = (types: string, doc: string) =>
+  wordsFor<WorkspaceView>().toOne(types, doc, { nullable: true, id: () => null });
 
-export const workspaces = defineResource<WorkspaceView>()({
+export const workspaces = defineResource<WorkspaceView>()(({ required, optional, fixed, readOnly, toOne, toMany }) => ({
   type: "workspaces",
   doc: "What is registered: the settings, lock, tags and state of one piece of infrastructure.",
   id: (workspace) => workspace.id,
@@ -107,7 +108,7 @@ export const workspaces = defineResource<WorkspaceView>()({
     name: required(name, "Unique in the organization, with its case; it is part of the workspace's paths."),
     description: optional(text({ max: 1024 }).nullable(), "What the workspace is for.", { default: null }),
     actions: readOnly(flags(["is-destroyable"]), "What can be done to it.", {
-      from: (workspace: WorkspaceView) => ({ "is-destroyable": workspace.allowDestroyPlan === 1 }),
+      from: (workspace) => ({ "is-destroyable": workspace.allowDestroyPlan === 1 }),
       audited: false,
     }),
     "allow-destroy-plan": optional(flag(), "Whether destroy plans can be queued.", { default: true }),
@@ -151,7 +152,7 @@ export const workspaces = defineResource<WorkspaceView>()({
       { from: executionModeOf },
     ),
     operations: optional(flag(), "Deprecated: false is the execution mode `local`.", {
-      from: (workspace: WorkspaceView) => executionModeOf(workspace) !== "local",
+      from: (workspace) => executionModeOf(workspace) !== "local",
       audited: false,
     }),
     "agent-pool-id": optional(reference.nullable(), "The pool that agent mode needs.", { shown: false }),
@@ -159,11 +160,11 @@ export const workspaces = defineResource<WorkspaceView>()({
       default: true,
     }),
     "trigger-prefixes": optional(patterns, "Paths whose changes start a run, beside the working directory.", {
-      from: (workspace: WorkspaceView) => list(workspace.triggerPrefixes),
+      from: (workspace) => list(workspace.triggerPrefixes),
       default: [],
     }),
     "trigger-patterns": optional(patterns, "Glob patterns of files whose changes start a run.", {
-      from: (workspace: WorkspaceView) => list(workspace.triggerPatterns),
+      from: (workspace) => list(workspace.triggerPatterns),
       default: [],
     }),
     "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
@@ -175,7 +176,7 @@ export const workspaces = defineResource<WorkspaceView>()({
       { default: false },
     ),
     locked: readOnly(flag(), "Whether it is locked.", {
-      from: (workspace: WorkspaceView) => workspace.lockedByType !== null,
+      from: (workspace) => workspace.lockedByType !== null,
     }),
     "locked-reason": readOnly(text().nullable(), "Why it is locked."),
     "oauth-client-name": readOnly(text().nullable(), "The name of its connection to version control.", {
@@ -188,7 +189,7 @@ export const workspaces = defineResource<WorkspaceView>()({
     "source-url": fixed(text({ max: 2048 }).nullable(), "Where that client is.", { default: null }),
     "structured-run-output-enabled": optional(flag(), "Whether runs show structured output.", { default: true }),
     "tag-names": readOnly(text().array(), "Its tags.", {
-      from: ({ tagNames }: WorkspaceView) => (tagNames === "" ? [] : tagNames.split(",")),
+      from: ({ tagNames }) => (tagNames === "" ? [] : tagNames.split(",")),
     }),
     "engine-version": optional(
       engineVersion,
@@ -202,14 +203,14 @@ export const workspaces = defineResource<WorkspaceView>()({
       default: null,
     }),
     "vcs-repo-identifier": readOnly(text().nullable(), "The repository's identifier.", {
-      from: (workspace: WorkspaceView) => workspace.vcsIdentifier,
+      from: (workspace) => workspace.vcsIdentifier,
       audited: false,
     }),
     "setting-overwrites": optional(
       flags(["execution-mode", "agent-pool"]),
       "Which settings are the workspace's own instead of the default of its project or organization.",
       {
-        from: (workspace: WorkspaceView) => ({
+        from: (workspace) => ({
           "execution-mode": workspace.overwritesExecutionMode === 1,
           "agent-pool": workspace.overwritesAgentPool === 1,
         }),
@@ -228,20 +229,20 @@ export const workspaces = defineResource<WorkspaceView>()({
   },
   relationships: {
     "agent-pool": toOne("agent-pools", "The agent pool in force.", { nullable: true, id: agentPoolOf }),
-    "current-assessment-result": none<WorkspaceView>("assessment-results", "The latest assessment."),
-    "current-configuration-version": none<WorkspaceView>("configuration-versions", "The configuration in force."),
+    "current-assessment-result": none("assessment-results", "The latest assessment."),
+    "current-configuration-version": none("configuration-versions", "The configuration in force."),
     "current-run": toOne("runs", "The current run.", {
       nullable: true,
-      id: (workspace: WorkspaceView) => workspace.currentRunId,
+      id: (workspace) => workspace.currentRunId,
     }),
     "latest-run": toOne("runs", "Deprecated: the same as current-run.", {
       nullable: true,
-      id: (workspace: WorkspaceView) => workspace.currentRunId,
+      id: (workspace) => workspace.currentRunId,
     }),
     "current-state-version": toOne("state-versions", "The state in force.", {
       nullable: true,
-      id: (workspace: WorkspaceView) => workspace.currentStateVersionId,
-      related: (workspace: WorkspaceView) =>
+      id: (workspace) => workspace.currentStateVersionId,
+      related: (workspace) =>
         workspace.currentStateVersionId === null
           ? undefined
           : `/api/v2/workspaces/${workspace.id}/current-state-version`,
@@ -251,56 +252,55 @@ export const workspaces = defineResource<WorkspaceView>()({
       "How long old state is kept; self-hosted edition only.",
       {
         nullable: true,
-        id: (workspace: WorkspaceView) => (workspace.edition === "hosted" ? undefined : workspace.retentionId),
-        type: (workspace: WorkspaceView) => workspace.retentionKind ?? "",
+        id: (workspace) => (workspace.edition === "hosted" ? undefined : workspace.retentionId),
+        type: (workspace) => workspace.retentionKind ?? "",
       },
     ),
     "locked-by": toOne(["users", "teams", "runs"], "Who holds the lock.", {
       nullable: true,
-      id: (workspace: WorkspaceView) => workspace.lockedById,
-      type: (workspace: WorkspaceView) => workspace.lockedByType ?? "users",
+      id: (workspace) => workspace.lockedById,
+      type: (workspace) => workspace.lockedByType ?? "users",
     }),
     organization: toOne("organizations", "The organization.", {
-      id: (workspace: WorkspaceView) => workspace.organizationName,
-      related: (workspace: WorkspaceView) => `/api/v2/organizations/${workspace.organizationName}`,
+      id: (workspace) => workspace.organizationName,
+      related: (workspace) => `/api/v2/organizations/${workspace.organizationName}`,
     }),
     outputs: toMany("workspace-outputs", "The outputs of the state in force, for who may read them.", {
-      ids: (workspace: WorkspaceView) =>
+      ids: (workspace) =>
         workspacePermissions(workspace)["can-read-state-outputs"] ? idList(workspace.outputIds) : [],
     }),
     project: toOne("projects", "The project that holds it.", {
       create: "optional",
       update: "optional",
-      id: (workspace: WorkspaceView) => workspace.projectId,
-      related: (workspace: WorkspaceView) => `/api/v2/projects/${workspace.projectId}`,
+      id: (workspace) => workspace.projectId,
+      related: (workspace) => `/api/v2/projects/${workspace.projectId}`,
     }),
-    readme: none<WorkspaceView>("workspace-readme", "The repository's readme."),
+    readme: none("workspace-readme", "The repository's readme."),
     "remote-state-consumers": toMany("workspaces", "Workspaces that may read its state.", {
-      related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/relationships/remote-state-consumers`,
+      related: (workspace) => `/api/v2/workspaces/${workspace.id}/relationships/remote-state-consumers`,
     }),
     "ssh-key": toOne("ssh-keys", "The key that runs use.", {
       nullable: true,
-      id: (workspace: WorkspaceView) => workspace.sshKeyId,
+      id: (workspace) => workspace.sshKeyId,
     }),
     tags: toMany("tags", "Its tags.", {
       create: "optional",
       item: tagItem,
-      related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/relationships/tags`,
+      related: (workspace) => `/api/v2/workspaces/${workspace.id}/relationships/tags`,
     }),
     "tag-bindings": toMany("tag-bindings", "Its key-value tags; an empty list clears them.", {
       create: "optional",
       update: "optional",
       item: bindingItem,
-      related: (workspace: WorkspaceView) => `/api/v2/workspaces/${workspace.id}/tag-bindings`,
+      related: (workspace) => `/api/v2/workspaces/${workspace.id}/tag-bindings`,
     }),
     "effective-tag-bindings": toMany(
       "effective-tag-bindings",
       "The key-value tags in effect; named where `include` asks for them.",
-      { ids: (workspace: WorkspaceView) => workspace.effectiveTagBindingIds },
+      { ids: (workspace) => workspace.effectiveTagBindingIds },
     ),
     vars: toMany("vars", "Its variables, for who may read them.", {
-      ids: (workspace: WorkspaceView) =>
-        workspacePermissions(workspace)["can-read-variable"] ? idList(workspace.varIds) : [],
+      ids: (workspace) => (workspacePermissions(workspace)["can-read-variable"] ? idList(workspace.varIds) : []),
     }),
   },
   links: (workspace) => ({
@@ -313,4 +313,4 @@ export const workspaces = defineResource<WorkspaceView>()({
     ...autoDestroyFaults(attributes),
   ],
   operations: workspaceOperations,
-});
+}));

@@ -1,6 +1,6 @@
 /** The audit trail: who changed what, by which token, from what to what. It can only be read. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
-import { defineResource, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, textParameter, Unusable } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
@@ -18,7 +18,7 @@ const instant = (doc: string): Parameter<string> => ({
 const anything = z.record(z.string(), z.unknown()).nullable();
 const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
 
-export const auditEvents = defineResource<AuditEventView>()({
+export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }) => ({
   type: "audit-events",
   doc: "One change: who, by which token, what, and how it was before and after. Secrets are never part of it.",
   id: (event) => event.id,
@@ -31,17 +31,17 @@ export const auditEvents = defineResource<AuditEventView>()({
     "subject-type": readOnly(text(), "The kind of thing that was changed."),
     "subject-id": readOnly(text(), "Its id."),
     before: readOnly(anything, "Its attributes before; null for a creation.", {
-      from: (event: AuditEventView) => parsed(event.before),
+      from: (event) => parsed(event.before),
     }),
     after: readOnly(anything, "Its attributes after; null for a deletion.", {
-      from: (event: AuditEventView) => parsed(event.after),
+      from: (event) => parsed(event.after),
     }),
     "request-id": readOnly(text(), "The request; also in the service's log."),
     "created-at": readOnly(timestamp(), "When."),
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
-      id: (event: AuditEventView) => event.organizationName,
+      id: (event) => event.organizationName,
     }),
   },
   operations: {
@@ -64,4 +64,4 @@ export const auditEvents = defineResource<AuditEventView>()({
       answer: "cursor-list",
     },
   },
-});
+}));

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Explanation, Source } from "../../../access/explain.ts";
 import { type Permission, permissionNames } from "../../../access/permission-set.ts";
-import { defineResource, type Operation, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import { kebab } from "../../../kernel/names.ts";
@@ -87,13 +87,13 @@ const explaining = {
 
 const listing = { method: "GET", query: { paged: true }, answer: "list" } as const satisfies Partial<Operation>;
 
-export const accessExplanations = defineResource<ExplanationView>()({
+export const accessExplanations = defineResource<ExplanationView>()(({ readOnly, toOne }) => ({
   type: "access-explanations",
   doc: "What somebody may do to a project or workspace, and which records gave each permission.",
   id: (view) => `${view.workspaceId ?? view.projectId}:${view.subject.id}`,
   attributes: {
     "subject-name": readOnly(text(), "The name of whom it is about.", {
-      from: (view: ExplanationView) => view.subject.name,
+      from: (view) => view.subject.name,
     }),
     permissions: readOnly(permissions, "Each permission: its value, and the records that gave it.", {
       from: shownPermissions,
@@ -102,18 +102,17 @@ export const accessExplanations = defineResource<ExplanationView>()({
   },
   relationships: {
     subject: toOne(["users", "teams", "organizations"], "Whom it is about; an organization stands for its token.", {
-      id: (view: ExplanationView) => view.subject.id,
-      type: (view: ExplanationView) => view.subject.type,
-      related: (view: ExplanationView) => `/api/v2/${view.subject.type}/${view.subject.id}`,
+      id: (view) => view.subject.id,
+      type: (view) => view.subject.type,
+      related: (view) => `/api/v2/${view.subject.type}/${view.subject.id}`,
     }),
     project: toOne("projects", "The project, or the one that holds the workspace.", {
-      id: (view: ExplanationView) => view.projectId,
-      related: (view: ExplanationView) => `/api/v2/projects/${view.projectId}`,
+      id: (view) => view.projectId,
+      related: (view) => `/api/v2/projects/${view.projectId}`,
     }),
     workspace: toOne("workspaces", "The workspace, where it is about one.", {
-      id: (view: ExplanationView) => view.workspaceId ?? undefined,
-      related: (view: ExplanationView) =>
-        view.workspaceId === null ? undefined : `/api/v2/workspaces/${view.workspaceId}`,
+      id: (view) => view.workspaceId ?? undefined,
+      related: (view) => (view.workspaceId === null ? undefined : `/api/v2/workspaces/${view.workspaceId}`),
     }),
   },
   operations: {
@@ -144,4 +143,4 @@ export const accessExplanations = defineResource<ExplanationView>()({
         "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to who has 'read' on its project's teams",
     },
   },
-});
+}));

@@ -5,7 +5,7 @@ import { projectLevelNames } from "../../../access/levels.ts";
 import type { Standing } from "../../../access/organization.ts";
 import { setOf } from "../../../access/permission-set.ts";
 import type { TeamProjectTable } from "../../../database/schema/projects.ts";
-import { defineResource, optional, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, oneOf } from "../../../jsonapi/schemas.ts";
 
@@ -42,7 +42,7 @@ const managers =
 const readers =
   "read access to the project; shows visible teams and the caller's own, and all to who has 'read' on its teams";
 
-export const teamProjects = defineResource<TeamProjectView>()({
+export const teamProjects = defineResource<TeamProjectView>()(({ required, optional, toOne }) => ({
   type: "team-projects",
   doc: "A team's access to a project and its workspaces: a level, or permissions chosen one by one.",
   id: (record) => record.id,
@@ -53,7 +53,7 @@ export const teamProjects = defineResource<TeamProjectView>()({
       projectAccess,
       "What the team may do to the project: implied by the level, or chosen where it is 'custom'.",
       {
-        from: ({ permissions }: TeamProjectView) => {
+        from: ({ permissions }) => {
           const { settings, teams, variableSets } = setOf(permissions);
           return { settings, teams, "variable-sets": variableSets };
         },
@@ -64,7 +64,7 @@ export const teamProjects = defineResource<TeamProjectView>()({
       workspaceAccess,
       "What the team may do to the project's workspaces: implied by the level, or chosen where it is 'custom'.",
       {
-        from: ({ permissions }: TeamProjectView) => {
+        from: ({ permissions }) => {
           const set = setOf(permissions);
           return {
             create: set.create,
@@ -97,13 +97,13 @@ export const teamProjects = defineResource<TeamProjectView>()({
   relationships: {
     team: toOne("teams", "The team that has access.", {
       create: "required",
-      id: (record: TeamProjectView) => record.teamId,
-      related: (record: TeamProjectView) => `/api/v2/teams/${record.teamId}`,
+      id: (record) => record.teamId,
+      related: (record) => `/api/v2/teams/${record.teamId}`,
     }),
     project: toOne("projects", "The project that it has access to.", {
       create: "required",
-      id: (record: TeamProjectView) => record.projectId,
-      related: (record: TeamProjectView) => `/api/v2/projects/${record.projectId}`,
+      id: (record) => record.projectId,
+      related: (record) => `/api/v2/projects/${record.projectId}`,
     }),
   },
   links: (record) => ({ self: `/api/v2/team-projects/${record.id}` }),
@@ -165,4 +165,4 @@ export const teamProjects = defineResource<TeamProjectView>()({
       answer: "nothing",
     },
   },
-});
+}));

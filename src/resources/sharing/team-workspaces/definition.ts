@@ -4,7 +4,7 @@ import { workspaceLevelNames } from "../../../access/levels.ts";
 import type { Standing } from "../../../access/organization.ts";
 import { type Permission, valueIn } from "../../../access/permission-set.ts";
 import type { TeamWorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { defineResource, optional, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, oneOf } from "../../../jsonapi/schemas.ts";
 
@@ -24,7 +24,7 @@ const managers =
 const readers =
   "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to who has 'read' on its project's teams";
 
-export const teamWorkspaces = defineResource<TeamWorkspaceView>()({
+export const teamWorkspaces = defineResource<TeamWorkspaceView>()(({ required, optional, toOne }) => ({
   type: "team-workspaces",
   doc: "A team's access to a workspace: a level, or permissions chosen one by one.",
   id: (record) => record.id,
@@ -61,13 +61,13 @@ export const teamWorkspaces = defineResource<TeamWorkspaceView>()({
   relationships: {
     team: toOne("teams", "The team that has access.", {
       create: "required",
-      id: (record: TeamWorkspaceView) => record.teamId,
-      related: (record: TeamWorkspaceView) => `/api/v2/teams/${record.teamId}`,
+      id: (record) => record.teamId,
+      related: (record) => `/api/v2/teams/${record.teamId}`,
     }),
     workspace: toOne("workspaces", "The workspace that it has access to.", {
       create: "required",
-      id: (record: TeamWorkspaceView) => record.workspaceId,
-      related: (record: TeamWorkspaceView) => `/api/v2/workspaces/${record.workspaceId}`,
+      id: (record) => record.workspaceId,
+      related: (record) => `/api/v2/workspaces/${record.workspaceId}`,
     }),
   },
   links: (record) => ({ self: `/api/v2/team-workspaces/${record.id}` }),
@@ -125,4 +125,4 @@ export const teamWorkspaces = defineResource<TeamWorkspaceView>()({
       answer: "nothing",
     },
   },
-});
+}));

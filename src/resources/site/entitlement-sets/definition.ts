@@ -1,5 +1,5 @@
 /** Which features an organization has. Clients ask before they use one. */
-import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag } from "../../../jsonapi/schemas.ts";
 
 export interface EntitlementSetView {
@@ -7,9 +7,10 @@ export interface EntitlementSetView {
   readonly organizationName: string;
 }
 
-const always = (value: boolean, doc: string) => readOnly(flag(), doc, { from: () => value });
+const always = (value: boolean, doc: string) =>
+  wordsFor<EntitlementSetView>().readOnly(flag(), doc, { from: () => value });
 
-export const entitlementSets = defineResource<EntitlementSetView>()({
+export const entitlementSets = defineResource<EntitlementSetView>()(() => ({
   type: "entitlement-sets",
   doc: "The features of an organization; all organizations of a register have the same.",
   id: (set) => set.id,
@@ -40,4 +41,4 @@ export const entitlementSets = defineResource<EntitlementSetView>()({
       answer: "document",
     },
   },
-});
+}));

@@ -1,5 +1,5 @@
 /** Feature sets: what clients of HCP Terraform look for before they subscribe an organization to one. */
-import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
@@ -9,7 +9,7 @@ export interface FeatureSetView {
   readonly identifier: string;
 }
 
-export const featureSets = defineResource<FeatureSetView>()({
+export const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
   type: "feature-sets",
   doc: "A plan of HCP Terraform, by the name that clients ask for. All of them are the same here: every organization has every feature of the service, whatever it is subscribed to.",
   id: (set) => set.id,
@@ -29,4 +29,4 @@ export const featureSets = defineResource<FeatureSetView>()({
       answer: "list",
     },
   },
-});
+}));

@@ -1,6 +1,6 @@
 /** An organization's subscription to a feature set: taken for the sake of clients, and without any effect. */
 import { z } from "zod";
-import { defineResource, readOnly, toOne } from "../../../jsonapi/define.ts";
+import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 
 export interface SubscriptionView {
@@ -19,9 +19,10 @@ const asked = z.object({
   }),
 });
 
-const unlimited = (doc: string) => readOnly(wholeNumber().nullable(), doc, { from: () => null });
+const unlimited = (doc: string) =>
+  wordsFor<SubscriptionView>().readOnly(wholeNumber().nullable(), doc, { from: () => null });
 
-export const subscriptions = defineResource<SubscriptionView>()({
+export const subscriptions = defineResource<SubscriptionView>()(({ readOnly, toOne }) => ({
   type: "subscriptions",
   doc: "What an organization is subscribed to. It changes nothing and is not kept: every organization has every feature of the service, without limits and without an end.",
   id: (subscription) => subscription.organizationId.replace(/^org-/, "sub-"),
@@ -33,11 +34,11 @@ export const subscriptions = defineResource<SubscriptionView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization.", {
-      id: (subscription: SubscriptionView) => subscription.organizationName,
-      related: (subscription: SubscriptionView) => `/api/v2/organizations/${subscription.organizationName}`,
+      id: (subscription) => subscription.organizationName,
+      related: (subscription) => `/api/v2/organizations/${subscription.organizationName}`,
     }),
     "feature-set": toOne("feature-sets", "The one that was asked for; all of them give the same.", {
-      id: (subscription: SubscriptionView) => subscription.featureSetId,
+      id: (subscription) => subscription.featureSetId,
     }),
   },
   operations: {
@@ -56,4 +57,4 @@ export const subscriptions = defineResource<SubscriptionView>()({
       },
     },
   },
-});
+}));

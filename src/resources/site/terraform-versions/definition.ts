@@ -1,6 +1,6 @@
 /** An engine version that a site admin added to those that ship with the service (`known.ts`), or took away from them. */
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
-import { defineResource, optional, readOnly, required } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { isExactVersion } from "./versions.ts";
@@ -18,14 +18,14 @@ const sha = text({ min: 1, max: 64, pattern: /^[0-9A-Fa-f]{64}$/, sentence: "mus
 
 const one = "/admin/terraform-versions/:terraform_version_id";
 
-export const terraformVersions = defineResource<EngineVersionTable>()({
+export const terraformVersions = defineResource<EngineVersionTable>()(({ required, optional, readOnly }) => ({
   type: "terraform-versions",
   doc: "An engine version that a site admin added to those that ship with the service; one that is not enabled, or is a beta, is never taken as the newest release, also where it ships with the service.",
   id: (row) => row.id,
   version: (row) => row.version,
   attributes: {
     version: required(version, "An exact version, unique in the register.", {
-      from: (row: EngineVersionTable) => row.engineVersion,
+      from: (row) => row.engineVersion,
     }),
     url: optional(url.nullable(), "Where it can be downloaded. The service never does.", { default: null }),
     sha: optional(sha.nullable(), "The SHA-256 of what is downloaded.", { default: null }),
@@ -96,4 +96,4 @@ export const terraformVersions = defineResource<EngineVersionTable>()({
       answer: "nothing",
     },
   },
-});
+}));

@@ -4,7 +4,7 @@ import { defineResource } from "../../../jsonapi/define.ts";
 const path = "/workspaces/:workspace_id/relationships/remote-state-consumers";
 const example = { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] };
 
-export const remoteStateConsumers = defineResource<{ readonly id: string }>()({
+export const remoteStateConsumers = defineResource<{ readonly id: string }>()(() => ({
   type: "remote-state-consumers",
   doc: "The workspaces that may read a workspace's state, where it is not shared with the whole organization.",
   id: (consumer) => consumer.id,
@@ -48,4 +48,4 @@ export const remoteStateConsumers = defineResource<{ readonly id: string }>()({
       example,
     },
   },
-});
+}));

@@ -1,9 +1,9 @@
 /** A resource that a workspace manages, as its state in force has it. */
 import type { StateResourceTable } from "../../../database/schema/state.ts";
-import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
-export const managedResources = defineResource<StateResourceTable>()({
+export const managedResources = defineResource<StateResourceTable>()(({ readOnly }) => ({
   type: "resources",
   doc: "Something that a workspace manages: one address of its state in force.",
   id: (resource) => resource.id,
@@ -14,7 +14,7 @@ export const managedResources = defineResource<StateResourceTable>()({
     module: readOnly(text(), "The module that it stands in; `root` for none."),
     provider: readOnly(text(), "The provider that manages it: `hashicorp/aws`."),
     "provider-type": readOnly(text(), "What it is, in the provider's words: `aws_instance`.", {
-      from: (resource: StateResourceTable) => resource.type,
+      from: (resource) => resource.type,
     }),
     "modified-by-state-version-id": readOnly(text(), "The state version that changed it last."),
     "created-at": readOnly(timestamp(), "When the state first had it."),
@@ -31,4 +31,4 @@ export const managedResources = defineResource<StateResourceTable>()({
       answer: "list",
     },
   },
-});
+}));

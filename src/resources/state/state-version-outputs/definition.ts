@@ -1,7 +1,7 @@
 /** An output of a state version. Sensitive values are only shown where they are asked for. */
 import { z } from "zod";
 import type { StateVersionOutputTable } from "../../../database/schema/state.ts";
-import { defineResource, readOnly } from "../../../jsonapi/define.ts";
+import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { flag, text } from "../../../jsonapi/schemas.ts";
 
@@ -11,6 +11,8 @@ export interface StateVersionOutputView extends Omit<StateVersionOutputTable, "v
 }
 
 const needs = "'read-outputs' on the workspace's state versions";
+
+const { readOnly } = wordsFor<StateVersionOutputView>();
 
 /** What both kinds of output documents show. */
 export const outputAttributes = {
@@ -24,11 +26,11 @@ export const outputAttributes = {
 } as const;
 
 export const detailedType = readOnly(z.unknown(), 'Its whole type, as the engine writes types: `["list", "string"]`.', {
-  from: (output: StateVersionOutputView) => new JsonText(output.detailedType),
+  from: (output) => new JsonText(output.detailedType),
   audited: false,
 });
 
-export const stateVersionOutputs = defineResource<StateVersionOutputView>()({
+export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() => ({
   type: "state-version-outputs",
   doc: "A value that a configuration gives to others, as one of its states has it.",
   id: (output) => output.id,
@@ -63,4 +65,4 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()({
       answer: "document",
     },
   },
-});
+}));

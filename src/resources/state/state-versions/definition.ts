@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { WorkspaceFacts } from "../../../access/permissions.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
-import { defineResource, fixed, type Operation, readOnly, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
@@ -65,12 +65,6 @@ const byWorkspace = "/workspaces/:workspace_id";
 const versionIncludes = ["created_by", "outputs", "run", "run.created_by", "run.configuration_version"] as const;
 const statusFilter = choice(statuses, "Only versions with this status.");
 
-/** A required attribute that never changes. */
-const sent = <Schema extends z.ZodType>(schema: Schema, doc: string) => ({
-  ...fixed(schema, doc),
-  create: "required" as const,
-});
-
 const list = {
   method: "GET",
   path: "/state-versions",
@@ -100,14 +94,14 @@ const backingData = {
   answer: "nothing",
 } as const satisfies Partial<Operation>;
 
-export const stateVersions = defineResource<StateVersionView>()({
+export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, readOnly, toOne, toMany }) => ({
   type: "state-versions",
   doc: "One state of a workspace, as an engine wrote it. Its content is stored compressed and encrypted.",
   id: (version) => version.id,
   version: (version) => version.version,
   attributes: {
-    serial: sent(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
-    md5: { ...sent(md5, "The MD5 of the state, in hex: what arrives is checked against it."), shown: false },
+    serial: once(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
+    md5: once(md5, "The MD5 of the state, in hex: what arrives is checked against it.", { shown: false }),
     lineage: fixed(text({ max: 255 }).nullable(), "Names the history that the state belongs to.", { shown: false }),
     state: fixed(base64(), "The state itself, in base64; left out where it is sent to the upload URL.", hidden),
     "json-state": fixed(base64().nullable(), "The state in the engine's JSON form for others, in base64.", hidden),
@@ -125,20 +119,20 @@ export const stateVersions = defineResource<StateVersionView>()({
     ),
     size: readOnly(wholeNumber(), "The state's size in bytes; 0 until it is there."),
     "hosted-state-download-url": readOnly(text().nullable(), "Where the state is; needs a token.", {
-      from: ({ urls }: StateVersionView) => urls.download,
+      from: ({ urls }) => urls.download,
       audited: false,
     }),
     "hosted-json-state-download-url": readOnly(text().nullable(), "Where its JSON form is, if it was sent.", {
-      from: ({ urls }: StateVersionView) => urls.jsonDownload,
+      from: ({ urls }) => urls.jsonDownload,
       audited: false,
     }),
     "hosted-state-upload-url": readOnly(
       text().nullable(),
       "Where the state is to be sent with PUT, without a token; shown to who made the version, while it is pending.",
-      { from: ({ urls }: StateVersionView) => urls.upload, audited: false },
+      { from: ({ urls }) => urls.upload, audited: false },
     ),
     "hosted-json-state-upload-url": readOnly(text().nullable(), "The same for its JSON form.", {
-      from: ({ urls }: StateVersionView) => urls.jsonUpload,
+      from: ({ urls }) => urls.jsonUpload,
       audited: false,
     }),
     "resources-processed": readOnly(
@@ -147,24 +141,24 @@ export const stateVersions = defineResource<StateVersionView>()({
       { audited: false },
     ),
     "state-version": readOnly(wholeNumber().nullable(), "The version of the state's format.", {
-      from: ({ format }: StateVersionView) => format,
+      from: ({ format }) => format,
       audited: false,
     }),
     "engine-version": readOnly(text().nullable(), "The engine that wrote it.", { audited: false }),
     "billable-rum-count": readOnly(wholeNumber().nullable(), "How many managed resources it has.", {
-      from: (version: StateVersionView) => (version.resourcesProcessed === 1 ? version.resourceCount : null),
+      from: (version) => (version.resourcesProcessed === 1 ? version.resourceCount : null),
       audited: false,
     }),
     modules: readOnly(z.record(z.string(), z.unknown()), "How many resources of each type, by module.", {
-      from: ({ modules }: StateVersionView) => json(modules),
+      from: ({ modules }) => json(modules),
       audited: false,
     }),
     providers: readOnly(z.record(z.string(), z.unknown()), "The same by provider.", {
-      from: ({ providers }: StateVersionView) => json(providers),
+      from: ({ providers }) => json(providers),
       audited: false,
     }),
     resources: readOnly(z.array(z.unknown()), "Its resources with their number; at most 500 are listed here.", {
-      from: ({ resources }: StateVersionView) => json(resources),
+      from: ({ resources }) => json(resources),
       audited: false,
     }),
     "vcs-commit-sha": readOnly(text().nullable(), "The commit that it came from.", {
@@ -175,21 +169,20 @@ export const stateVersions = defineResource<StateVersionView>()({
   },
   relationships: {
     workspace: toOne("workspaces", "The workspace whose state it is.", {
-      id: (version: StateVersionView) => version.workspaceId,
-      related: (version: StateVersionView) =>
-        `/api/v2/organizations/${version.organizationName}/workspaces/${version.workspaceName}`,
+      id: (version) => version.workspaceId,
+      related: (version) => `/api/v2/organizations/${version.organizationName}/workspaces/${version.workspaceName}`,
     }),
     run: toOne("runs", "The run that wrote it.", {
       nullable: true,
-      id: (version: StateVersionView) => version.runId,
+      id: (version) => version.runId,
     }),
     "created-by": toOne(["users", "teams"], "Who wrote it.", {
-      id: (version: StateVersionView) => version.createdById,
-      type: (version: StateVersionView) => (version.createdByKind === "team" ? "teams" : "users"),
+      id: (version) => version.createdById,
+      type: (version) => (version.createdByKind === "team" ? "teams" : "users"),
     }),
     outputs: toMany("state-version-outputs", "Its outputs.", {
-      ids: ({ outputIds }: StateVersionView) => (outputIds === "" ? [] : outputIds.split(",")),
-      related: (version: StateVersionView) => `/api/v2/state-versions/${version.id}/outputs`,
+      ids: ({ outputIds }) => (outputIds === "" ? [] : outputIds.split(",")),
+      related: (version) => `/api/v2/state-versions/${version.id}/outputs`,
     }),
   },
   links: (version) => ({ self: `/api/v2/state-versions/${version.id}` }),
@@ -279,4 +272,4 @@ export const stateVersions = defineResource<StateVersionView>()({
       summary: "Remove a hidden content for good",
     },
   },
-});
+}));

@@ -1,7 +1,7 @@
 /** A variable of a workspace or of a variable set. A sensitive one's value goes in and never comes out. */
 import { z } from "zod";
 import type { VarTable } from "../../../database/schema/variables.ts";
-import { defineResource, optional, readOnly, required, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { varsetManagers, varsetReaders } from "../varsets/rules.ts";
 import { bodyFaults, categories, versionIdOf } from "./rules.ts";
@@ -45,7 +45,7 @@ const newVarExample = {
 };
 const changeExample = { data: { type: "vars", attributes: { value: "eu-central-1", sensitive: true } } };
 
-export const vars = defineResource<VarView>()({
+export const vars = defineResource<VarView>()(({ required, optional, readOnly, toOne }) => ({
   type: "vars",
   doc: "A variable of a workspace or of a variable set, for Terraform or for the environment. Its value is stored encrypted.",
   id: (variable) => variable.id,
@@ -72,11 +72,11 @@ export const vars = defineResource<VarView>()({
   },
   relationships: {
     configurable: toOne("workspaces", "The workspace that it belongs to, if it belongs to one.", {
-      id: (variable: VarView) => variable.workspaceId ?? undefined,
+      id: (variable) => variable.workspaceId ?? undefined,
       related: inWorkspace,
     }),
     varset: toOne("varsets", "The variable set that it belongs to, if it belongs to one.", {
-      id: (variable: VarView) => variable.varsetId ?? undefined,
+      id: (variable) => variable.varsetId ?? undefined,
       related: inVarset,
     }),
   },
@@ -175,4 +175,4 @@ export const vars = defineResource<VarView>()({
       answer: "nothing",
     },
   },
-});
+}));

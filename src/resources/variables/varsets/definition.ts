@@ -1,7 +1,7 @@
 /** A variable set: variables that many workspaces share, and which workspaces these are. */
 import type { Standing } from "../../../access/organization.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
-import { defineResource, optional, readOnly, required, toMany, toOne } from "../../../jsonapi/define.ts";
+import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { varsetManagers, varsetReaders } from "./rules.ts";
@@ -40,7 +40,7 @@ const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }
 
 const shownBeside = "Up to 100 documents come with `include`.";
 
-export const varsets = defineResource<VarsetView>()({
+export const varsets = defineResource<VarsetView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "varsets",
   doc: "Variables that many workspaces share: those of the whole organization, of some projects, or some one by one.",
   id: (set) => set.id,
@@ -61,7 +61,7 @@ export const varsets = defineResource<VarsetView>()({
       audited: false,
     }),
     "var-count": readOnly(wholeNumber(), "How many variables it has.", {
-      from: (set: VarsetView) => set.varIds.length,
+      from: (set) => set.varIds.length,
       audited: false,
     }),
     "workspace-count": readOnly(wholeNumber(), "How many workspaces it applies to one by one.", { audited: false }),
@@ -69,8 +69,8 @@ export const varsets = defineResource<VarsetView>()({
   },
   relationships: {
     organization: toOne("organizations", "The organization that it is in.", {
-      id: (set: VarsetView) => set.organizationName,
-      related: (set: VarsetView) => `/api/v2/organizations/${set.organizationName}`,
+      id: (set) => set.organizationName,
+      related: (set) => `/api/v2/organizations/${set.organizationName}`,
     }),
     parent: toOne(
       ["organizations", "projects"],
@@ -78,24 +78,24 @@ export const varsets = defineResource<VarsetView>()({
       {
         create: "optional",
         nullable: true,
-        id: (set: VarsetView) => set.parentProjectId ?? set.organizationName,
-        type: (set: VarsetView) => (set.parentProjectId === null ? "organizations" : "projects"),
+        id: (set) => set.parentProjectId ?? set.organizationName,
+        type: (set) => (set.parentProjectId === null ? "organizations" : "projects"),
       },
     ),
     vars: toMany(
       "vars",
       "Its variables, by key. Up to 1000 documents, with values of up to 8 MiB together, come with `include`.",
-      { ids: (set: VarsetView) => set.varIds },
+      { ids: (set) => set.varIds },
     ),
     workspaces: toMany(
       "workspaces",
       `The workspaces that it applies to one by one, as far as the caller may read them. ${shownBeside}`,
-      { create: "optional", update: "optional", ids: (set: VarsetView) => set.workspaceIds },
+      { create: "optional", update: "optional", ids: (set) => set.workspaceIds },
     ),
     projects: toMany(
       "projects",
       `The projects to whose workspaces it applies, as far as the caller may read them. ${shownBeside}`,
-      { create: "optional", update: "optional", ids: (set: VarsetView) => set.projectIds },
+      { create: "optional", update: "optional", ids: (set) => set.projectIds },
     ),
   },
   links: (set) => ({ self: `/api/v2/varsets/${set.id}` }),
@@ -202,4 +202,4 @@ export const varsets = defineResource<VarsetView>()({
       example: projectExample,
     },
   },
-});
+}));

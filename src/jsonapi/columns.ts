@@ -1,0 +1,81 @@
+/**
+ * Attributes → columns, from the definition alone: an attribute stands in the column of its own name, a flag as 0 or 1, a
+ * list as JSON, and, where case is ignored, once more folded. What has `column: false` is for the resource's `rules.ts`.
+ */
+import type { z } from "zod";
+import { camel, type Camel } from "../kernel/names.ts";
+import { fold } from "../kernel/text.ts";
+import type { Attribute, Presence, ResourceDefinition } from "./define.ts";
+
+type Stored<Value> = Value extends boolean ? number : Value extends readonly unknown[] ? string : Value;
+type ValueOf<A> = A extends Attribute<infer Schema, Presence, Presence> ? Stored<z.output<Schema>> : never;
+
+/** Which attributes can be sent at all, and have a column. */
+type Kept<D extends ResourceDefinition> = {
+  [Name in keyof D["attributes"]]: D["attributes"][Name] extends {
+    readonly column: true;
+    readonly create: "required" | "optional";
+  }
+    ? Name
+    : never;
+}[keyof D["attributes"]];
+
+type FoldedOf<D extends ResourceDefinition> = {
+  [Name in keyof D["attributes"]]: D["attributes"][Name] extends { readonly folded: true } ? Name : never;
+}[keyof D["attributes"]];
+
+/** The columns that a definition's attributes stand in. */
+export type ColumnsOf<D extends ResourceDefinition> = {
+  -readonly [Name in Kept<D> as Camel<Name & string>]: ValueOf<D["attributes"][Name]>;
+} & { [Name in FoldedOf<D> as `${Camel<Name & string>}Key`]: string };
+
+interface Column {
+  readonly name: string;
+  readonly initially: unknown;
+  /** The column beside it that ignores case. */
+  readonly foldedAs: string | undefined;
+}
+
+const columnsByDefinition = new WeakMap<ResourceDefinition, readonly Column[]>();
+
+function columnsOf(definition: ResourceDefinition): readonly Column[] {
+  let columns = columnsByDefinition.get(definition);
+  if (columns === undefined) {
+    columns = Object.entries(definition.attributes)
+      .filter(([, attribute]) => attribute.column && attribute.create !== "never")
+      .map(([attribute, { default: initially, folded }]) => {
+        const name = camel(attribute);
+        return { name, initially: toStored(initially), foldedAs: folded ? `${name}Key` : undefined };
+      });
+    columnsByDefinition.set(definition, columns);
+  }
+  return columns;
+}
+
+function toStored(value: unknown): unknown {
+  if (typeof value === "boolean") return Number(value);
+  return Array.isArray(value) ? JSON.stringify(value) : value;
+}
+
+/** A new row's columns: what was sent, else what the operation gives for its part, else the definition's default. */
+export function createdColumns<D extends ResourceDefinition>(
+  definition: D,
+  attributes: object,
+  given: Partial<ColumnsOf<D>> = {},
+): ColumnsOf<D> {
+  const initially = Object.fromEntries(columnsOf(definition).map((column) => [column.name, column.initially]));
+  return { ...initially, ...given, ...changedColumns(definition, attributes) } as ColumnsOf<D>;
+}
+
+/** The columns that an update names; absent stays absent, null stays null. */
+export function changedColumns<D extends ResourceDefinition>(definition: D, attributes: object): Partial<ColumnsOf<D>> {
+  const sent = attributes as Readonly<Record<string, unknown>>;
+  const columns: Record<string, unknown> = {};
+  for (const { name, foldedAs } of columnsOf(definition)) {
+    const value = sent[name];
+    if (value === undefined) continue;
+    columns[name] = toStored(value);
+    if (foldedAs !== undefined) columns[foldedAs] = fold(value as string);
+  }
+  return columns as Partial<ColumnsOf<D>>;
+}
