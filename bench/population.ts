@@ -51,20 +51,15 @@ export async function populate(database: Database, workspaces: number): Promise<
 }
 
 function defaultProjectOf({ id: organizationId, defaultProjectId: id, createdAt }: OrganizationTable): ProjectTable {
-  return newProject({ id, organizationId, name: "Default Project", isDefault: 1, createdAt });
+  return newProject({ name: "Default Project" }, { id, organizationId, isDefault: 1, createdAt });
 }
 
 function projectsOf({ id: organizationId, createdAt }: OrganizationTable, workspaces: number): ProjectTable[] {
   const count = Math.max(2 * grantedProjects, workspaces / 100);
-  return Array.from({ length: count }, (_, index) =>
-    newProject({
-      id: newId("projects"),
-      organizationId,
-      name: `project-${index}`,
-      createdAt,
-      workspaceCount: workspaces / count,
-    }),
-  );
+  return Array.from({ length: count }, (_, index) => ({
+    ...newProject({ name: `project-${index}` }, { id: newId("projects"), organizationId, createdAt }),
+    workspaceCount: workspaces / count,
+  }));
 }
 
 function workspaceOf(project: ProjectTable, index: number): WorkspaceTable {

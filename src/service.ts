@@ -8,6 +8,7 @@ import { checkVault, createVault, keyBeside, keyPathBeside, type Vault } from ".
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
 import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
+import { neighbours } from "./resources/index.ts";
 import type { Context } from "./resources/shared/context.ts";
 import { addUser } from "./resources/identity/users/writes.ts";
 import { SettingError, type Settings } from "./settings.ts";
@@ -161,7 +162,7 @@ export function operatorContext(
     globalRemoteStateDefault: false,
     publicUrl: "",
   } as const;
-  return { actor: { kind: "operator" }, database, options, requestId };
+  return { actor: { kind: "operator" }, database, options, neighbours, requestId };
 }
 
 /** On an empty register: a first site admin, with a token that is returned once. Undefined when there are users already. */

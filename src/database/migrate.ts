@@ -9,10 +9,19 @@ import { state } from "./migrations/0003-state.ts";
 import { identity } from "./migrations/0004-identity.ts";
 import { projects } from "./migrations/0005-projects.ts";
 import { variableSets } from "./migrations/0006-variable-sets.ts";
+import { facts } from "./migrations/0007-facts.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
-export const migrations: readonly Migration[] = [foundation, workspaces, state, identity, projects, variableSets];
+export const migrations: readonly Migration[] = [
+  foundation,
+  workspaces,
+  state,
+  identity,
+  projects,
+  variableSets,
+  facts,
+];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
 export async function migrate(database: Database): Promise<string[]> {

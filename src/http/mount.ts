@@ -8,6 +8,7 @@ import { parseBody } from "../jsonapi/input.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { camel } from "../kernel/names.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
+import { neighbours } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { bodyBytesMax, passBodiesOn } from "./body.ts";
 import { parseQueryString } from "./query.ts";
@@ -116,7 +117,16 @@ function contextOf(request: FastifyRequest, { signed }: Operation, mount: MountO
   const actor = signed ? ({ kind: "anonymous" } as const) : request.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
   const { database, options, vault, wake } = mount;
-  return { actor, database, options, vault, ...(wake && { wake }), requestId: request.id, source: sourceOf(request) };
+  return {
+    actor,
+    database,
+    options,
+    vault,
+    neighbours,
+    ...(wake && { wake }),
+    requestId: request.id,
+    source: sourceOf(request),
+  };
 }
 
 /** Bodies that are larger than others, being gathered at this moment. */

@@ -104,7 +104,8 @@ function sendDocument(
   definition: ResourceDefinition,
   answer: DocumentAnswer<unknown>,
 ): FastifyReply {
-  if (definition.version !== undefined) reply.header("etag", `"${etagOf(definition.version(answer.view))}"`);
+  const etag = etagOf(definition, answer.view);
+  if (etag !== undefined) reply.header("etag", `"${etag}"`);
   return sendText(reply, `{"data":${writeResource(definition, answer.view)}${writeIncluded(answer.included)}}`);
 }
 

@@ -182,8 +182,8 @@ export interface ResourceDefinition<View = any> {
   readonly typeOf?: (view: View) => string;
   readonly doc: string;
   readonly id: (view: View) => string;
-  /** The row's version, for the ETag; undefined for what has none. */
-  readonly version?: (view: View) => number;
+  /** The row's version, for the ETag, and those of what it shows of other rows; undefined for what has none. */
+  readonly version?: (view: View) => number | readonly number[];
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
   readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;

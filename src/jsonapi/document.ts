@@ -88,23 +88,30 @@ function json(value: unknown): string | undefined {
 
 // --- attributes
 
-/** What decides how a value is shown: flags are stored as 0 or 1, and what is in an object may have two names. */
-type Shown = "flag" | "object" | "plain";
+/** What decides how a value is shown: flags are stored as 0 or 1, lists as JSON, and what is in an object may have two names. */
+type Shown = "flag" | "list" | "object" | "plain";
 
 function shownAs(schema: AnyAttribute["schema"]): Shown {
   const inner = schema.type === "nullable" ? schema.def.innerType : schema;
   if (inner.type === "boolean") return "flag";
+  if (inner.type === "array") return "list";
   return inner.type === "object" && Object.keys(inner.def.shape).some((name) => name in aliases) ? "object" : "plain";
 }
 
 function toShown(value: unknown, as: Shown): unknown {
   if (as === "flag") return typeof value === "number" ? value !== 0 : value;
+  if (as === "list") return typeof value === "string" ? JSON.parse(value) : value;
   return as === "object" ? withAliases(value) : value;
 }
 
 function writing(read: Reader, as: Shown): Writer {
-  return as === "plain" ? (view) => json(read(view)) : (view) => json(toShown(read(view), as));
+  if (as === "plain") return (view) => json(read(view));
+  if (as === "list") return (view) => listText(read(view));
+  return (view) => json(toShown(read(view), as));
 }
+
+/** A list that comes as its column holds it is JSON already. */
+const listText = (value: unknown) => (typeof value === "string" ? value : json(value));
 
 function attributeReaders(
   definition: ResourceDefinition,

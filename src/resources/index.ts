@@ -1,8 +1,12 @@
 /** Every resource of the register, explicitly. */
 import type { Resource } from "../jsonapi/define.ts";
+import { connectionNeighbours } from "./connections/neighbours.ts";
+import { registerNeighbours } from "./register/neighbours.ts";
+import type { Neighbours } from "./shared/neighbours.ts";
+import { stateNeighbours } from "./state/neighbours.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
 import { agentPoolResource } from "./connections/agent-pools/operations.ts";
-import { auditEventResource } from "./shared/audit-events/operations.ts";
+import { auditEventResource } from "./identity/audit-events/operations.ts";
 import { authenticationTokenResource } from "./identity/authentication-tokens/operations.ts";
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
@@ -69,6 +73,9 @@ export const resources: readonly Resource<Context>[] = [
   subscriptionResource,
   auditEventResource,
 ];
+
+/** What the rooms above do where something below happens. */
+export const neighbours: Neighbours = { ...registerNeighbours, ...connectionNeighbours, ...stateNeighbours };
 
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */
 export const foreignTypes: readonly string[] = [

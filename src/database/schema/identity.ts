@@ -38,6 +38,10 @@ export interface OrganizationTable {
   projectCount: number;
   createdAt: string;
   version: number;
+  /** Raised by what other documents show of it (`shared/versions.ts`). */
+  factsVersion: number;
+  /** Raised by what others follow of it: its execution mode and agent pool (`shared/versions.ts`). */
+  defaultsVersion: number;
 }
 
 export interface OrganizationMembershipTable {

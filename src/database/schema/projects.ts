@@ -15,6 +15,8 @@ export interface ProjectTable {
   /** Null where the organization's default is followed; the pool only with the mode `agent`. */
   defaultExecutionMode: string | null;
   defaultAgentPoolId: string | null;
+  /** Raised by what others follow of it: its execution mode and agent pool (`shared/versions.ts`). */
+  defaultsVersion: number;
 }
 
 export interface TeamProjectTable {

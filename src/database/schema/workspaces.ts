@@ -62,6 +62,8 @@ export interface WorkspaceTable {
   outputIds: string;
   varIds: string;
   projectRemoteState: number;
+  /** Raised by what other documents show of it (`shared/versions.ts`). */
+  factsVersion: number;
 }
 
 export interface TeamWorkspaceTable {

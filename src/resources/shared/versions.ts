@@ -1,7 +1,7 @@
 /**
  * A row's version tells apart what its document has shown: whatever changes that raises it, in the statement that makes the
- * change. The other columns called `facts_version` do the same for what *other* documents show of a row (its name, the defaults
- * that they follow), so that renaming an organization rewrites nothing in bulk.
+ * change. Two more columns do so for what *other* documents show of a row and enters their ETags: `facts_version` for its name
+ * and the like, `defaults_version` for the defaults that they follow. So renaming an organization rewrites nothing in bulk.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
@@ -10,11 +10,19 @@ import type { Schema } from "../../database/schema/schema.ts";
 /** In the `set` of an update: raised by the database, never from a value that was read earlier. */
 export const raised: { readonly version: RawBuilder<number> } = { version: sql<number>`version + 1` };
 
-/** The same, where other documents show what changes. */
-export const factsRaised: typeof raised & { readonly factsVersion: RawBuilder<number> } = {
-  ...raised,
-  factsVersion: sql<number>`facts_version + 1`,
-};
+type Further = "factsVersion" | "defaultsVersion";
+
+/** Beside it: the further version, where one of the columns changes that others show. */
+export function raisedBy(
+  changes: object,
+  further: Further,
+  shown: readonly string[],
+): { readonly [Name in Further]?: RawBuilder<number> } {
+  return shown.some((column) => column in changes) ? { [further]: sql<number>`${sql.ref(further)} + 1` } : {};
+}
+
+/** The columns of the defaults that workspaces follow. */
+export const defaults = ["defaultExecutionMode", "defaultAgentPoolId"] as const;
 
 type Versioned = {
   [Table in keyof Schema]: Schema[Table] extends { id: string; version: number } ? Table : never;

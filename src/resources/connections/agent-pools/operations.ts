@@ -93,7 +93,7 @@ export const agentPoolResource = implement(agentPools, {
   async updateAgentPool({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
-      checkIfMatch(ifMatch, pool);
+      checkIfMatch(ifMatch, agentPools, pool);
       const changes = changesOf<AgentPoolTable>(pool, toColumns(body.attributes));
       const scopes = changedScopes(pool.scopes, body.relationships);
       const kinds = Object.keys(scopes);
@@ -121,7 +121,7 @@ export const agentPoolResource = implement(agentPools, {
   async deleteAgentPool({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
-      checkIfMatch(ifMatch, pool);
+      checkIfMatch(ifMatch, agentPools, pool);
       const obstacle = deletionObstacle(await useOf(tx, pool));
       if (obstacle !== undefined) throw obstacle;
       await deleteAgentPoolRow(tx, pool);

@@ -61,7 +61,7 @@ export const oauthClientResource = implement(oauthClients, {
   async updateOauthClient({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
-      checkIfMatch(ifMatch, client);
+      checkIfMatch(ifMatch, oauthClients, client);
       const { secret, oauthTokenString } = body.attributes;
       const changes = changesOf<OauthClientView>(client, toColumns(body.attributes));
       const replaced = replacedSecrets(body.attributes);
@@ -83,7 +83,7 @@ export const oauthClientResource = implement(oauthClients, {
   async deleteOauthClient({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
-      checkIfMatch(ifMatch, client);
+      checkIfMatch(ifMatch, oauthClients, client);
       await disconnectWorkspaces(tx, client.organizationId, client.tokenIds);
       await deleteOauthClientRow(tx, client);
       await recordChange(tx, context, oauthClients, { before: client });

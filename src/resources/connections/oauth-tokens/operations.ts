@@ -31,7 +31,7 @@ export const oauthTokenResource = implement(oauthTokens, {
   async updateOauthToken({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
-      checkIfMatch(ifMatch, token);
+      checkIfMatch(ifMatch, oauthTokens, token);
       const { sshKey } = body.attributes;
       if (sshKey === undefined || (sshKey === null && token.hasSshKey === 0)) return { view: token };
       const sealed = sshKey === null ? null : context.vault.seal(sshKeyOwner(token.id), Buffer.from(sshKey));
@@ -54,7 +54,7 @@ export const oauthTokenResource = implement(oauthTokens, {
   async deleteOauthToken({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
-      checkIfMatch(ifMatch, token);
+      checkIfMatch(ifMatch, oauthTokens, token);
       await disconnectWorkspaces(tx, token.organizationId, [token.id]);
       await deleteOauthTokenRow(tx, token);
       await touchOauthClient(tx, token.oauthClientId);

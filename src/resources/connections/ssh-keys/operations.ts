@@ -53,7 +53,7 @@ export const sshKeyResource = implement(sshKeys, {
   async updateSshKey({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
-      checkIfMatch(ifMatch, key);
+      checkIfMatch(ifMatch, sshKeys, key);
       const { value } = body.attributes;
       const changes = changesOf<SshKeyView>(key, toColumns(body.attributes));
       if (changes === undefined && value === undefined) return { view: key };
@@ -73,7 +73,7 @@ export const sshKeyResource = implement(sshKeys, {
   async deleteSshKey({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
-      checkIfMatch(ifMatch, key);
+      checkIfMatch(ifMatch, sshKeys, key);
       await deleteSshKeyRow(tx, key);
       await recordChange(tx, context, sshKeys, { before: key });
     });

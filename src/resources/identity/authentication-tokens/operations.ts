@@ -48,7 +48,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async deleteToken({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
-      checkIfMatch(ifMatch, token);
+      checkIfMatch(ifMatch, authenticationTokens, token);
       await removeToken(tx, context, token);
     });
   },
@@ -69,7 +69,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async deleteTeamToken({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
-      checkIfMatch(ifMatch, token);
+      checkIfMatch(ifMatch, authenticationTokens, token);
       await removeToken(tx, context, token);
     });
   },
@@ -122,7 +122,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async deleteOrganizationToken({ context, params, query, ifMatch }) {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
-      checkIfMatch(ifMatch, token);
+      checkIfMatch(ifMatch, authenticationTokens, token);
       await removeToken(tx, context, token);
     });
   },

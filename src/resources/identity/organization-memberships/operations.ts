@@ -108,7 +108,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
         allowed: self || manager,
         needs: "the organization permission 'manage-membership'; an owner's membership, ownership of the organization",
       });
-      checkIfMatch(ifMatch, membership);
+      checkIfMatch(ifMatch, organizationMemberships, membership);
       if (found.isOwner) await refuseLastOwner(tx, membership.organizationId, [membership.id]);
       await discountMembership(tx, membership.id);
       await deleteMembershipRow(tx, membership);

@@ -12,6 +12,20 @@ export interface OrganizationView extends OrganizationTable {
   readonly retentionKind?: string | null;
 }
 
+/** What documents of an organization's things show of it: its name, and how often what they show has changed. */
+export interface OrganizationFacts {
+  readonly organizationName: string;
+  readonly organizationFacts: number;
+}
+
+export const factsOf = ({ name, factsVersion }: OrganizationTable): OrganizationFacts => ({
+  organizationName: name,
+  organizationFacts: factsVersion,
+});
+
+/** The same as columns, where the organization is `o`. */
+export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFacts"] as const;
+
 export const executionModes = ["remote", "local", "agent"] as const;
 
 const name = text({
@@ -36,7 +50,9 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
   id: (organization) => organization.name,
   version: (organization) => organization.version,
   attributes: {
-    name: required(name, "Unique in the register, ignoring case; it is the organization's id in paths."),
+    name: required(name, "Unique in the register, ignoring case; it is the organization's id in paths.", {
+      folded: true,
+    }),
     email: required(email, "Where the organization's notices go."),
     "external-id": readOnly(text(), "An id that stays when the organization is renamed.", {
       from: (organization) => organization.id,

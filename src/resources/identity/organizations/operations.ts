@@ -1,19 +1,16 @@
 /** Operations on organizations: load → authorize → decide → write. */
 import { isSiteAdmin } from "../../../access/actor.ts";
-import type { Tx } from "../../../database/database.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
 import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { addFirstOwner } from "../organization-memberships/writes.ts";
-import { projects } from "../../register/projects/definition.ts";
-import { readableProjects } from "../../register/projects/reads.ts";
-import { insertDefaultProject } from "../../register/projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
-import { raiseWorkspaceVersions } from "../../register/workspaces/writes.ts";
 import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import {
@@ -23,7 +20,6 @@ import {
   poolAfter,
   poolUnknown,
   refuseLockingOut,
-  toColumns,
   unusedPoolFaults,
 } from "./rules.ts";
 import {
@@ -48,7 +44,7 @@ export const organizationResource = implement(organizations, {
       refuseLockingOut(context.actor, row);
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, row);
-      await insertDefaultProject(tx, row);
+      await context.neighbours.organizationMade(tx, row);
       const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
       if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
       const view = toOrganizationView(context.actor, { ...row, teamAccess: team.organizationAccess, isMember: 1 });
@@ -65,8 +61,7 @@ export const organizationResource = implement(organizations, {
     const tx = context.database.reader;
     const view = await loadOrganization(tx, context, params.organizationName);
     if (!defaultProjectSpellings.some((spelling) => query.include.has(spelling))) return { view };
-    const found = await readableProjects(tx, context.actor, view.id, [view.defaultProjectId]);
-    return { view, included: found.map((project) => ({ definition: projects, view: project })) };
+    return { view, included: await context.neighbours.defaultProject(tx, context, view) };
   },
 
   async updateOrganization({ context, params, body, ifMatch }) {
@@ -75,15 +70,15 @@ export const organizationResource = implement(organizations, {
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update",
       );
-      checkIfMatch(ifMatch, organization);
+      checkIfMatch(ifMatch, organizations, organization);
       const pool = body.relationships.defaultAgentPool;
       const changes = changesOf<OrganizationView>(organization, {
-        ...toColumns(body.attributes),
+        ...changedColumns(organizations, body.attributes),
         defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
-      const changed = { ...organization, ...changes, version: organization.version + 1 };
+      const changed = afterUpdate(organization, changes);
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),
@@ -94,7 +89,6 @@ export const organizationResource = implement(organizations, {
           : []),
       ]);
       await updateOrganizationRow(tx, organization, changes);
-      await noteChanges(tx, organization.id, changes);
       await recordChange(tx, context, organizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
     });
@@ -106,20 +100,12 @@ export const organizationResource = implement(organizations, {
         await loadOrganization(tx, context, params.organizationName, true),
         "can-destroy",
       );
-      checkIfMatch(ifMatch, organization);
+      checkIfMatch(ifMatch, organizations, organization);
       await deleteOrganizationRow(tx, organization);
       await recordChange(tx, context, organizations, { before: inAudit(organization) });
     });
   },
 });
-
-/** Workspaces' documents show some of an organization's settings; a few of them in all, the defaults in those that follow them. */
-async function noteChanges(tx: Tx, organizationId: string, changes: Partial<OrganizationView>): Promise<void> {
-  const { name, assessmentsEnforced, defaultExecutionMode, defaultAgentPoolId } = changes;
-  if (name !== undefined || assessmentsEnforced !== undefined) await raiseWorkspaceVersions(tx, organizationId, "all");
-  else if (defaultExecutionMode !== undefined || defaultAgentPoolId !== undefined)
-    await raiseWorkspaceVersions(tx, organizationId, "followers");
-}
 
 /** An organization belongs to its own audit trail. */
 function inAudit<View extends { id: string }>(view: View): View & { organizationId: string } {

@@ -1,61 +1,24 @@
 /** Rules across an organization's fields. */
 import type { Actor } from "../../../access/actor.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
-import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
-import { fold } from "../../../kernel/text.ts";
-import { stored } from "../../shared/changes.ts";
-import type { organizations } from "./definition.ts";
-
-type Created = CreateAttributes<typeof organizations>;
-type Changed = UpdateAttributes<typeof organizations>;
-
-/** What a creation stores for what was not sent. */
-const initially = {
-  defaultExecutionMode: "remote",
-  allowForceDeleteWorkspaces: 0,
-  assessmentsEnforced: 0,
-  collaboratorAuthPolicy: "password",
-  costEstimationEnabled: 0,
-  sessionRemember: null,
-  sessionTimeout: null,
-  ownersTeamSamlRoleId: null,
-  sendPassingStatusesForUntriggeredSpeculativePlans: 0,
-  aggregatedCommitStatusEnabled: 1,
-  speculativePlanManagementEnabled: 1,
-  userTokensEnabled: 1,
-} as const;
+import { organizations } from "./definition.ts";
 
 export function newOrganization(
-  attributes: Created,
+  attributes: CreateAttributes<typeof organizations>,
   identity: { id: string; defaultProjectId: string; createdAt: string },
 ): OrganizationTable {
-  const sent = Object.fromEntries(Object.entries(toColumns(attributes)).filter(([, value]) => value !== undefined));
   return {
-    ...initially,
-    ...(sent as Partial<OrganizationTable> & { name: string; nameKey: string; email: string }),
+    ...createdColumns(organizations, attributes),
     ...identity,
     defaultAgentPoolId: null,
     projectCount: 1,
     version: 1,
+    factsVersion: 0,
+    defaultsVersion: 0,
   };
-}
-
-/** Attributes as the table stores them; absent stays absent. */
-export function toColumns(attributes: Changed): Partial<OrganizationTable> {
-  return {
-    ...attributes,
-    ...(attributes.name !== undefined && { nameKey: fold(attributes.name) }),
-    allowForceDeleteWorkspaces: stored(attributes.allowForceDeleteWorkspaces),
-    assessmentsEnforced: stored(attributes.assessmentsEnforced),
-    costEstimationEnabled: stored(attributes.costEstimationEnabled),
-    sendPassingStatusesForUntriggeredSpeculativePlans: stored(
-      attributes.sendPassingStatusesForUntriggeredSpeculativePlans,
-    ),
-    aggregatedCommitStatusEnabled: stored(attributes.aggregatedCommitStatusEnabled),
-    speculativePlanManagementEnabled: stored(attributes.speculativePlanManagementEnabled),
-    userTokensEnabled: stored(attributes.userTokensEnabled),
-  } as Partial<OrganizationTable>;
 }
 
 /** The default agent pool after a change: it leaves with the agent mode. Undefined where it stays. */

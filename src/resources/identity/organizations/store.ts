@@ -10,6 +10,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
 import type { OrganizationView } from "./definition.ts";
 
 export interface OrganizationRow extends OrganizationTable {
@@ -108,16 +109,17 @@ export async function isNameTaken(tx: Tx, name: string): Promise<boolean> {
   return row !== undefined;
 }
 
+/** Other documents show its name and the defaults that they follow. */
 export async function updateOrganizationRow(
   tx: Tx,
   organization: Granted<OrganizationView, "can-update">,
   changes: Partial<OrganizationTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("organizations")
-    .set({ ...changes, version: organization.version + 1 })
-    .where("id", "=", organization.id)
-    .execute();
+  await updateRow(tx, "organizations", organization.id, {
+    ...changes,
+    ...raisedBy(changes, "factsVersion", ["name", "assessmentsEnforced"]),
+    ...raisedBy(changes, "defaultsVersion", defaults),
+  });
 }
 
 /** Everything of the organization goes with it, by the foreign keys. */

@@ -1,14 +1,11 @@
 /** What neighbours have done to organizations. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { updateRow } from "../../shared/versions.ts";
 
 /** Something that the organization's document shows has changed elsewhere. */
 export async function raiseOrganizationVersion(tx: Tx, organizationId: string): Promise<void> {
-  await tx.db
-    .updateTable("organizations")
-    .set({ version: sql`version + 1` })
-    .where("id", "=", organizationId)
-    .execute();
+  await updateRow(tx, "organizations", organizationId, {});
 }
 
 /** Keeps the counter that an unfiltered project list shows. The document does not show it, so the version stays. */

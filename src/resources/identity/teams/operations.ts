@@ -8,7 +8,6 @@ import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { membershipsByIds } from "../organization-memberships/reads.ts";
 import { organizationMemberships } from "../organization-memberships/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
-import { discountTeam } from "../../register/projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
@@ -76,7 +75,7 @@ export const teamResource = implement(teams, {
   async updateTeam({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-update");
-      checkIfMatch(ifMatch, team);
+      checkIfMatch(ifMatch, teams, team);
       const changes = changesOf(team, toColumns(body.attributes, team));
       if (changes === undefined) return { view: team };
       refuseIfAny(ownersFaults(team, changes));
@@ -97,8 +96,8 @@ export const teamResource = implement(teams, {
   async deleteTeam({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-destroy");
-      checkIfMatch(ifMatch, team);
-      await discountTeam(tx, team.id);
+      checkIfMatch(ifMatch, teams, team);
+      await context.neighbours.teamLeaves(tx, team.id);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team });
     });

@@ -64,7 +64,7 @@ export const userResource = implement(users, {
       const found = await findUser(tx, params.userId, true);
       if (found === undefined) throw notFound("user");
       const user = grantUser(context.actor, found, "can-destroy");
-      checkIfMatch(ifMatch, user);
+      checkIfMatch(ifMatch, users, user);
       if (user.isSiteAdmin) await refuseLastSiteAdmin(tx, user);
       await recordDepartures(tx, context, user.id);
       await discountUser(tx, user.id);
@@ -89,7 +89,7 @@ async function changeUser(
   const found = await findUser(tx, id, true);
   if (found === undefined) throw notFound("user");
   const user = grantUser(context.actor, found, "can-update");
-  checkIfMatch(ifMatch, user);
+  checkIfMatch(ifMatch, users, user);
   const changes = changesOf<UserTable>(user, toColumns(attributes, user, isSiteAdmin(context.actor)));
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))

@@ -121,7 +121,7 @@ async function setPolicy(
     await record(tx, context, "create", { after });
     return { after };
   }
-  checkIfMatch(ifMatch, before);
+  checkIfMatch(ifMatch, deleteOlderPolicies, before);
   const changes = changesOf(before, wanted);
   if (changes === undefined) return { before, after: before };
   const after = { ...before, ...changes, version: before.version + 1 };
@@ -134,7 +134,7 @@ async function setPolicy(
 async function deletePolicy(tx: Tx, context: Context, holder: PolicyHolder, ifMatch: IfMatch): Promise<void> {
   const before = await findOwnPolicy(tx, holder);
   if (before === undefined) throw notFound("data retention policy");
-  checkIfMatch(ifMatch, before);
+  checkIfMatch(ifMatch, deleteOlderPolicies, before);
   await deletePolicyRow(tx, before);
   await record(tx, context, "delete", { before });
 }

@@ -6,7 +6,7 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { type IndexedParameter, listParameter, presence, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
-import { executionModes } from "../../identity/organizations/definition.ts";
+import { executionModes, type OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { bindingItem } from "../tag-bindings/definition.ts";
 import {
   defaultModeOf,
@@ -16,8 +16,7 @@ import {
   type OrganizationDefaults,
 } from "./execution.ts";
 
-export interface ProjectView extends ProjectTable, OrganizationDefaults {
-  readonly organizationName: string;
+export interface ProjectView extends ProjectTable, OrganizationDefaults, OrganizationFacts {
   readonly access: Access;
   /** Only where they were asked for. */
   readonly effectiveTagBindingIds?: readonly string[];
@@ -42,9 +41,13 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
   type: "projects",
   doc: "A group of workspaces, and the place where teams are given access to them.",
   id: (project) => project.id,
-  version: (project) => project.version,
+  version: (project) => [
+    project.version,
+    project.organizationFacts,
+    project.defaultExecutionMode === null ? project.organizationDefaults : 0,
+  ],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case."),
+    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
     description: optional(text({ max: 256 }).nullable(), "What the project is for.", { default: null }),
     "auto-destroy-activity-duration": optional(
       text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
@@ -54,17 +57,18 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     "default-execution-mode": optional(
       oneOf(executionModes),
       "What its workspaces without an execution mode of their own use. Without one, the organization's default is followed.",
-      { from: defaultModeOf },
+      { from: defaultModeOf, column: false },
     ),
     "default-agent-pool-id": optional(
       text({ min: 1, max: 256 }).nullable(),
       "The pool that agent mode as the default needs.",
-      { shown: false },
+      { shown: false, column: false },
     ),
     "setting-overwrites": optional(
       flags(["default-execution-mode", "default-agent-pool"]),
       "Which settings are the project's own instead of the organization's default.",
       {
+        column: false,
         from: ({ defaultExecutionMode }) => ({
           "default-execution-mode": defaultExecutionMode !== null,
           "default-agent-pool": defaultExecutionMode !== null,

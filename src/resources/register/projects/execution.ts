@@ -62,6 +62,8 @@ export function defaultPoolFaults({ defaultExecutionMode, defaultAgentPoolId }: 
 export interface OrganizationDefaults {
   readonly organizationExecutionMode: string;
   readonly organizationAgentPoolId: string | null;
+  /** Their version. */
+  readonly organizationDefaults: number;
 }
 
 /** The mode in force: the project's own, or the organization's as it is now. */

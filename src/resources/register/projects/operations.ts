@@ -7,20 +7,20 @@ import type { Included } from "../../../jsonapi/define.ts";
 import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { forgetScopeTarget } from "../../connections/agent-pools/writes.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { countProjects } from "../../identity/organizations/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
-import { inheritDuration, raiseFollowersOf } from "../workspaces/writes.ts";
+import { inheritDuration } from "../workspaces/writes.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
 import { defaultPoolFaults } from "./execution.ts";
-import { defaultsOf, deletionObstacle, nameTaken, newProject, poolUnknown, toColumns } from "./rules.ts";
+import { changedProject, defaultsOf, deletionObstacle, nameTaken, newProject, poolUnknown } from "./rules.ts";
 import {
   deleteProjectRow,
   hasAgentPool,
@@ -38,22 +38,16 @@ export const projectResource = implement(projects, {
         await loadOrganization(tx, context, params.organizationName),
         "can-create-project",
       );
-      const row = newProject({
-        ...toColumns(body.attributes),
-        name: body.attributes.name,
-        id: newId("projects"),
-        organizationId: organization.id,
-        createdAt: now(),
-      });
+      const identity = { id: newId("projects"), organizationId: organization.id, createdAt: now() };
+      const row = newProject(body.attributes, identity);
       refuseIfAny(await faultsOf(tx, row));
-      await insertProject(tx, row);
+      await insertProject(tx, organization, row);
       const bound = { organizationId: organization.id, projectId: row.id };
       const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
       await countProjects(tx, organization.id, 1);
       const view = {
         ...row,
         ...defaultsOf(organization),
-        organizationName: organization.name,
         access: effective(organization.standing.everywhere),
       };
       await recordProjectChange(tx, context, { after: view }, bindings);
@@ -92,17 +86,15 @@ export const projectResource = implement(projects, {
   async updateProject({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
-      checkIfMatch(ifMatch, project);
-      const changes = changesOf(project, toColumns(body.attributes, project));
+      checkIfMatch(ifMatch, projects, project);
+      const changes = changesOf(project, changedProject(body.attributes, project));
       const bound = { organizationId: project.organizationId, projectId: project.id };
       const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
-      const changed = { ...project, ...changes, version: project.version + 1 };
+      const changed = afterUpdate(project, changes);
       refuseIfAny(await faultsOf(tx, changed, project));
       await updateProjectRow(tx, project, changes ?? {});
       if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
-      if (changes?.defaultExecutionMode !== undefined || changes?.defaultAgentPoolId !== undefined)
-        await raiseFollowersOf(tx, changed);
       await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
       return { view: changed };
     });
@@ -111,11 +103,11 @@ export const projectResource = implement(projects, {
   async deleteProject({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-destroy");
-      checkIfMatch(ifMatch, project);
+      checkIfMatch(ifMatch, projects, project);
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
       await deleteProjectRow(tx, project);
-      await forgetScopeTarget(tx, project.organizationId, project.id);
+      await context.neighbours.placeRemoved(tx, project.organizationId, project.id);
       await countProjects(tx, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project });
     });

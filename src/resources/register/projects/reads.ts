@@ -63,21 +63,19 @@ export async function loadProjectForNewWorkspace(
   context: Pick<Context, "actor">,
   organizationName: string,
   projectId: string | undefined,
-): Promise<{ organization: OrganizationView; project: ProjectView | undefined }> {
+): Promise<{ organization: OrganizationView; project: Granted<ProjectView, "can-create-workspace"> | undefined }> {
   const organization = await loadOrganization(tx, context, organizationName);
   const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, true);
   const named = projectId !== undefined;
   const visible =
     project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
   if (project === undefined || !visible) return { organization, project: undefined };
-  const allowed = projectPermissions(project.access)["can-create-workspace"];
-  if (!allowed) {
-    const where = named ? "this project" : "the default project; name one in which you may";
+  const where = named ? "this project" : "the default project; name one in which you may";
+  if (!projectPermissions(project.access)["can-create-workspace"])
     throw forbidden(
       `You may not create workspaces in ${where}: it needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
-  }
-  return { organization, project };
+  return { organization, project: grantProject(project, "can-create-workspace") };
 }
 
 /** Projects of one organization that workspaces are moved between, held in the order of their ids. */

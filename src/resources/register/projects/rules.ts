@@ -1,48 +1,44 @@
 /** Pure rules of projects. */
 import type { ProjectTable } from "../../../database/schema/projects.ts";
-import type { UpdateAttributes } from "../../../jsonapi/define.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
-import { fold } from "../../../kernel/text.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import type { projects } from "./definition.ts";
-import { applyDefaults, followingOrganization, type DefaultsColumns, type OrganizationDefaults } from "./execution.ts";
+import { factsOf, type OrganizationFacts, type OrganizationView } from "../../identity/organizations/definition.ts";
+import { projects } from "./definition.ts";
+import { applyDefaults, followingOrganization, type OrganizationDefaults } from "./execution.ts";
 
 export const defaultProjectName = "Default Project";
 
-export function newProject(
-  facts: Pick<ProjectTable, "id" | "organizationId" | "name" | "createdAt"> & Partial<ProjectTable>,
-): ProjectTable {
+type Identity = Pick<ProjectTable, "id" | "organizationId" | "createdAt"> & Partial<Pick<ProjectTable, "isDefault">>;
+
+export function newProject(attributes: CreateAttributes<typeof projects>, identity: Identity): ProjectTable {
   return {
-    description: null,
-    autoDestroyActivityDuration: null,
+    ...createdColumns(projects, attributes),
+    ...applyDefaults(followingOrganization, attributes),
     isDefault: 0,
     workspaceCount: 0,
     teamCount: 0,
-    ...followingOrganization,
-    ...facts,
-    nameKey: fold(facts.name),
+    ...identity,
     version: 1,
+    defaultsVersion: 0,
   };
 }
 
-/** Attributes as the table stores them; absent stays absent. */
-export function toColumns(
+/** The columns that an update names, and the defaults after it. */
+export function changedProject(
   attributes: UpdateAttributes<typeof projects>,
-  before: DefaultsColumns = followingOrganization,
+  before: ProjectTable,
 ): Partial<ProjectTable> {
-  const { settingOverwrites: _, ...plain } = attributes;
-  return {
-    ...plain,
-    ...(plain.name !== undefined && { nameKey: fold(plain.name) }),
-    ...applyDefaults(before, attributes),
-  };
+  return { ...changedColumns(projects, attributes), ...applyDefaults(before, attributes) };
 }
 
 /** What the organization gives to projects that follow it. */
-export function defaultsOf(organization: OrganizationView): OrganizationDefaults {
+export function defaultsOf(organization: OrganizationView): OrganizationDefaults & OrganizationFacts {
   return {
+    ...factsOf(organization),
     organizationExecutionMode: organization.defaultExecutionMode,
     organizationAgentPoolId: organization.defaultAgentPoolId,
+    organizationDefaults: organization.defaultsVersion,
   };
 }
 

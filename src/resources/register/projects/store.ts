@@ -12,14 +12,18 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, projectGrants, standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import {
+  factsColumns,
+  type OrganizationFacts,
+  type OrganizationView,
+} from "../../identity/organizations/definition.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "./definition.ts";
 import type { OrganizationDefaults } from "./execution.ts";
 import { defaultsOf } from "./rules.ts";
 
-interface ProjectRow extends ProjectTable, OrganizationDefaults {
-  readonly organizationName: string;
+interface ProjectRow extends ProjectTable, OrganizationDefaults, OrganizationFacts {
   readonly teamAccess: number | null;
   readonly isMember: number;
   readonly projectAccess: number | null;
@@ -31,9 +35,10 @@ function projectsForActor(db: Kysely<Schema>, principal: string) {
     .innerJoin("organizations as o", "o.id", "p.organizationId")
     .selectAll("p")
     .select([
-      "o.name as organizationName",
+      ...factsColumns,
       "o.defaultExecutionMode as organizationExecutionMode",
       "o.defaultAgentPoolId as organizationAgentPoolId",
+      "o.defaultsVersion as organizationDefaults",
     ])
     .select(standingColumns(sql.ref("p.organizationId"), principal))
     .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal));
@@ -123,7 +128,6 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
   return {
     views: found.rows.map((row): ProjectView => ({
       ...row,
-      organizationName: organization.name,
       ...defaultsOf(organization),
       access: effective(everywhere, row.projectAccess),
     })),
@@ -185,20 +189,21 @@ export async function isProjectNameTaken(tx: Tx, organizationId: string, name: s
   return row !== undefined;
 }
 
-export async function insertProject(tx: Tx, row: ProjectTable): Promise<void> {
+export async function insertProject(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-create-project"> | "a new organization",
+  row: ProjectTable,
+): Promise<void> {
   await tx.db.insertInto("projects").values(row).execute();
 }
 
+/** Its workspaces show the defaults that they follow. */
 export async function updateProjectRow(
   tx: Tx,
   project: Granted<ProjectView, "can-update">,
   changes: Partial<ProjectTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("projects")
-    .set({ ...changes, version: project.version + 1 })
-    .where("id", "=", project.id)
-    .execute();
+  await updateRow(tx, "projects", project.id, { ...changes, ...raisedBy(changes, "defaultsVersion", defaults) });
 }
 
 export async function deleteProjectRow(tx: Tx, project: Granted<ProjectView, "can-destroy">): Promise<void> {

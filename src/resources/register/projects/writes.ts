@@ -2,21 +2,15 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import { raised } from "../../shared/versions.ts";
 import { defaultProjectName, newProject } from "./rules.ts";
 import { insertProject } from "./store.ts";
 
 /** Every organization begins with its default project. */
 export async function insertDefaultProject(tx: Tx, organization: OrganizationTable): Promise<void> {
-  await insertProject(
-    tx,
-    newProject({
-      id: organization.defaultProjectId,
-      organizationId: organization.id,
-      name: defaultProjectName,
-      isDefault: 1,
-      createdAt: organization.createdAt,
-    }),
-  );
+  const { id: organizationId, defaultProjectId: id, createdAt } = organization;
+  const row = newProject({ name: defaultProjectName }, { id, organizationId, isDefault: 1, createdAt });
+  await insertProject(tx, "a new organization", row);
 }
 
 /**
@@ -34,7 +28,7 @@ export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
     .execute();
   await tx.db
     .updateTable("projects")
-    .set({ teamCount: sql`team_count - 1`, version: sql`version + 1` })
+    .set({ teamCount: sql`team_count - 1`, ...raised })
     .where("id", "in", ofTeam)
     .execute();
 }
@@ -43,7 +37,7 @@ export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
 export async function countTeams(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
   await tx.db
     .updateTable("projects")
-    .set({ teamCount: sql`team_count + ${change}`, version: sql`version + 1` })
+    .set({ teamCount: sql`team_count + ${change}`, ...raised })
     .where("id", "=", projectId)
     .execute();
 }
@@ -52,18 +46,8 @@ export async function countTeams(tx: Tx, projectId: string, change: 1 | -1): Pro
 export async function countWorkspaces(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
   await tx.db
     .updateTable("projects")
-    .set({ workspaceCount: sql`workspace_count + ${change}`, version: sql`version + 1` })
+    .set({ workspaceCount: sql`workspace_count + ${change}`, ...raised })
     .where("id", "=", projectId)
-    .execute();
-}
-
-/** Something in the organization has changed that documents show: of all its projects, or of those that follow its defaults. */
-export async function raiseProjectVersions(tx: Tx, organizationId: string, whose: "all" | "followers"): Promise<void> {
-  await tx.db
-    .updateTable("projects")
-    .set({ version: sql`version + 1` })
-    .where("organizationId", "=", organizationId)
-    .$if(whose === "followers", (query) => query.where("defaultExecutionMode", "is", null))
     .execute();
 }
 
@@ -85,7 +69,7 @@ export async function moveCounted(tx: Tx, moves: readonly Moved[]): Promise<void
     .updateTable("projects")
     .set({
       workspaceCount: sql`workspace_count + case id ${sql.join(cases, sql` `)} else 0 end`,
-      version: sql`version + 1`,
+      ...raised,
     })
     .where(tx.dialect.isOneOf(sql.ref("id"), [...changes.keys()]))
     .execute();

@@ -46,7 +46,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
   async updateReservedTagKey({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
       const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
-      checkIfMatch(ifMatch, reserved);
+      checkIfMatch(ifMatch, reservedTagKeys, reserved);
       const changes = changesOf<ReservedTagKeyView>(reserved, toColumns(body.attributes));
       if (changes === undefined) return { view: reserved };
       const changed = { ...reserved, ...changes, updatedAt: now(), version: reserved.version + 1 };
@@ -61,7 +61,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
   async deleteReservedTagKey({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
       const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
-      checkIfMatch(ifMatch, reserved);
+      checkIfMatch(ifMatch, reservedTagKeys, reserved);
       await deleteReservedTagKeyRow(tx, reserved);
       await recordChange(tx, context, reservedTagKeys, { before: reserved });
     });

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { raised } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 
 export type MovingRow = Pick<
@@ -38,7 +39,7 @@ export async function moveRows(
       autoDestroyAt: sql`case when inherits_project_auto_destroy = 1 then null else auto_destroy_at end`,
       autoDestroyActivityDuration: sql`case when inherits_project_auto_destroy = 1 then ${duration} else auto_destroy_activity_duration end`,
       updatedAt,
-      version: sql`version + 1`,
+      ...raised,
     })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();

@@ -19,6 +19,7 @@ import {
   autoDestroyStatusOf,
   executionModeOf,
   vcsRepoOf,
+  versionsOf,
   workspacePath,
   type WorkspaceView,
 } from "./view.ts";
@@ -93,8 +94,6 @@ const tagItem = z.object({
 /** Ids as the row keeps them, joined by commas. */
 const idList = (joined: string): readonly string[] => (joined === "" ? [] : joined.split(","));
 
-/** Nearly always empty, and then there is nothing to parse. */
-const list = (json: string): unknown => (json === "[]" ? [] : JSON.parse(json));
 const kpi = (doc: string) => wordsFor<WorkspaceView>().readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
 const none = (types: string, doc: string) =>
   wordsFor<WorkspaceView>().toOne(types, doc, { nullable: true, id: () => null });
@@ -103,9 +102,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
   type: "workspaces",
   doc: "What is registered: the settings, lock, tags and state of one piece of infrastructure.",
   id: (workspace) => workspace.id,
-  version: (workspace) => workspace.version,
+  version: versionsOf,
   attributes: {
-    name: required(name, "Unique in the organization, with its case; it is part of the workspace's paths."),
+    name: required(name, "Unique in the organization, with its case; it is part of the workspace's paths.", {
+      folded: true,
+    }),
     description: optional(text({ max: 1024 }).nullable(), "What the workspace is for.", { default: null }),
     actions: readOnly(flags(["is-destroyable"]), "What can be done to it.", {
       from: (workspace) => ({ "is-destroyable": workspace.allowDestroyPlan === 1 }),
@@ -121,6 +122,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "auto-destroy-at": optional(timestamp().nullable(), "When the next destroy run is due.", {
       from: autoDestroyAtOf,
       default: null,
+      column: false,
     }),
     "auto-destroy-status": readOnly(text().nullable(), "`scheduled`, `queued`, `errored`, or null.", {
       from: autoDestroyStatusOf,
@@ -129,12 +131,12 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "auto-destroy-activity-duration": optional(
       text({ pattern: activityDurationPattern, sentence: activityDurationSentence }).nullable(),
       "How long it may be inactive before it is destroyed: up to four digits and 'd' or 'h'.",
-      { default: null },
+      { default: null, column: false },
     ),
     "inherits-project-auto-destroy": optional(
       flag(),
       "Whether the project's duration applies; true drops the workspace's own.",
-      { default: true },
+      { default: true, column: false },
     ),
     "created-at": readOnly(timestamp(), "When it was made."),
     "updated-at": readOnly(timestamp(), "When it was last changed.", { audited: false }),
@@ -149,22 +151,24 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "execution-mode": optional(
       oneOf(executionModes),
       "Where it runs; `local` stores state only. Without one, the default of its project, or else of the organization, is followed.",
-      { from: executionModeOf },
+      { from: executionModeOf, column: false },
     ),
     operations: optional(flag(), "Deprecated: false is the execution mode `local`.", {
       from: (workspace) => executionModeOf(workspace) !== "local",
       audited: false,
+      column: false,
     }),
-    "agent-pool-id": optional(reference.nullable(), "The pool that agent mode needs.", { shown: false }),
+    "agent-pool-id": optional(reference.nullable(), "The pool that agent mode needs.", {
+      shown: false,
+      column: false,
+    }),
     "file-triggers-enabled": optional(flag(), "Whether a push starts a run only when it changes matching files.", {
       default: true,
     }),
     "trigger-prefixes": optional(patterns, "Paths whose changes start a run, beside the working directory.", {
-      from: (workspace) => list(workspace.triggerPrefixes),
       default: [],
     }),
     "trigger-patterns": optional(patterns, "Glob patterns of files whose changes start a run.", {
-      from: (workspace) => list(workspace.triggerPatterns),
       default: [],
     }),
     "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
@@ -201,6 +205,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "vcs-repo": optional(vcsRepo, "The repository; null removes it. Only the keys to change need to be sent.", {
       from: vcsRepoOf,
       default: null,
+      column: false,
     }),
     "vcs-repo-identifier": readOnly(text().nullable(), "The repository's identifier.", {
       from: (workspace) => workspace.vcsIdentifier,
@@ -210,6 +215,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       flags(["execution-mode", "agent-pool"]),
       "Which settings are the workspace's own instead of the default of its project or organization.",
       {
+        column: false,
         from: (workspace) => ({
           "execution-mode": workspace.overwritesExecutionMode === 1,
           "agent-pool": workspace.overwritesAgentPool === 1,

@@ -8,8 +8,6 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { projects } from "../projects/definition.ts";
 import { readableProjects } from "../projects/reads.ts";
 import type { Context } from "../../shared/context.ts";
-import { outputsOfVersions } from "../../state/state-version-outputs/reads.ts";
-import { workspaceOutputs } from "../../state/workspace-outputs/definition.ts";
 import { effectiveOnWorkspaces } from "../tag-bindings/reads.ts";
 import { teams } from "../../identity/teams/definition.ts";
 import { readableTeams } from "../../identity/teams/reads.ts";
@@ -43,8 +41,8 @@ export async function includedWith(
   if (wanted.has("outputs")) {
     const shared = views.filter((view) => workspacePermissions(view)["can-read-state-outputs"]);
     const versionIds = shared.flatMap((view) => view.currentStateVersionId ?? []);
-    const found = versionIds.length === 0 ? [] : await outputsOfVersions(tx, context, first, versionIds);
-    included.push(...found.map((view) => ({ definition: workspaceOutputs, view })));
+    if (versionIds.length > 0)
+      included.push(...(await context.neighbours.outputsOf(tx, context, first.organizationId, versionIds)));
   }
   if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
   return included;

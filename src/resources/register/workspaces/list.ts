@@ -150,7 +150,7 @@ function candidates({ plan, column }: Shape, organizationId: string, looked: rea
 
 /** Whole rows of a page's workspaces, with what the caller's teams hold on each. */
 function wholeRows(shape: Shape): RawBuilder<unknown> {
-  return sql`select w.*, p.default_execution_mode as project_execution_mode, p.default_agent_pool_id as project_agent_pool_id,
+  return sql`select w.*, p.default_execution_mode as project_execution_mode, p.default_agent_pool_id as project_agent_pool_id, p.defaults_version as project_defaults,
       c.name as oauth_client_name, c.service_provider as service_provider, c.http_url as http_url, d.id as retention_id,
       d.kind as retention_kind, granted.mask as project_access, single.mask as workspace_access
     from page cross join workspaces as w

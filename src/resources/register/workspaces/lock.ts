@@ -9,7 +9,9 @@ import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
-import { discardPending, settleState, type SettledState } from "../../state/state-versions/writes.ts";
+import type { SettledState } from "../../shared/neighbours.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { workspaces } from "./definition.ts";
 import { holderOf, holdsLock, type LockColumns, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
@@ -45,7 +47,7 @@ export async function unlock(context: Context, reference: WorkspaceReference): P
       throw conflict(
         `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.`,
       );
-    const state = await settleState(tx, workspace);
+    const state = await context.neighbours.settleState(tx, workspace);
     return change(tx, context, workspace, "unlock", { ...unlocked, ...state });
   });
 }
@@ -59,8 +61,8 @@ export async function forceUnlock(
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
-    await discardPending(tx, context, workspace);
-    const state = await settleState(tx, workspace);
+    await context.neighbours.discardPendingStates(tx, context, workspace);
+    const state = await context.neighbours.settleState(tx, workspace);
     return change(tx, context, workspace, "force-unlock", { ...unlocked, ...state });
   });
 }
@@ -75,7 +77,7 @@ async function change(
   columns: LockColumns & Partial<SettledState>,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   await updateWorkspaceRow(tx, workspace, columns);
-  const view = { ...workspace, ...columns, version: workspace.version + 1 };
+  const view = afterUpdate<WorkspaceView>(workspace, columns);
   await recordEvent(tx, context, {
     organizationId: workspace.organizationId,
     verb,
@@ -99,7 +101,7 @@ export async function assignSshKey(
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
-    checkIfMatch(ifMatch, workspace);
+    checkIfMatch(ifMatch, workspaces, workspace);
     if (sshKeyId === workspace.sshKeyId) return { view: workspace };
     const { sshKey } = await lookUpReferences(tx, workspace.organizationId, { sshKeyId });
     refuseIfAny(
@@ -113,6 +115,6 @@ export async function assignSshKey(
       before: { "ssh-key": workspace.sshKeyId },
       after: { "ssh-key": sshKeyId },
     });
-    return { view: { ...workspace, sshKeyId, version: workspace.version + 1 } };
+    return { view: afterUpdate<WorkspaceView>(workspace, { sshKeyId }) };
   });
 }

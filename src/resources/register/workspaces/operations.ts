@@ -6,14 +6,12 @@ import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { forgetScopeTarget } from "../../connections/agent-pools/writes.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
-import { isStateProcessing } from "../../state/state-versions/reads.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { newestRelease } from "../../site/terraform-versions/reads.ts";
@@ -24,7 +22,7 @@ import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import {
-  changedColumns,
+  changedWorkspace,
   newWorkspace,
   referenceFaults,
   referencesOf,
@@ -71,7 +69,7 @@ export const workspaceResource = implement(workspaces, {
         ...workspaceFaults(body.attributes, row, mode, context.options),
         ...referenceFaults(wanted, await lookUpReferences(tx, organization.id, wanted)),
       ]);
-      await insertWorkspace(tx, row);
+      await insertWorkspace(tx, project, row);
       const tagNames = await tagNewWorkspace(tx, row, body.relationships.tags ?? []);
       const bound = { organizationId: organization.id, workspaceId: row.id };
       const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
@@ -156,7 +154,7 @@ async function update(
 ) {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
-    checkIfMatch(ifMatch, workspace);
+    checkIfMatch(ifMatch, workspaces, workspace);
     const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
     const projectDuration =
       destination === undefined
@@ -166,7 +164,7 @@ async function update(
       destination === undefined
         ? workspace
         : { ...workspace, projectId: destination.id, ...movedTo(projectDuration, workspace) };
-    const after = changedColumns(moved, attributes, projectDuration, context.options);
+    const after = changedWorkspace(moved, attributes, projectDuration, context.options);
     const wanted = referencesOf(workspace, after);
     const { projectExecutionMode, defaultExecutionMode } = workspace;
     const mode = executionModeOf({
@@ -223,7 +221,7 @@ async function durationInForce(
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-destroy", "hide");
-    const obstacle = safeDeleteObstacle(workspace, await isStateProcessing(tx, workspace.id));
+    const obstacle = safeDeleteObstacle(workspace, await context.neighbours.isStateProcessing(tx, workspace.id));
     if (obstacle !== undefined) throw obstacle;
     await remove(tx, context, workspace);
   });
@@ -232,7 +230,7 @@ async function safeDelete(context: Context, reference: WorkspaceReference): Prom
 async function forceDelete(context: Context, reference: WorkspaceReference, ifMatch: IfMatch): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-delete");
-    checkIfMatch(ifMatch, workspace);
+    checkIfMatch(ifMatch, workspaces, workspace);
     await remove(tx, context, workspace);
   });
 }
@@ -246,6 +244,6 @@ async function remove(
   await deleteWorkspaceRow(tx, workspace);
   await releaseTags(tx, workspace.organizationId, tagIds);
   await countWorkspaces(tx, workspace.projectId, -1);
-  await forgetScopeTarget(tx, workspace.organizationId, workspace.id);
+  await context.neighbours.placeRemoved(tx, workspace.organizationId, workspace.id);
   await recordWorkspaceChange(tx, context, { before: workspace });
 }

@@ -1,17 +1,16 @@
 /** Pure rules of workspaces: what a creation or an update makes of a row, and what is wrong with it. */
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, type AppError, type Fault } from "../../../kernel/errors.ts";
-import { fold } from "../../../kernel/text.ts";
-import { stored } from "../../shared/changes.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
-import { applyAutoDestroy, inheriting } from "./auto-destroy.ts";
-import type { workspaces } from "./definition.ts";
-import { agentPoolFaults, applyExecution, followingDefaults } from "./execution.ts";
+import { applyAutoDestroy, type AutoDestroyColumns, inheriting } from "./auto-destroy.ts";
+import { workspaces } from "./definition.ts";
+import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "./execution.ts";
 import { sharingFaultsOf } from "./sharing.ts";
 import type { References } from "./store.ts";
-import { applyVcs, noRepository, vcsFaults } from "./vcs.ts";
+import { applyVcs, noRepository, type VcsColumns, vcsFaults } from "./vcs.ts";
 
 type Created = CreateAttributes<typeof workspaces>;
 type Changed = UpdateAttributes<typeof workspaces>;
@@ -23,57 +22,25 @@ export interface Identity {
   readonly createdAt: string;
 }
 
-/** A row before anything was sent. */
-function blank(
-  { id, organizationId, projectId, createdAt }: Identity,
-  engineVersion: string,
-  projectDuration: string | null,
-): Omit<WorkspaceTable, "name" | "nameKey"> {
-  return {
-    id,
-    organizationId,
-    projectId,
-    description: null,
-    allowDestroyPlan: 1,
-    assessmentsEnabled: 0,
-    autoApply: 0,
-    autoApplyRunTrigger: 0,
-    ...inheriting(projectDuration),
-    autoDestroyStatus: null,
-    ...followingDefaults,
-    fileTriggersEnabled: 1,
-    triggerPrefixes: "[]",
-    triggerPatterns: "[]",
-    globalRemoteState: 0,
-    projectRemoteState: 0,
-    queueAllRuns: 0,
-    speculativeEnabled: 1,
-    structuredRunOutputEnabled: 1,
-    source: "tfe-api",
-    sourceName: null,
-    sourceUrl: null,
-    engineVersion,
-    workingDirectory: null,
-    ...noRepository,
-    sshKeyId: null,
-    lockedByType: null,
-    lockedById: null,
-    lockedByName: null,
-    lockedReason: null,
-    tagNames: "",
-    resourceCount: 0,
-    currentStateVersionId: null,
-    currentRunId: null,
-    currentRunStatus: null,
-    currentRunCreatedAt: null,
-    latestChangeAt: createdAt,
-    createdAt,
-    updatedAt: createdAt,
-    version: 1,
-    outputIds: "",
-    varIds: "",
-  };
-}
+/** What nobody sends, before anything has happened to a workspace. */
+const untouched = {
+  autoDestroyStatus: null,
+  sshKeyId: null,
+  lockedByType: null,
+  lockedById: null,
+  lockedByName: null,
+  lockedReason: null,
+  tagNames: "",
+  resourceCount: 0,
+  outputIds: "",
+  varIds: "",
+  currentStateVersionId: null,
+  currentRunId: null,
+  currentRunStatus: null,
+  currentRunCreatedAt: null,
+  version: 1,
+  factsVersion: 0,
+} as const;
 
 export interface NewWorkspaceFacts {
   readonly identity: Identity;
@@ -87,51 +54,52 @@ export function newWorkspace(
   attributes: Created,
   { identity, newestEngine, projectDuration, options, source = "tfe-api" }: NewWorkspaceFacts,
 ): WorkspaceTable {
-  const shared = options.edition === "self-hosted" && options.globalRemoteStateDefault;
-  const base = {
-    ...blank(identity, newestEngine, projectDuration),
-    globalRemoteState: Number(shared),
+  const isShared = options.edition === "self-hosted" && options.globalRemoteStateDefault;
+  const nothing = { ...inheriting(projectDuration), ...followingDefaults, ...noRepository };
+  return {
+    ...untouched,
+    ...createdColumns(workspaces, taken(attributes, options), {
+      engineVersion: newestEngine,
+      globalRemoteState: Number(isShared),
+    }),
+    ...settingsAfter(nothing, attributes, projectDuration),
+    ...identity,
     source,
-    sourceName: attributes.sourceName ?? null,
-    sourceUrl: attributes.sourceUrl ?? null,
-    name: attributes.name,
-    nameKey: fold(attributes.name),
+    updatedAt: identity.createdAt,
+    latestChangeAt: identity.createdAt,
   };
-  return { ...base, ...changedColumns(base, attributes, projectDuration, options) };
 }
 
-/** The columns of a row after an update; absent keys keep what was before. */
-export function changedColumns(
+/** A row after an update; absent keys keep what was before. */
+export function changedWorkspace(
   before: WorkspaceTable,
   attributes: Changed,
   projectDuration: string | null,
   options: ServiceOptions,
 ): WorkspaceTable {
-  const kept = <Key extends keyof WorkspaceTable>(value: WorkspaceTable[Key] | undefined, key: Key) =>
-    value === undefined ? before[key] : value;
-  const listed = (value: readonly string[] | undefined, key: "triggerPrefixes" | "triggerPatterns") =>
-    value === undefined ? before[key] : JSON.stringify(value);
-  const name = kept(attributes.name, "name");
-  const assessments = options.edition === "hosted" ? stored(attributes.assessmentsEnabled) : undefined;
   return {
     ...before,
-    name,
-    nameKey: fold(name),
-    description: kept(attributes.description, "description"),
-    allowDestroyPlan: kept(stored(attributes.allowDestroyPlan), "allowDestroyPlan"),
-    assessmentsEnabled: kept(assessments, "assessmentsEnabled"),
-    autoApply: kept(stored(attributes.autoApply), "autoApply"),
-    autoApplyRunTrigger: kept(stored(attributes.autoApplyRunTrigger), "autoApplyRunTrigger"),
-    fileTriggersEnabled: kept(stored(attributes.fileTriggersEnabled), "fileTriggersEnabled"),
-    triggerPrefixes: listed(attributes.triggerPrefixes, "triggerPrefixes"),
-    triggerPatterns: listed(attributes.triggerPatterns, "triggerPatterns"),
-    globalRemoteState: kept(stored(attributes.globalRemoteState), "globalRemoteState"),
-    projectRemoteState: kept(stored(attributes.projectRemoteState), "projectRemoteState"),
-    queueAllRuns: kept(stored(attributes.queueAllRuns), "queueAllRuns"),
-    speculativeEnabled: kept(stored(attributes.speculativeEnabled), "speculativeEnabled"),
-    structuredRunOutputEnabled: kept(stored(attributes.structuredRunOutputEnabled), "structuredRunOutputEnabled"),
-    engineVersion: kept(attributes.engineVersion, "engineVersion"),
-    workingDirectory: kept(attributes.workingDirectory === "" ? null : attributes.workingDirectory, "workingDirectory"),
+    ...changedColumns(workspaces, taken(attributes, options)),
+    ...settingsAfter(before, attributes, projectDuration),
+  };
+}
+
+/** What is sent, as far as this edition takes it; an empty directory is the repository's root. */
+function taken<Attributes extends Changed>(attributes: Attributes, { edition }: ServiceOptions): Attributes {
+  return {
+    ...attributes,
+    ...(edition !== "hosted" && { assessmentsEnabled: undefined }),
+    ...(attributes.workingDirectory === "" && { workingDirectory: null }),
+  };
+}
+
+/** Settings that are more than a column each. */
+function settingsAfter(
+  before: AutoDestroyColumns & ExecutionColumns & VcsColumns,
+  attributes: Changed,
+  projectDuration: string | null,
+): AutoDestroyColumns & ExecutionColumns & VcsColumns {
+  return {
     ...applyAutoDestroy(before, attributes, projectDuration),
     ...applyExecution(before, attributes),
     ...applyVcs(before, attributes.vcsRepo),

@@ -17,11 +17,13 @@ import {
   workspaceAccessColumns,
   workspaceGrants,
 } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { raisedBy, updateRow } from "../../shared/versions.ts";
+import type { ProjectView } from "../projects/definition.ts";
 import type { WorkspaceSearch, Workspaces } from "./search.ts";
-import type { ConnectedFacts, OrganizationFacts, WorkspaceView } from "./view.ts";
+import type { ConnectedFacts, OrganizationSettings, WorkspaceView } from "./view.ts";
 
 const readable = bitOf("runs", "read");
 
@@ -46,10 +48,11 @@ function connected(query: Workspaces) {
       "c.httpUrl as httpUrl",
       "d.id as retentionId",
       "d.kind as retentionKind",
-    ]);
+    ])
+    .select(sql<number>`p.defaults_version`.as("projectDefaults"));
 }
 
-interface WorkspaceRow extends WorkspaceTable, OrganizationFacts, ConnectedFacts {
+interface WorkspaceRow extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
   readonly teamAccess: number | null;
   readonly isMember: number;
   readonly projectAccess: number | null;
@@ -60,9 +63,10 @@ function workspaceForActor(db: Kysely<Schema>, principal: string) {
   return connected(db.selectFrom("workspaces as w") as unknown as Workspaces)
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select([
-      "o.name as organizationName",
+      ...factsColumns,
       "o.defaultExecutionMode",
       "o.defaultAgentPoolId",
+      "o.defaultsVersion as organizationDefaults",
       "o.allowForceDeleteWorkspaces",
       "o.assessmentsEnforced",
     ])
@@ -144,16 +148,11 @@ export function inOrganization(
   organization: OrganizationView,
   options: Context["options"],
 ): WorkspaceView {
-  const {
-    name: organizationName,
-    defaultExecutionMode,
-    defaultAgentPoolId,
-    allowForceDeleteWorkspaces,
-    assessmentsEnforced,
-    standing,
-  } = organization;
+  const { defaultExecutionMode, defaultAgentPoolId, allowForceDeleteWorkspaces, assessmentsEnforced, standing } =
+    organization;
   const facts = {
-    organizationName,
+    ...factsOf(organization),
+    organizationDefaults: organization.defaultsVersion,
     defaultExecutionMode,
     defaultAgentPoolId,
     allowForceDeleteWorkspaces,
@@ -197,21 +196,32 @@ export async function pageOfWorkspaces(
   return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount: totals.totalCount };
 }
 
-export async function insertWorkspace(tx: Tx, row: WorkspaceTable): Promise<void> {
+export async function insertWorkspace(
+  tx: Tx,
+  _into: Granted<ProjectView, "can-create-workspace">,
+  row: WorkspaceTable,
+): Promise<void> {
   await tx.db.insertInto("workspaces").values(row).execute();
 }
 
-/** For every change of a workspace's own row, whichever permission allowed it. */
+/** The permissions that let something of a workspace's own row be changed; to read it is not one of them. */
+export type WorkspaceWriter =
+  | "can-update"
+  | "can-lock"
+  | "can-unlock"
+  | "can-force-unlock"
+  | "can-update-variable"
+  | "can-manage-tags";
+
 export async function updateWorkspaceRow(
   tx: Tx,
-  workspace: Granted<WorkspaceView, string>,
+  workspace: Granted<WorkspaceView, WorkspaceWriter>,
   changes: Partial<WorkspaceTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({ ...changes, version: workspace.version + 1 })
-    .where("id", "=", workspace.id)
-    .execute();
+  await updateRow(tx, "workspaces", workspace.id, {
+    ...changes,
+    ...raisedBy(changes, "factsVersion", ["name"]),
+  });
 }
 
 /** What hangs on it goes with it, by the foreign keys. */

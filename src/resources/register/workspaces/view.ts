@@ -2,13 +2,14 @@
 import type { Access } from "../../../access/effective.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { activityDurationMs } from "../../../kernel/durations.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 
 /** The organization's settings that a workspace's document depends on. */
-export interface OrganizationFacts {
-  readonly organizationName: string;
+export interface OrganizationSettings extends OrganizationFacts {
   readonly defaultExecutionMode: string;
   readonly defaultAgentPoolId: string | null;
+  readonly organizationDefaults: number;
   readonly allowForceDeleteWorkspaces: number;
   readonly assessmentsEnforced: number;
 }
@@ -18,6 +19,7 @@ export interface ConnectedFacts {
   /** The project's own defaults; null where it follows the organization's. */
   readonly projectExecutionMode: string | null;
   readonly projectAgentPoolId: string | null;
+  readonly projectDefaults: number;
   readonly oauthClientName: string | null;
   readonly serviceProvider: string | null;
   readonly httpUrl: string | null;
@@ -25,13 +27,24 @@ export interface ConnectedFacts {
   readonly retentionKind: string | null;
 }
 
-export interface WorkspaceView extends WorkspaceTable, OrganizationFacts, ConnectedFacts {
+export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
   readonly access: Access;
   /** Whether the caller owns the organization. */
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
   /** Only where they were asked for. */
   readonly effectiveTagBindingIds?: readonly string[];
+}
+
+/** Its own version, and those of what it shows of others: the defaults count for a workspace that follows them. */
+export function versionsOf(workspace: WorkspaceView): readonly number[] {
+  const follows = workspace.overwritesExecutionMode === 0;
+  return [
+    workspace.version,
+    workspace.organizationFacts,
+    follows ? workspace.projectDefaults : 0,
+    follows && workspace.projectExecutionMode === null ? workspace.organizationDefaults : 0,
+  ];
 }
 
 /** The execution mode in force: the workspace's own, or the default of its project or organization as it is now. */

@@ -1,8 +1,7 @@
 /** What neighbours have done to workspaces, by sets. */
-import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import { raiseProjectVersions } from "../projects/writes.ts";
+import { raised } from "../../shared/versions.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -20,53 +19,11 @@ export async function inheritDuration(
     .set({
       autoDestroyActivityDuration: project.autoDestroyActivityDuration,
       autoDestroyAt: null,
-      version: sql`version + 1`,
+      ...raised,
     })
     .where("organizationId", "=", project.organizationId)
     .where("projectId", "=", project.id)
     .where("inheritsProjectAutoDestroy", "=", 1)
-    .execute();
-}
-
-/**
- * Something in the organization has changed that documents show: of all its workspaces and projects, or of those that
- * follow its defaults. Workspaces follow them through projects that do.
- */
-export async function raiseWorkspaceVersions(
-  tx: Tx,
-  organizationId: string,
-  whose: "all" | "followers",
-): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({ version: sql`version + 1` })
-    .where("organizationId", "=", organizationId)
-    .$if(whose === "followers", (query) =>
-      query
-        .where("overwritesExecutionMode", "=", 0)
-        .where("projectId", "in", (from) =>
-          from
-            .selectFrom("projects")
-            .select("projects.id")
-            .where("projects.organizationId", "=", organizationId)
-            .where("projects.defaultExecutionMode", "is", null),
-        ),
-    )
-    .execute();
-  await raiseProjectVersions(tx, organizationId, whose);
-}
-
-/** A project's defaults have changed, which the workspaces show that follow them. */
-export async function raiseFollowersOf(
-  tx: Tx,
-  project: { readonly organizationId: string; readonly id: string },
-): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({ version: sql`version + 1` })
-    .where("organizationId", "=", project.organizationId)
-    .where("projectId", "=", project.id)
-    .where("overwritesExecutionMode", "=", 0)
     .execute();
 }
 
@@ -83,7 +40,7 @@ export async function setVarIds(
 export async function noteStateWritten(tx: Tx, workspaceId: string, at: string): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ latestChangeAt: at, version: sql`version + 1` })
+    .set({ latestChangeAt: at, ...raised })
     .where("id", "=", workspaceId)
     .execute();
 }
@@ -96,7 +53,7 @@ export async function noteStateRead(
 ): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ ...read, version: sql`version + 1` })
+    .set({ ...read, ...raised })
     .where("id", "=", stateVersion.workspaceId)
     .where("currentStateVersionId", "=", stateVersion.id)
     .execute();

@@ -9,6 +9,7 @@ import { recordChange } from "../audit-events/writes.ts";
 import { changesOf } from "../changes.ts";
 import type { Context } from "../context.ts";
 import { checkIfMatch } from "../preconditions.ts";
+import { afterUpdate } from "../versions.ts";
 import { type Chosen, type Given, readOnlyFaults, refuseGivingMore } from "./records.ts";
 
 interface RecordView extends Given {
@@ -49,11 +50,11 @@ export async function changeRecord<View extends RecordView>(
     const after = level ?? record.access;
     const given = kind.givenBy(after, chosen, record);
     refuseGivingMore(record, record.permissions, given.permissions);
-    checkIfMatch(ifMatch, record);
+    checkIfMatch(ifMatch, kind.definition, record);
     refuseIfAny(readOnlyFaults(after, chosen));
     if (changesOf<Given>(record, given) === undefined) return { view: record };
     await kind.store(tx, record, given);
-    const view = { ...record, ...given, version: record.version + 1 };
+    const view = afterUpdate(record, given as Partial<View>);
     await recordAccess(tx, context, kind, { before: record, after: view });
     return { view };
   });

@@ -79,7 +79,7 @@ export const teamProjectResource = implement(teamProjects, {
   async deleteTeamProject({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
       const record = grantRecord(await loadRecord(tx, context, params.teamProjectId, true), "can-manage");
-      checkIfMatch(ifMatch, record);
+      checkIfMatch(ifMatch, teamProjects, record);
       await deleteRecord(tx, record);
       await countTeams(tx, record.projectId, -1);
       await recordAccess(tx, context, kind, { before: record });

@@ -76,7 +76,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
   async deleteTeamWorkspace({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
       const record = grantRecord(await loadRecord(tx, context, params.teamWorkspaceId, true), "can-manage");
-      checkIfMatch(ifMatch, record);
+      checkIfMatch(ifMatch, teamWorkspaces, record);
       await deleteRecord(tx, record);
       await recordAccess(tx, context, kind, { before: record });
     });

@@ -52,7 +52,7 @@ export const terraformVersionResource = implement(terraformVersions, {
     return context.database.write(async (tx) => {
       const found = await loadVersion(tx, params.terraformVersionId, true);
       const row = grantAdministration(context.actor, found, "can-update");
-      checkIfMatch(ifMatch, row);
+      checkIfMatch(ifMatch, terraformVersions, row);
       const changes = changesOf<EngineVersionTable>(row, toColumns(body.attributes));
       if (changes === undefined) return { view: row };
       const changed: EngineVersionTable = { ...row, ...changes, version: row.version + 1 };
@@ -69,7 +69,7 @@ export const terraformVersionResource = implement(terraformVersions, {
     return context.database.write(async (tx) => {
       const found = await loadVersion(tx, params.terraformVersionId, true);
       const row = grantAdministration(context.actor, found, "can-destroy");
-      checkIfMatch(ifMatch, row);
+      checkIfMatch(ifMatch, terraformVersions, row);
       await deleteVersionRow(tx, row);
       await recordChange(tx, context, terraformVersions, { before: inAudit(row) });
     });

@@ -4,6 +4,7 @@ import type { Identifier, IfMatch } from "../../../jsonapi/define.ts";
 import { type Fault, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { remoteStateConsumers } from "./definition.ts";
@@ -77,7 +78,7 @@ async function checked(
   const ids = [...new Set(body.map((item) => item.id))];
   const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
   if (current === undefined) throw notFound("workspace");
-  checkIfMatch(ifMatch, current);
+  checkIfMatch(ifMatch, workspaces, { ...workspace, ...current });
   refuseIfAny([...sharedFaults(current), ...own, ...unknownFaults(body, readable)]);
   return ids;
 }

@@ -5,12 +5,11 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
+import type { SettledState } from "../../shared/neighbours.ts";
+import { raised } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";
 
 type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
-
-/** What a workspace takes over from the version that becomes its current one. */
-export type SettledState = Pick<WorkspaceTable, "currentStateVersionId" | "resourceCount" | "outputIds">;
 
 /**
  * The latest version that was written under the lock becomes the current one, and none is intermediate any more. Undefined
@@ -37,7 +36,7 @@ export async function settleState(tx: Tx, workspace: Workspace): Promise<Settled
     .set({
       intermediate: 0,
       superseded: sql<number>`case when id = ${latest.id} then 0 else 1 end`,
-      version: sql`version + 1`,
+      ...raised,
     })
     .where("workspaceId", "=", workspace.id)
     .where((where) =>

@@ -160,7 +160,7 @@ interface Update {
 /** Always a new version, also where nothing differs: clients take the version-id for that of their own change. */
 async function update(tx: Tx, context: Context, owner: Writable, { id, attributes, ifMatch }: Update) {
   const before = toVarView(context, await loadRow(tx, owner, id));
-  checkIfMatch(ifMatch, before);
+  checkIfMatch(ifMatch, vars, before);
   const changes = changesOf<Omit<VarTable, "value">>(before, toColumns(attributes));
   const value = replacement(before, attributes.value);
   const after = { ...before, ...changes, version: before.version + 1 };
@@ -180,7 +180,7 @@ async function update(tx: Tx, context: Context, owner: Writable, { id, attribute
 
 async function remove(tx: Tx, context: Context, owner: Writable, id: string, ifMatch: IfMatch): Promise<void> {
   const before = toVarView(context, await loadRow(tx, owner, id));
-  checkIfMatch(ifMatch, before);
+  checkIfMatch(ifMatch, vars, before);
   await deleteVarRow(tx, owner, id);
   await noteInOwner(tx, owner, { removed: id });
   await recordVar(tx, context, { before });

@@ -117,7 +117,7 @@ export const varsetResource = implement(varsets, {
   async updateVarset({ context, params, body, query, ifMatch }) {
     return context.database.write(async (tx) => {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, true), "can-manage");
-      checkIfMatch(ifMatch, before);
+      checkIfMatch(ifMatch, varsets, before);
       const { attributes, relationships: sent } = body;
       const changes = changesOf<VarsetTable>(before, toColumns(attributes));
       const changed = { ...before, ...changes };
@@ -140,7 +140,7 @@ export const varsetResource = implement(varsets, {
   async deleteVarset({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, true), "can-manage");
-      checkIfMatch(ifMatch, before);
+      checkIfMatch(ifMatch, varsets, before);
       await deleteVarsetRow(tx, before);
       await recordSet(tx, context, { before });
     });
@@ -212,7 +212,7 @@ interface LinkChange {
 async function changeLinks(context: Context, id: string, { verb, kind, body, ifMatch }: LinkChange): Promise<void> {
   await context.database.write(async (tx) => {
     const set = grantVarset(await loadVarset(tx, context, id, true), "can-manage");
-    checkIfMatch(ifMatch, set);
+    checkIfMatch(ifMatch, varsets, set);
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUp(tx, set.organizationId, sent);
     const parent = verb === "add" ? set.parentProjectId : null;

@@ -1,8 +1,8 @@
 /** The one operation on the audit trail. */
 import { AppError } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
-import { loadOrganizationToAudit } from "../../identity/organizations/reads.ts";
-import { implement } from "../context.ts";
+import { loadOrganizationToAudit } from "../organizations/reads.ts";
+import { implement } from "../../shared/context.ts";
 import { auditEvents } from "./definition.ts";
 import { type Cursor, findEvents } from "./store.ts";
 

@@ -1,0 +1,33 @@
+/**
+ * Imports run from the rooms above to those below. Where a thing below begins, goes or is shown, and a room above has its
+ * part in that, the part is declared here, carried out there (`neighbours.ts` of that room), and joined in `index.ts`. All of it
+ * happens in the caller's transaction.
+ */
+import type { Tx } from "../../database/database.ts";
+import type { OrganizationTable } from "../../database/schema/identity.ts";
+import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
+import type { Included } from "../../jsonapi/define.ts";
+import type { Context } from "./context.ts";
+
+/** What a workspace takes over from the state version that becomes its current one. */
+export type SettledState = Pick<WorkspaceTable, "currentStateVersionId" | "resourceCount" | "outputIds">;
+type StateHolder = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
+
+export interface Neighbours {
+  /** An organization was made: it begins with a project. */
+  organizationMade(tx: Tx, organization: OrganizationTable): Promise<void>;
+  /** The organization's default project, to show it beside it; nothing where the caller may not read it. */
+  defaultProject(tx: Tx, context: Context, organization: { id: string; defaultProjectId: string }): Promise<Included[]>;
+  /** Before a team and its records go. */
+  teamLeaves(tx: Tx, teamId: string): Promise<void>;
+  /** A workspace or a project went, and nothing may name it any more. */
+  placeRemoved(tx: Tx, organizationId: string, id: string): Promise<void>;
+  /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
+  isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
+  /** At an unlock: the latest state that was written becomes the current one. Raises `unavailable` while it is awaited. */
+  settleState(tx: Tx, workspace: StateHolder): Promise<SettledState | undefined>;
+  /** At an unlock by force: states that are still awaited are given up. */
+  discardPendingStates(tx: Tx, context: Context, workspace: StateHolder): Promise<void>;
+  /** The outputs of workspaces' states that the caller may read. */
+  outputsOf(tx: Tx, context: Context, organizationId: string, stateVersionIds: readonly string[]): Promise<Included[]>;
+}

@@ -1,0 +1,19 @@
+/** What state does where workspaces are unlocked, deleted and shown. */
+import type { Neighbours } from "../shared/neighbours.ts";
+import { outputsOfVersions } from "./state-version-outputs/reads.ts";
+import { isStateProcessing } from "./state-versions/reads.ts";
+import { discardPending, settleState } from "./state-versions/writes.ts";
+import { workspaceOutputs } from "./workspace-outputs/definition.ts";
+
+export const stateNeighbours: Pick<
+  Neighbours,
+  "isStateProcessing" | "settleState" | "discardPendingStates" | "outputsOf"
+> = {
+  isStateProcessing,
+  settleState,
+  discardPendingStates: discardPending,
+  outputsOf: async (tx, context, organizationId, stateVersionIds) => {
+    const found = await outputsOfVersions(tx, context, { organizationId }, stateVersionIds);
+    return found.map((view) => ({ definition: workspaceOutputs, view }));
+  },
+};
