@@ -1,0 +1,116 @@
+/** Whatever a document shows, of its own row or of another, is told apart by its ETag. */
+import { describe, expect, it } from "vitest";
+import { type Answer, useApi } from "../support/api.ts";
+import { resource, unique } from "../support/builders.ts";
+import { makeTenant, pathOf, routes, type Tenant } from "../support/tenant.ts";
+
+const api = useApi();
+
+const documents = routes.filter(({ operation }) => operation.method === "GET" && operation.answer === "document");
+
+/** Every single document of a tenant that has an ETag, by its operation. */
+async function shown(tenant: Tenant, params: Tenant["params"]): Promise<Map<string, Answer>> {
+  const answers = new Map<string, Answer>();
+  for (const { id, operation } of documents) {
+    const answer = await api.admin.get(pathOf(operation, params));
+    if (answer.status === 200 && answer.headers.get("etag") !== null) answers.set(id, answer);
+  }
+  expect(answers.size).toBeGreaterThan(10);
+  return answers;
+}
+
+/** What a document shows, without when it was changed. */
+const contentOf = (answer: Answer) => JSON.stringify(answer.body.data);
+
+interface Change {
+  readonly what: string;
+  readonly path: (tenant: Tenant) => string;
+  readonly type: string;
+  readonly attributes: () => Record<string, unknown>;
+  /** The path parameters that the change gives another value. */
+  readonly renamed?: string;
+}
+
+const changes: Change[] = [
+  {
+    what: "an organization's name",
+    path: ({ name }) => `/organizations/${name}`,
+    type: "organizations",
+    attributes: () => ({ name: unique("renamed") }),
+    renamed: "organization_name",
+  },
+  {
+    what: "an organization's default execution mode",
+    path: ({ name }) => `/organizations/${name}`,
+    type: "organizations",
+    attributes: () => ({ "default-execution-mode": "local" }),
+  },
+  {
+    what: "a workspace's name",
+    path: ({ params }) => `/workspaces/${params["workspace_id"]}`,
+    type: "workspaces",
+    attributes: () => ({ name: unique("renamed") }),
+    renamed: "workspace_name",
+  },
+  {
+    what: "a project's name",
+    path: ({ projectId }) => `/projects/${projectId}`,
+    type: "projects",
+    attributes: () => ({ name: unique("renamed") }),
+  },
+  {
+    what: "a project's default execution mode",
+    path: ({ projectId }) => `/projects/${projectId}`,
+    type: "projects",
+    attributes: () => ({ "default-execution-mode": "local" }),
+  },
+  {
+    what: "a team's name",
+    path: ({ teamId }) => `/teams/${teamId}`,
+    type: "teams",
+    attributes: () => ({ name: unique("renamed") }),
+  },
+  {
+    what: "a user's name",
+    path: ({ member }) => `/admin/users/${member.id}`,
+    type: "users",
+    attributes: () => ({ username: unique("renamed") }),
+  },
+  {
+    what: "the name of a connection to version control",
+    path: ({ params }) => `/oauth-clients/${params["oauth_client_id"]}`,
+    type: "oauth-clients",
+    attributes: () => ({ name: unique("renamed") }),
+  },
+  {
+    what: "a variable set's name",
+    path: ({ params }) => `/varsets/${params["varset_id"]}`,
+    type: "varsets",
+    attributes: () => ({ name: unique("renamed") }),
+  },
+];
+
+describe("a document that shows something else has another ETag", () => {
+  it.each(changes)("after a change of $what", async ({ path, type, attributes, renamed }) => {
+    const tenant = await makeTenant(api);
+    const workspace = `/workspaces/${tenant.params["workspace_id"]}`;
+    const repo = { identifier: "acme/network", "oauth-token-id": tenant.params["oauth_token_id"] };
+    expect((await api.admin.patch(workspace, resource("workspaces", { "vcs-repo": repo }))).status).toBe(200);
+    const before = await shown(tenant, tenant.params);
+    const sent = attributes();
+    const changed = await api.admin.patch(path(tenant), resource(type, sent));
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200);
+    const params = renamed === undefined ? tenant.params : { ...tenant.params, [renamed]: String(sent["name"]) };
+    const after = await shown(tenant, params);
+    const unnoticed = [...after].filter(([id, answer]) => {
+      const old = before.get(id);
+      return (
+        old !== undefined &&
+        contentOf(old) !== contentOf(answer) &&
+        old.headers.get("etag") === answer.headers.get("etag")
+      );
+    });
+    expect(unnoticed.map(([id]) => id)).toEqual([]);
+    expect(contentOf(changed)).not.toBe("");
+  });
+});
