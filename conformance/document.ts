@@ -3,13 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { clientModule } from "./client.ts";
 import type { Exception } from "./exceptions.ts";
 import { table } from "./markdown.ts";
+import { providerModule } from "./provider-tests.ts";
 import { type Combination, countChecks, nameOf, type Result, tally, verdict } from "./results.ts";
 import { say } from "./script.ts";
 import type { Suite } from "./suite.ts";
 import { skipReason } from "./verbose.ts";
 
 const file = new URL("../docs/compatibility.md", import.meta.url);
-const parts = ["client"] as const;
+const parts = ["client", "provider"] as const;
 type Part = (typeof parts)[number];
 
 const begins = (part: Part) => `<!-- ${part} -->\n`;
@@ -28,8 +29,9 @@ export function writePart(part: Part, text: string): void {
 
 const introduction = `# Compatibility
 
-For those who want to know how far the service can be trusted to behave like the API that it follows: the official Go client
-with its own tests, unchanged, against this service. \`npm run conformance\` writes this file; don't edit it. What the CLI does is in [compatibility-cli.md](compatibility-cli.md).
+For those who want to know how far the service can be trusted to behave like the API that it follows: the official Go client and the
+official Terraform provider, each with its own tests, unchanged, against this service. \`npm run conformance\` and
+\`npm run conformance:provider\` write this file; don't edit it. What the CLI does is in [compatibility-cli.md](compatibility-cli.md).
 
 Both run on both databases, and in both of their modes. They skip in one mode what they expect only in the other, so each mode meets the
 edition that it was written for. Without \`ENABLE_TFE\` they expect what HCP Terraform has (assessments, an organization's plan) and run
@@ -44,6 +46,19 @@ export function clientPart(version: string, suite: Suite, combinations: readonly
 
 \`${clientModule}\` ${version}. With the modes the other way round, \`TestWorkspacesUpdate\` and \`TestWorkspace_DataRetentionPolicy\`
 could not pass.
+`;
+  return partOf(text, suite, combinations);
+}
+
+export function providerPart(suite: Suite, combinations: readonly Combination[]): string {
+  const scope = combinations[0]?.results.length ?? 0;
+  const text = `## The Terraform provider
+
+\`${providerModule.path}\` v${providerModule.version}, over HTTPS. ${scope} of its ${suite.tests.length} tests are about what the service
+has; the others are about runs, policies, the registry, run tasks, notifications, stacks, single sign-on and their like.
+
+The tests get what they expect to find: two users, an organization \`hashicorp\` with one of them, an organization \`xxx\` with an agent pool, names
+of repositories and tokens for GitHub, which the service never asks. Self-hosted, \`CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT\` is true.
 `;
   return partOf(text, suite, combinations);
 }
