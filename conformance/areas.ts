@@ -34,7 +34,3 @@ export const areas: readonly Area[] = [
 
 /** Tests that look at the whole service, or change the account that all of them use, run when no other does. */
 export const alone = [/^TestUsers/, /^TestOrganizationsList$/];
-
-export function areaOf(test: string): Area | undefined {
-  return areas.find(({ tests }) => tests.some((pattern) => pattern.test(test)));
-}

@@ -1,40 +1,48 @@
 /** docs/compatibility-cli.md, made from results alone: the same results give the same bytes. */
+import { type Cli, productName } from "./cli-build.ts";
 import type { Scenario } from "./cli-scenario.ts";
 import type { Transport } from "./cli-site.ts";
+import { table } from "./markdown.ts";
 import { engineNames } from "./results.ts";
 import type { Engine } from "./server.ts";
 
 export interface Combination {
+  readonly cli: Cli;
   readonly engine: Engine;
   readonly transport: Transport;
-  /** By scenario: undefined where it passed, and else what went wrong. */
+  /** By scenario: undefined where it passed, and else what went wrong. What is not for this CLI is not there. */
   readonly failures: ReadonlyMap<Scenario, string | undefined>;
 }
 
-export const nameOf = ({ engine, transport }: Pick<Combination, "engine" | "transport">) =>
+const placeOf = ({ engine, transport }: Pick<Combination, "engine" | "transport">) =>
   `${engineNames[engine]}, ${transport.toUpperCase()}`;
+export const nameOf = ({ cli, ...place }: Pick<Combination, "cli" | "engine" | "transport">) =>
+  `${productName(cli)}, ${placeOf(place)}`;
 
 export interface Chapter {
   readonly title: string;
   readonly scenarios: readonly Scenario[];
 }
 
-export function cliDocument(
-  version: string,
-  chapters: readonly Chapter[],
-  combinations: readonly Combination[],
-): string {
-  const parts = chapters.map(({ title, scenarios }) => `## ${title}\n\n${table(scenarios, combinations)}`);
-  return `${introduction(version)}\n${parts.join("\n")}`;
+export function cliDocument(chapters: readonly Chapter[], combinations: readonly Combination[]): string {
+  const byCli = Map.groupBy(combinations, ({ cli }) => productName(cli));
+  const parts = chapters.map(({ title, scenarios }) => `## ${title}\n\n${chapterTable(scenarios, byCli)}`);
+  return `${introduction(byCli)}\n${parts.join("\n")}`;
 }
 
-function introduction(version: string): string {
-  return `# Compatibility with the Terraform CLI
+type ByCli = ReadonlyMap<string, readonly Combination[]>;
 
-For those who want to keep state here with the Terraform CLI; how to set it up is in [clients.md](clients.md).
-\`npm run conformance:cli\` writes this file; don't edit it. It runs the real Terraform CLI (${version}), unchanged, against this
-service, and after each step looks at its exit code, at what it says, and at what the service's own API then shows.
+function introduction(byCli: ByCli): string {
+  const names = [...byCli.keys()];
+  const places = [...byCli.values()][0]?.map(placeOf).join("; ");
+  return `# Compatibility with the Terraform and OpenTofu CLI
 
+For those who want to keep state here with the Terraform CLI or with OpenTofu; how to set it up is in [clients.md](clients.md).
+\`npm run conformance:cli\` writes this file; don't edit it. It runs the real CLIs, ${names.slice(0, -1).join(", ")} and ${names.at(-1)}, against
+this service, and after each step looks at the exit code, at what the CLI says, and at what the service's own API then shows.
+
+- Each is built from its released source, without the code that keeps state elsewhere (\`s3\`, \`azurerm\` and their like).
+- "passed" means: in each of these places. ${places}. A dash means that this CLI does not know what is done there.
 - The CLI runs on the machine where it is started, and the service keeps the state and the lock. The service has no runs and says so
   (\`operations\` is false in the organization's entitlement set), so the CLI works there whatever the execution mode is. The script sets
   the organization's \`default-execution-mode\` to \`local\` before anything else, so that documents say what happens.
@@ -47,15 +55,18 @@ service, and after each step looks at its exit code, at what it says, and at wha
 `;
 }
 
-const row = (cells: readonly string[]) =>
-  `| ${cells.map((cell) => cell.replaceAll("|", String.raw`\|`)).join(" | ")} |`;
-
-function table(scenarios: readonly Scenario[], combinations: readonly Combination[]): string {
-  const head = ["What is done", "What is checked", ...combinations.map(nameOf)];
+function chapterTable(scenarios: readonly Scenario[], byCli: ByCli): string {
   const rows = scenarios.map((scenario) => [
     scenario.name,
     scenario.checks,
-    ...combinations.map(({ failures }) => (failures.get(scenario) === undefined ? "passed" : "**failed**")),
+    ...[...byCli.values()].map((combinations) => cell(scenario, combinations)),
   ]);
-  return `${[row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n")}\n`;
+  return table(["What is done", "What is checked", ...byCli.keys()], rows);
+}
+
+function cell(scenario: Scenario, combinations: readonly Combination[]): string {
+  const tried = combinations.filter(({ failures }) => failures.has(scenario));
+  const failed = tried.filter(({ failures }) => failures.get(scenario) !== undefined);
+  if (tried.length === 0) return "–";
+  return failed.length === 0 ? "passed" : `**failed**: ${failed.map(placeOf).join("; ")}`;
 }

@@ -85,7 +85,7 @@ const interrupted: Scenario = {
       "one resource is made and the other begun",
       () => /greeting: Creation complete/.test(running.text()) && /Executing: .*sleep/.test(running.text()),
     );
-    running.signal("SIGINT", "cli");
+    running.signal("SIGINT", "program");
     assert.equal((await running.ended).code, 1);
     assert.equal((await site.workspace("interrupted")).attributes["locked"], false);
     const { resources } = JSON.parse((await folder.succeed(["state", "pull"])).stdout);

@@ -1,5 +1,6 @@
 /** What a scenario is, and the configurations that scenarios write. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Cli } from "./cli-build.ts";
 import { organization, type Site } from "./cli-site.ts";
 
 export interface Scenario {
@@ -9,13 +10,22 @@ export interface Scenario {
   readonly checks: string;
   /** Left out of the quick run. */
   readonly slow?: boolean;
+  /** The version from which on each CLI can do this; one that is not named can't. Without it, all can. */
+  readonly since?: Partial<Record<Cli["product"], string>>;
   /** Fails by throwing. Every scenario has workspaces of its own, so that they don't depend on one another. */
   run(site: Site): Promise<void>;
 }
 
-type Where = { readonly name: string } | { readonly tags: readonly string[] } | { readonly prefix: string };
+export function isFor({ since }: Scenario, { product, version }: Cli): boolean {
+  if (since === undefined) return true;
+  const first = since[product];
+  return first !== undefined && version.localeCompare(first, "en", { numeric: true }) >= 0;
+}
 
-/** `cloud` takes a name or tags, `remote` a name or a prefix. */
+type Tags = readonly string[] | Readonly<Record<string, string>>;
+type Where = { readonly name: string } | { readonly tags: Tags } | { readonly prefix: string };
+
+/** `cloud` takes a name or tags, with values or without; `remote` a name or a prefix. */
 export function stored(site: Pick<Site, "hostname">, block: "cloud" | 'backend "remote"', where: Where): string {
   const [[argument, value] = []] = Object.entries(where);
   return `terraform {

@@ -3,13 +3,14 @@
  * with configurations, the CLI run in them as one person or another, and the API to look at what came of it.
  */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { type Ended, type Running, startTerraform, type Terraform } from "./cli-terraform.ts";
-import { type Engine, type Server, startServer } from "./server.ts";
+import { addMember, addUser, type Api, apiOf, dataOf, emailOf } from "./api.ts";
+import { makeCertificate, servedWith } from "./certificate.ts";
+import type { Cli } from "./cli-build.ts";
+import { type Ended, type Running, startCli } from "./cli-process.ts";
+import { type Engine, startServer } from "./server.ts";
 
 export const transports = ["http", "https"] as const;
 export type Transport = (typeof transports)[number];
@@ -23,24 +24,19 @@ export const organization = "acme";
 const namedHost = "cadastre.test";
 const tokenVariable = "TF_TOKEN_cadastre_test";
 
-export interface Answer {
-  readonly status: number;
-  /** What the answer holds: whatever the path gives. */
-  readonly body: any;
-}
-
 export interface Workspace {
   readonly id: string;
   readonly attributes: Record<string, any>;
 }
 
 export interface Site {
+  readonly cli: Cli;
   readonly hostname: string;
   readonly tokens: Readonly<Record<Person, string>>;
   /** Variables for somebody whose home is the folder and who has no token yet. */
   newcomer(folder: string): NodeJS.ProcessEnv;
   /** The owner's view, by the API. */
-  api(path: string, body?: object, method?: string): Promise<Answer>;
+  readonly api: Api;
   /** Fails where there is none of this name. */
   workspace(name: string): Promise<Workspace>;
   /** The attributes of the state in force; undefined where there is none. */
@@ -71,29 +67,26 @@ export interface Folder {
   refuse(words: readonly string[], saying: RegExp, options?: Options): Promise<Ended>;
 }
 
-export async function openSite(terraform: Terraform, engine: Engine, transport: Transport): Promise<Site> {
+export async function openSite(cli: Cli, engine: Engine, transport: Transport): Promise<Site> {
   const home = mkdtempSync(join(tmpdir(), "cadastre-terraform-"));
   const remove = () => rmSync(home, { recursive: true, force: true });
   process.once("exit", remove);
   const tls = transport === "https" ? makeCertificate(home) : undefined;
-  const server = await startServer(
-    engine,
-    "self-hosted",
-    tls && { CADASTRE_TLS_CERT: tls.cert, CADASTRE_TLS_KEY: tls.key },
-  );
+  const server = await startServer(engine, "self-hosted", tls && servedWith(tls));
   const stop = async () => {
     await server.stop();
     process.removeListener("exit", remove);
     remove();
   };
   try {
-    const api = (path: string, body?: object, method?: string) => call(server, path, body, method);
+    const api = apiOf(server);
     const tokens = await settle(api);
     const { port } = new URL(server.url);
     const hostname = tls === undefined ? namedHost : `localhost:${port}`;
     const host = tls === undefined ? hostBlock(hostname, server.url) : "";
     const environments = environmentsOf({ home, host, hostname, tokens, trusted: tls?.cert });
     return {
+      cli,
       hostname,
       tokens,
       newcomer: (folder) => {
@@ -102,9 +95,9 @@ export async function openSite(terraform: Terraform, engine: Engine, transport: 
         return { HOME: folder, TF_CLI_CONFIG_FILE: undefined, [tokenVariable]: undefined };
       },
       api,
-      workspace: async (name) => one(await api(`/organizations/${organization}/workspaces/${name}`)),
+      workspace: async (name) => dataOf(await api(`/organizations/${organization}/workspaces/${name}`)),
       state: (name) => stateOf(api, name),
-      folder: (files) => makeFolder(terraform, mkdtempSync(join(home, "folder-")), environments, files),
+      folder: (files) => makeFolder(cli, mkdtempSync(join(home, "folder-")), environments, files),
       errors: () => server.errors(),
       stop,
     };
@@ -114,37 +107,10 @@ export async function openSite(terraform: Terraform, engine: Engine, transport: 
   }
 }
 
-/** For `localhost` and 127.0.0.1, signed by itself; this process trusts it from now on, and the CLI is told to. */
-function makeCertificate(home: string): { cert: string; key: string } {
-  const [cert, key] = [join(home, "cert.pem"), join(home, "key.pem")];
-  const words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
-  execFileSync("openssl", [...words, ...names, "-keyout", key, "-out", cert], { stdio: "pipe" });
-  setDefaultCACertificates([...getCACertificates("default"), readFileSync(cert, "utf8")]);
-  return { cert, key };
-}
-
-async function call({ url, token }: Server, path: string, body?: object, method?: string): Promise<Answer> {
-  const response = await fetch(path.startsWith("http") ? path : `${url}/api/v2${path}`, {
-    method: method ?? (body === undefined ? "GET" : "POST"),
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/vnd.api+json" },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
-}
-
-type Api = Site["api"];
-
-function one({ status, body }: Answer): any {
-  assert.ok(status >= 200 && status < 300, `the API answered ${status}: ${JSON.stringify(body)}`);
-  return body?.data;
-}
-
 async function stateOf(api: Api, name: string): Promise<Record<string, any> | undefined> {
-  const { id } = one(await api(`/organizations/${organization}/workspaces/${name}`));
+  const { id } = dataOf(await api(`/organizations/${organization}/workspaces/${name}`));
   const answer = await api(`/workspaces/${id}/current-state-version`);
-  return answer.status === 404 ? undefined : one(answer).attributes;
+  return answer.status === 404 ? undefined : dataOf(answer).attributes;
 }
 
 const identifier = (type: string, id: string) => ({ data: { type, id } });
@@ -152,7 +118,7 @@ const identifier = (type: string, id: string) => ({ data: { type, id } });
 /** The organization, whose new workspaces execute locally; and the people, each in a team and with a token. */
 async function settle(api: Api): Promise<Record<Person, string>> {
   const attributes = { name: organization, email: "platform@acme.example", "default-execution-mode": "local" };
-  const { relationships } = one(await api("/organizations", { data: { type: "organizations", attributes } }));
+  const { relationships } = dataOf(await api("/organizations", { data: { type: "organizations", attributes } }));
   const project = relationships["default-project"].data.id as string;
   const tokens = {} as Record<Person, string>;
   for (const [person, access] of Object.entries(levels) as [Person, string][])
@@ -161,23 +127,20 @@ async function settle(api: Api): Promise<Record<Person, string>> {
 }
 
 async function makeTeam(api: Api, name: string, project: string, access: string): Promise<string> {
-  const team = one(
+  const team = dataOf(
     await api(`/organizations/${organization}/teams`, { data: { type: "teams", attributes: { name } } }),
   );
   const relationships = { project: identifier("projects", project), team: identifier("teams", team.id) };
-  one(await api("/team-projects", { data: { type: "team-projects", attributes: { access }, relationships } }));
+  dataOf(await api("/team-projects", { data: { type: "team-projects", attributes: { access }, relationships } }));
   return team.id;
 }
 
 /** Gives back the person's token. */
 async function addPerson(api: Api, person: Person, team: string): Promise<string> {
-  const email = `${person}@acme.example`;
-  const user = one(await api("/admin/users", { data: { type: "users", attributes: { username: person, email } } }));
-  const relationships = { teams: { data: [{ type: "teams", id: team }] } };
-  const membership = { type: "organization-memberships", attributes: { email }, relationships };
-  one(await api(`/organizations/${organization}/organization-memberships`, { data: membership }));
+  const id = await addUser(api, person);
+  await addMember(api, organization, emailOf(person), [team]);
   const token = { type: "authentication-tokens", attributes: { description: "the CLI" } };
-  return one(await api(`/users/${user.id}/authentication-tokens`, { data: token })).attributes.token;
+  return dataOf(await api(`/users/${id}/authentication-tokens`, { data: token })).attributes.token;
 }
 
 interface Surroundings {
@@ -218,7 +181,7 @@ function environmentsOf({ home, host, hostname, tokens, trusted }: Surroundings)
 }
 
 function makeFolder(
-  terraform: Terraform,
+  cli: Cli,
   path: string,
   environments: Readonly<Record<Person, NodeJS.ProcessEnv>>,
   files: Record<string, string>,
@@ -228,10 +191,10 @@ function makeFolder(
   };
   write(files);
   const start = (words: readonly string[], { as = "grace", input, answers, env }: Options = {}) =>
-    startTerraform(terraform, { folder: path, words, env: { ...environments[as], ...env }, input, answers });
+    startCli(cli, { folder: path, words, env: { ...environments[as], ...env }, input, answers });
   const run = (words: readonly string[], options?: Options) => start(words, options).ended;
   const told = (words: readonly string[], { code, text }: Ended) =>
-    `terraform ${words.join(" ")} ended with ${code} and said: ${text}`;
+    `${words.join(" ")} ended with ${code} and said: ${text}`;
   return {
     path,
     write,

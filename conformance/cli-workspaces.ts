@@ -1,7 +1,7 @@
 /** Scenarios: many workspaces in one configuration, by tags and by a prefix; and the `remote` backend. */
 import assert from "node:assert/strict";
 import { applied, greeting, inCloud, inRemote, type Scenario } from "./cli-scenario.ts";
-import { organization } from "./cli-site.ts";
+import { organization, type Site } from "./cli-site.ts";
 
 /** The workspaces that `workspace list` shows; the selected one has a star. */
 const listed = (text: string) => text.replaceAll("*", "").trim().split(/\s+/);
@@ -27,6 +27,34 @@ const byTags: Scenario = {
     assert.deepEqual(listed((await folder.succeed(["workspace", "list"])).text), ["shop-production", "shop-third"]);
   },
 };
+
+const byBindings: Scenario = {
+  name: "`workspace new`, `list`, `select`, `cloud` block with tags that have values",
+  checks:
+    "new workspaces carry the keys with their values, and only workspaces that have both are listed; each has a state of its own",
+  since: { Terraform: "1.10" },
+  run: async (site) => {
+    const net = { team: "net", tier: "one" };
+    const folder = site.folder({ "main.tf": inCloud(site, { tags: net }) + greeting("hello") });
+    await folder.succeed(["init"], { answers: ["net-staging"] });
+    await folder.succeed(["workspace", "new", "net-production"]);
+    assert.deepEqual(await bindingsOf(site, "net-production"), net);
+    const others = site.folder({ "main.tf": inCloud(site, { tags: { team: "web" } }) + greeting("hello") });
+    await others.succeed(["init"], { answers: ["web-staging"] });
+    assert.deepEqual(listed((await folder.succeed(["workspace", "list"])).text), ["net-production", "net-staging"]);
+    assert.deepEqual(listed((await others.succeed(["workspace", "list"])).text), ["web-staging"]);
+    await folder.succeed(applied);
+    assert.equal((await site.state("net-production"))?.["serial"], 1);
+    await folder.succeed(["workspace", "select", "net-staging"]);
+    assert.equal(await site.state("net-staging"), undefined);
+  },
+};
+
+async function bindingsOf(site: Site, name: string): Promise<Record<string, string>> {
+  const { id } = await site.workspace(name);
+  const { body } = await site.api(`/workspaces/${id}/tag-bindings`);
+  return Object.fromEntries(body.data.map(({ attributes }: any) => [attributes.key, attributes.value]));
+}
 
 const many = 25;
 
@@ -107,4 +135,4 @@ const remotePrefix: Scenario = {
   },
 };
 
-export const workspaces: readonly Scenario[] = [byTags, pages, deletionByForce, remoteName, remotePrefix];
+export const workspaces: readonly Scenario[] = [byTags, byBindings, pages, deletionByForce, remoteName, remotePrefix];

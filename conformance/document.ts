@@ -1,54 +1,85 @@
-/** docs/compatibility.md, made from results alone: the same results give the same bytes. */
-import { areas } from "./areas.ts";
+/** docs/compatibility.md, made from results alone: the same results give the same bytes. Each script writes a part of it. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { clientModule } from "./client.ts";
 import type { Exception } from "./exceptions.ts";
+import { table } from "./markdown.ts";
+import { providerModule } from "./provider-tests.ts";
 import { type Combination, countChecks, nameOf, type Result, tally, verdict } from "./results.ts";
+import { say } from "./script.ts";
+import type { Suite } from "./suite.ts";
 import { skipReason } from "./verbose.ts";
 
-export function compatibilityDocument(
-  version: string,
-  combinations: readonly Combination[],
-  exceptions: readonly Exception[],
-): string {
-  const sections = [
-    introduction(version),
-    "## By area\n",
-    byArea(combinations),
-    "## Test by test\n",
-    ...areas.map((area) => byTest(area.name, combinations)),
-    "## Skipped by the client itself\n",
-    "The client decides these before or while it runs them; the reason is its own.\n",
-    skipped(combinations),
-    "## Out of scope\n",
-    outOfScope(exceptions),
-  ];
-  return `${sections.join("\n")}\n`;
+const file = new URL("../docs/compatibility.md", import.meta.url);
+const parts = ["client", "provider"] as const;
+type Part = (typeof parts)[number];
+
+const begins = (part: Part) => `<!-- ${part} -->\n`;
+const ends = (part: Part) => `<!-- end of ${part} -->\n`;
+
+/** The other part stays as it is. */
+export function writePart(part: Part, text: string): void {
+  const old = readFileSync(file, "utf8");
+  const texts = parts.map((name) => {
+    const [, rest = ""] = old.split(begins(name));
+    return `${begins(name)}\n${name === part ? text : (rest.split(ends(name))[0] ?? "").trim()}\n\n${ends(name)}`;
+  });
+  writeFileSync(file, [introduction, ...texts].join("\n"));
+  say("\nWritten to docs/compatibility.md.");
 }
 
-function introduction(version: string): string {
-  return `# Compatibility
+const introduction = `# Compatibility
 
-For those who want to know how far the service can be trusted to behave like the API that it follows. \`npm run conformance\`
-writes this file; don't edit it. It takes the official Go client (\`${clientModule}\` ${version}) with its own integration
-tests, unchanged, and runs them against this service.
+For those who want to know how far the service can be trusted to behave like the API that it follows: the official Go client and the
+official Terraform provider, each with its own tests, unchanged, against this service. \`npm run conformance\` and
+\`npm run conformance:provider\` write this file; don't edit it. What the CLI does is in [compatibility-cli.md](compatibility-cli.md).
 
-They run on both databases and in both of the client's modes. The client skips in one mode what it expects only in the other, so
-each mode meets the edition that it was written for. Without \`ENABLE_TFE\` it expects what HCP Terraform has (assessments, an
-organization's plan) and runs against \`CADASTRE_EDITION=hosted\`; with \`ENABLE_TFE=1\` it expects what Terraform Enterprise has
-(data retention policies) and runs against \`self-hosted\`. The other way round, \`TestWorkspacesUpdate\` and
-\`TestWorkspace_DataRetentionPolicy\` could not pass. \`ENABLE_BETA=1\` is set in both.
+Both run on both databases, and in both of their modes. They skip in one mode what they expect only in the other, so each mode meets the
+edition that it was written for. Without \`ENABLE_TFE\` they expect what HCP Terraform has (assessments, an organization's plan) and run
+against \`CADASTRE_EDITION=hosted\`; with \`ENABLE_TFE=1\` they expect what Terraform Enterprise has (data retention policies) and run
+against \`self-hosted\`. \`ENABLE_BETA=1\` is set in both.
 
 A test is counted once; its checks are its subtests.
 `;
+
+export function clientPart(version: string, suite: Suite, combinations: readonly Combination[]): string {
+  const text = `## The Go client
+
+\`${clientModule}\` ${version}. With the modes the other way round, \`TestWorkspacesUpdate\` and \`TestWorkspace_DataRetentionPolicy\`
+could not pass.
+`;
+  return partOf(text, suite, combinations);
 }
 
-const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+export function providerPart(suite: Suite, combinations: readonly Combination[]): string {
+  const scope = combinations[0]?.results.length ?? 0;
+  const text = `## The Terraform provider
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return `${[row(head), row(head.map(() => "---")), ...rows.map(row)].join("\n")}\n`;
+\`${providerModule.path}\` v${providerModule.version}, over HTTPS. ${scope} of its ${suite.tests.length} tests are about what the service
+has; the others are about runs, policies, the registry, run tasks, notifications, stacks, single sign-on and their like.
+
+The tests get what they expect to find: two users, an organization \`hashicorp\` with one of them, an organization \`xxx\` with an agent pool, names
+of repositories and tokens for GitHub, which the service never asks. Self-hosted, \`CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT\` is true.
+`;
+  return partOf(text, suite, combinations);
 }
 
-function byArea(combinations: readonly Combination[]): string {
+function partOf(text: string, { areas, exceptions }: Suite, combinations: readonly Combination[]): string {
+  const sections = [
+    text,
+    "### By area\n",
+    byArea(areas, combinations),
+    "### Test by test\n",
+    ...areas.map((area) => byTest(area.name, combinations)),
+    "### Skipped by the tests themselves\n",
+    "They decide this before or while they run; the reason is their own.\n",
+    skipped(combinations),
+    "### Out of scope\n",
+    outOfScope(exceptions),
+  ];
+  return sections.join("\n");
+}
+
+function byArea(areas: Suite["areas"], combinations: readonly Combination[]): string {
   const cells = (keep: (result: Result) => boolean) =>
     combinations.map(({ results }) => tally(results.filter(keep)) || "–");
   const rows = areas.map(({ name }) => [name, ...cells(({ area }) => area.name === name)]);
@@ -67,31 +98,37 @@ function byTest(areaName: string, combinations: readonly Combination[]): string 
     const verdicts = combinations.map(({ results }) => results.find((result) => result.test === test));
     return [`\`${test}\``, ...verdicts.map((result) => (result === undefined ? "–" : verdict(result)))];
   });
-  return `### ${areaName}\n\n${table(["Test", ...combinations.map(nameOf)], rows)}`;
+  return `#### ${areaName}\n\n${table(["Test", ...combinations.map(nameOf)], rows)}`;
 }
 
 function skipped(combinations: readonly Combination[]): string {
-  const where = new Map<string, { reason: string; name: string; editions: Set<string> }>();
-  for (const { edition, results } of combinations) {
+  const where = new Map<string, { reason: string; name: string; places: Set<string> }>();
+  for (const { edition, terraform, results } of combinations) {
     for (const check of results.flatMap(({ checks }) => checks).filter(({ outcome }) => outcome === "skipped")) {
       const reason = skipReason(check);
-      const entry = where.get(`${reason}\n${check.name}`) ?? { reason, name: check.name, editions: new Set() };
+      const entry = where.get(`${reason}\n${check.name}`) ?? { reason, name: check.name, places: new Set() };
       where.set(`${reason}\n${check.name}`, entry);
-      entry.editions.add(edition);
+      entry.places.add(placeOf({ edition, terraform }));
     }
   }
-  const rows = [...where.values()].map(({ reason, name, editions }) => [
+  const rows = [...where.values()].map(({ reason, name, places }) => [
     `\`${name}\``,
-    [...editions].sort().join(", "),
+    [...places].sort().join("; "),
     reason,
   ]);
-  return table(["Check", "Edition", "The client's reason"], rows);
+  return table(["Check", "Where", "The reason"], rows);
 }
+
+/** `self-hosted, Terraform 1.5.7` */
+const placeOf = ({ edition, terraform }: { edition?: string | undefined; terraform?: string | undefined }) =>
+  [...(edition === undefined ? [] : [edition]), ...(terraform === undefined ? [] : [`Terraform ${terraform}`])].join(
+    ", ",
+  );
 
 function outOfScope(exceptions: readonly Exception[]): string {
   if (exceptions.length === 0) return "Nothing.";
   return table(
-    ["Test", "Why"],
-    exceptions.map(({ test, reason }) => [`\`${test}\``, reason]),
+    ["Test", "Where", "Why"],
+    exceptions.map((exception) => [`\`${exception.test}\``, placeOf(exception) || "everywhere", exception.reason]),
   ).trimEnd();
 }

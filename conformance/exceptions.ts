@@ -1,13 +1,18 @@
 /**
- * The client's tests that we don't run: a whole test, or one subtest of it, each with the reason. The list may only shrink:
+ * The Go client's tests that we don't run: a whole test, or one subtest of it, each with the reason. The list may only shrink:
  * a test that fails and is not here fails the run.
  */
+import type { Edition } from "./server.ts";
 
 export interface Exception {
   /** A test, or a subtest as Go writes it: `TestTeamsRead/with_scim_attributes`. */
   readonly test: string;
   /** A sentence for those who read docs/compatibility.md. */
   readonly reason: string;
+  /** Where it holds in one edition only. */
+  readonly edition?: Edition;
+  /** Where it holds with one version of the CLI only. */
+  readonly terraform?: string;
 }
 
 const runs = "It uploads a configuration version and starts a run, and the service has neither yet.";

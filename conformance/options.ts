@@ -1,50 +1,52 @@
-/** What both scripts are asked for in the same words: which combinations to run, and whether it is the whole. */
+/** What the scripts are asked for in the same words: which combinations to run, and whether it is the whole. */
 import { parseArgs } from "node:util";
-import { type Engine, engines } from "./server.ts";
 
-const shared = {
-  quick: { type: "boolean", default: false },
-  "if-go": { type: "boolean", default: false },
-  only: { type: "string" },
-  engine: { type: "string" },
-} as const;
+/** One thing that combinations differ in, and what a quick run takes of it. */
+export interface Choice<Kind extends string> {
+  readonly all: readonly Kind[];
+  readonly quick: readonly Kind[];
+}
 
-export interface Asked<Kind extends string> {
-  /** Each engine with each of the other kinds, as far as they are wanted. */
-  readonly combinations: readonly (readonly [Engine, Kind])[];
+type Choices<Kinds extends Record<string, string>> = { readonly [Name in keyof Kinds]: Choice<Kinds[Name]> };
+
+export interface Asked<Kinds extends Record<string, string>> {
+  /** Each kind with each of the others, as far as they are wanted. */
+  readonly combinations: readonly Kinds[];
   readonly quick: boolean;
   readonly only: RegExp | undefined;
   /** Whether this is the whole run, from which the document is written. */
   readonly whole: boolean;
-  readonly ifGo: boolean;
   /** The value of an option that only this script has. */
   readonly value: (option: string) => string | undefined;
 }
 
-/** `name` is the option that chooses among `kinds`; a quick run takes the embedded database and `quickly`. Raises an Error. */
-export function readOptions<Kind extends string>(
-  name: string,
-  kinds: readonly Kind[],
-  quickly: Kind,
+/** Each choice is an option of its name, which takes one kind. Raises an Error. */
+export function readOptions<Kinds extends Record<string, string>>(
+  choices: Choices<Kinds>,
   further: readonly string[] = [],
-): Asked<Kind> {
-  const own = Object.fromEntries([name, ...further].map((option) => [option, { type: "string" as const }]));
-  const { values } = parseArgs({ options: { ...shared, ...own } });
+): Asked<Kinds> {
+  const names = Object.keys(choices);
+  const own = Object.fromEntries([...names, ...further].map((name) => [name, { type: "string" as const }]));
+  const { values } = parseArgs({
+    options: { quick: { type: "boolean", default: false }, only: { type: "string" }, ...own },
+  });
   const value = (option: string) => (values as Record<string, unknown>)[option] as string | undefined;
-  const quick = values.quick;
-  const engine = values.engine ?? (quick ? "sqlite" : undefined);
-  const kind = value(name) ?? (quick ? quickly : undefined);
-  const combinations = engines
-    .flatMap((one) => kinds.map((other) => [one, other] as const))
-    .filter(([one, other]) => (engine ?? one) === one && (kind ?? other) === other);
-  if (combinations.length === 0)
-    throw new Error(`--engine is one of ${engines.join(", ")}, and --${name} one of ${kinds.join(", ")}.`);
+  const wanted = (name: string) => {
+    const { all, quick } = choices[name] as Choice<string>;
+    const kinds = value(name) === undefined && values.quick ? quick : all;
+    const left = kinds.filter((kind) => (value(name) ?? kind) === kind);
+    if (left.length === 0) throw new Error(`--${name} is one of ${all.join(", ")}.`);
+    return left;
+  };
+  const combinations = names.reduce<Record<string, string>[]>(
+    (some, name) => some.flatMap((one) => wanted(name).map((kind) => ({ ...one, [name]: kind }))),
+    [{}],
+  );
   return {
-    combinations,
-    quick,
+    combinations: combinations as Kinds[],
+    quick: values.quick,
     only: values.only === undefined ? undefined : new RegExp(values.only),
-    whole: engine === undefined && kind === undefined && values.only === undefined,
-    ifGo: values["if-go"],
+    whole: !values.quick && values.only === undefined && names.every((name) => value(name) === undefined),
     value,
   };
 }

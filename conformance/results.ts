@@ -1,6 +1,5 @@
-/** What came out of one test on one combination of database and edition, and how it is counted and told. */
-import { areaOf, areas, type Area } from "./areas.ts";
-import type { Exception } from "./exceptions.ts";
+/** What came out of one test on one combination of database, edition and CLI, and how it is counted and told. */
+import type { Area } from "./areas.ts";
 import type { Edition, Engine } from "./server.ts";
 import { type Check, housekeeping, leaves, type Outcome, type TestOutput } from "./verbose.ts";
 
@@ -15,21 +14,21 @@ export interface Result {
   readonly failure: string;
 }
 
-export interface Combination {
+export interface Kinds {
   readonly engine: Engine;
   readonly edition: Edition;
+  /** The CLI's version, for tests that run one. */
+  readonly terraform?: string;
+}
+
+export interface Combination extends Kinds {
   readonly results: readonly Result[];
 }
 
 export const engineNames = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
 
-export const nameOf = ({ engine, edition }: Pick<Combination, "engine" | "edition">) =>
-  `${engineNames[engine]}, ${edition}`;
-
-/** Tests in the order of their areas; those of no area are nobody's. */
-export function inScope(tests: readonly string[]): { test: string; area: Area }[] {
-  return areas.flatMap((area) => tests.filter((test) => areaOf(test) === area).map((test) => ({ test, area })));
-}
+export const nameOf = ({ engine, edition, terraform }: Kinds) =>
+  [engineNames[engine], edition, ...(terraform === undefined ? [] : [`Terraform ${terraform}`])].join(", ");
 
 export function outOfScope(test: string, area: Area): Result {
   return { test, area, outcome: "out of scope", checks: [], leftOut: 0, failure: "" };
@@ -45,9 +44,9 @@ export function resultOf(test: string, area: Area, { checks, rest }: TestOutput,
   return { test, area, outcome, checks: leaves(checks), leftOut, failure };
 }
 
-/** Without the places in the module cache, and without the client's housekeeping. */
+/** Without the places in the module cache, what is logged, and the tests' housekeeping. */
 function essential(output: string): string {
-  const noise = /^\s*(Error Trace|Test):/;
+  const noise = /^\s*(Error Trace|Test):|^[\d/]+ [\d:]+ \[[A-Z]+\] /;
   return output
     .split("\n")
     .filter((line) => line.trim() !== "" && !noise.test(line) && !housekeeping.test(line))
@@ -84,6 +83,3 @@ export function verdict({ outcome, checks, leftOut }: Result): string {
 }
 
 const plural = (number: number, word: string) => `${number} ${word}${number === 1 ? "" : "s"}`;
-
-export const exceptionsOf = (exceptions: readonly Exception[], test: string) =>
-  exceptions.filter((exception) => exception.test.startsWith(`${test}/`)).map((exception) => exception.test);

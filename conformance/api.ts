@@ -1,0 +1,44 @@
+/** The service's API, as the site admin whom every server begins with. */
+import assert from "node:assert/strict";
+import type { Server } from "./server.ts";
+
+export interface Answer {
+  readonly status: number;
+  /** What the answer holds: whatever the path gives. */
+  readonly body: any;
+}
+
+/** Takes a path below `/api/v2`, or a whole address. */
+export type Api = (path: string, body?: object, method?: string) => Promise<Answer>;
+
+export function apiOf({ url, token }: Server): Api {
+  return async (path, body, method) => {
+    const response = await fetch(path.startsWith("http") ? path : `${url}/api/v2${path}`, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/vnd.api+json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === "" ? undefined : JSON.parse(text) };
+  };
+}
+
+/** What a good answer holds. Raises an Error where it is none. */
+export function dataOf({ status, body }: Answer): any {
+  assert.ok(status >= 200 && status < 300, `the API answered ${status}: ${JSON.stringify(body)}`);
+  return body?.data;
+}
+
+export const emailOf = (username: string) => `${username}@acme.example`;
+
+/** Gives back the user's id. */
+export async function addUser(api: Api, username: string): Promise<string> {
+  const attributes = { username, email: emailOf(username) };
+  return dataOf(await api("/admin/users", { data: { type: "users", attributes } })).id;
+}
+
+export async function addMember(api: Api, organization: string, email: string, teams: readonly string[]) {
+  const relationships = { teams: { data: teams.map((id) => ({ type: "teams", id })) } };
+  const data = { type: "organization-memberships", attributes: { email }, relationships };
+  dataOf(await api(`/organizations/${organization}/organization-memberships`, { data }));
+}

@@ -1,0 +1,23 @@
+/** A certificate for `localhost` and 127.0.0.1, signed by itself. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Two files in the folder; this process trusts the certificate from now on. Needs openssl. */
+export function makeCertificate(folder: string): Certificate {
+  const [cert, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"];
+  execFileSync("openssl", [...words, ...names, "-keyout", key, "-out", cert], { stdio: "pipe" });
+  setDefaultCACertificates([...getCACertificates("default"), readFileSync(cert, "utf8")]);
+  return { cert, key };
+}
+
+/** What the server is told, so that it uses it. */
+export const servedWith = ({ cert, key }: Certificate) => ({ CADASTRE_TLS_CERT: cert, CADASTRE_TLS_KEY: key });

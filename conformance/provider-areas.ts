@@ -1,0 +1,103 @@
+/**
+ * Which of the provider's tests are ours to pass: by area, each with the beginnings of its tests' names. What is in no area needs what
+ * the service does not have: runs, policies, a registry, run tasks, notifications, stacks, single sign-on.
+ */
+import type { Area } from "./areas.ts";
+
+/** The tests of a resource, and of the data source of the same name: `TestAccTFESSHKey_basic`, `TestAccTFESSHKeyDataSource_basic`. */
+const of = (subject: string) => new RegExp(`^Test(Acc)?TFE${subject}(Import|DataSource)?(_|$)`);
+const named = (...names: string[]) => new RegExp(`^(${names.join("|")})(_|$)`);
+
+export const providerAreas: readonly Area[] = [
+  {
+    name: "Workspaces",
+    tests: [
+      of("Workspace"),
+      of("WorkspaceIDs"),
+      named("TestAccTFEWorkspaceDataSourceWithTriggerPatterns", "TestAccTFEWorkspaceProviderDefaultOrgChanged"),
+      named(
+        "TestFetchWorkspaceExternalID",
+        "TestFetchWorkspaceHumanID",
+        "TestPackWorkspaceID",
+        "TestUnpackWorkspaceID",
+      ),
+      named("TestResourceTfeWorkspaceStateUpgradeV0", "TestTagValidation"),
+    ],
+  },
+  {
+    name: "Workspace settings, and consumers of state",
+    tests: [of("WorkspaceSettings"), of("WorkspaceSettingsRemoteState"), named("TestReadWorkspaceStateConsumers")],
+  },
+  {
+    name: "Projects",
+    tests: [of("Projects?"), named("TestResourceTFEProjectRead")],
+  },
+  { name: "Project settings", tests: [of("ProjectSettings")] },
+  { name: "Outputs", tests: [of("Outputs"), named("TestAccOutputsEphemeralResource")] },
+  { name: "Variables", tests: [of("Variables?"), named("TestResourceTFEVariableRead")] },
+  {
+    name: "Variable sets",
+    tests: [of("VariableSets?"), of("WorkspaceVariableSet"), of("ProjectVariableSet")],
+  },
+  {
+    name: "Team access to workspaces",
+    tests: [of("TeamAccess"), named("TestResourceTfeTeamAccessStateUpgradeV0")],
+  },
+  { name: "Team access to projects", tests: [of("TeamProjectAccess"), of("TeamProjectCustomAccess")] },
+  { name: "Teams", tests: [of("Teams?")] },
+  {
+    name: "Team members",
+    tests: [
+      of("TeamMembers?"),
+      of("TeamOrganizationMembers?"),
+      named("TestPackTeamMemberID", "TestUnpackTeamMemberID"),
+      named("TestPackTeamOrganizationMemberID", "TestUnpackTeamOrganizationMemberID"),
+    ],
+  },
+  { name: "Team tokens", tests: [of("TeamToken"), named("TestAccTeamTokenEphemeralResource")] },
+  {
+    name: "Organizations",
+    tests: [of("Organizations?"), of("AdminOrganizationSettings"), of("OrganizationAuditConfiguration")],
+  },
+  { name: "Organization default settings", tests: [of("OrganizationDefaultSettings")] },
+  {
+    name: "Organization memberships",
+    tests: [of("OrganizationMembership"), of("OrganizationMembers"), named("TestFetchOrganizationMembers")],
+  },
+  { name: "Organization and audit trail tokens", tests: [of("OrganizationToken"), of("AuditTrailToken")] },
+  { name: "Lifetimes of tokens", tests: [of("OrgMaxTokenTTLPolicy")] },
+  { name: "Organization tags", tests: [of("OrganizationTags")] },
+  { name: "Users", tests: [named("TestAccCurrentUserDataSource")] },
+  { name: "SSH keys", tests: [of("SSHKey")] },
+  {
+    name: "Agent pools, and their tokens",
+    tests: [of("AgentPool(Allowed|Excluded)?(Projects|Workspaces)?"), of("AgentToken")],
+  },
+  {
+    name: "Connections to version control",
+    tests: [
+      of("OAuthClient"),
+      of("OAuthClientWithOrganizationScoped"),
+      of("ProjectOAuthClient"),
+      of("GHAInstallation"),
+    ],
+  },
+  { name: "Data retention", tests: [of("DataRetentionPolicy")] },
+  { name: "Versions of Terraform", tests: [of("TerraformVersion")] },
+  {
+    name: "The provider itself",
+    tests: [
+      /^TestProvider(_|$)/,
+      /^TestConfigureEnv/,
+      /^TestTFEVersion/,
+      named("Test_meetsMinTFEVersion", "TestModifyPlanForDefaultOrganizationChange", "TestIsResourceIDFormat"),
+      named("TestAccTFEVersionFiles"),
+    ],
+  },
+];
+
+/** It looks at every organization of the service. */
+export const alone = [named("TestAccTFEOrganizationsDataSource")];
+
+/** What a quick run takes: that each resource can be made, changed and imported. */
+export const quickTests = /_(basic|update|import)$|Settings/;
