@@ -1,9 +1,9 @@
 /** Opens the register that the settings name: database, schema, key, first admin. Shared by the server and the command line. */
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Database } from "./database/database.ts";
+import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
-import { migrate, refuseNewer } from "./database/migrate.ts";
+import { migrate, refuseNewer, setUp } from "./database/migrate.ts";
 import { checkVault, createVault, keyBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
@@ -167,11 +167,11 @@ export function operatorContext(
 
 /** On an empty register: a first site admin, with a token that is returned once. Undefined when there are users already. */
 export async function ensureFirstAdmin(database: Database, settings: Settings): Promise<string | undefined> {
+  if (await hasUsers(database.reader)) return undefined;
   const secret = settings.adminToken ?? newToken();
-  return database.write(async (tx) => {
-    // Two servers that start together: the unique name lets only one of them add the admin, and the other retries into this.
-    const someone = await tx.db.selectFrom("users").select("id").limit(1).executeTakeFirst();
-    if (someone !== undefined) return undefined;
+  return setUp(database, async (tx) => {
+    // Of several servers that start together, one comes first.
+    if (await hasUsers(tx)) return undefined;
     const context = operatorContext(database, settings, "first-start");
     const admin = await addUser(tx, context, { username: "admin", email: "admin@localhost", isSiteAdmin: true });
     await addToken(tx, context, {
@@ -183,4 +183,8 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
     });
     return secret;
   });
+}
+
+async function hasUsers({ db }: Tx): Promise<boolean> {
+  return (await db.selectFrom("users").select("id").limit(1).executeTakeFirst()) !== undefined;
 }

@@ -55,7 +55,7 @@ function refuseOtherSchema({ migrations: applied, cadastre }: Header, file: stri
 /** Into a database that is migrated and empty. Raises `conflict` when it is not empty; nothing is written then. */
 export async function loadBackup(database: Database, file: string, progress: Progress): Promise<void> {
   // A transaction that must run again reads the file again, from its start.
-  await database.write(async (tx) => {
+  const load = async (tx: Tx) => {
     const tables = tablesAfter(migrations.map((migration) => migration.name));
     await refuseFilled(tx, tables);
     for (const table of tablesFilledFromStart) await tx.db.deleteFrom(table as never).execute();
@@ -68,7 +68,8 @@ export async function loadBackup(database: Database, file: string, progress: Pro
         await verifyCounts(tx, part.footer.rows);
       }
     }
-  });
+  };
+  await database.write(load, { isPatient: true });
 }
 
 async function refuseFilled(tx: Tx, tables: readonly string[]): Promise<void> {

@@ -14,16 +14,22 @@ export interface Tx {
   readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
 }
 
+export interface WriteOptions {
+  /** Its statements may take as long as they take: nobody waits for an answer, and a large register needs its time. */
+  readonly isPatient?: boolean;
+}
+
 export interface Database {
   readonly dialect: Dialect;
   /** For single statements that only read. */
   readonly reader: Tx;
   /**
-   * One transaction. `work` runs again from the start where the engine asks for it (a deadlock, a busy database), so it must
-   * have no other effect. Raises `unavailable` when that does not help.
+   * One transaction. `work` runs again from the start where the engine asks for it (a deadlock, a busy database, a connection
+   * that was cut), so it must have no other effect. Raises `unavailable` when that does not help, and where the database went
+   * away during the COMMIT: then the sentence says that the outcome is unknown.
    */
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** A read-only transaction in which every statement sees the same moment. */
+  write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
+  /** A read-only transaction in which every statement sees the same moment, and may take as long as it takes. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** How many statements were run so far, transaction control not counted. */
   statementCount(): number;

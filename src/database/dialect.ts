@@ -15,8 +15,8 @@ export interface Dialect {
   readonly nowMs: RawBuilder<number>;
   /** The statements that make a table refuse UPDATE and DELETE. */
   appendOnly(table: string): string[];
-  /** Starts the exclusive right to migrate, inside a transaction. */
-  readonly lockMigrations: string | undefined;
+  /** Takes, until the transaction ends, the right to set the database up: its schema and its first rows. */
+  readonly lockSetup: string | undefined;
 }
 
 export const sqliteDialect: Dialect = {
@@ -37,11 +37,11 @@ export const sqliteDialect: Dialect = {
       refuse("replace", `INSERT ON ${table} WHEN EXISTS (SELECT 1 FROM ${table} WHERE id = NEW.id)`),
     ];
   },
-  lockMigrations: undefined,
+  lockSetup: undefined,
 };
 
-/** An arbitrary number that names our migration lock among the database's advisory locks. */
-const migrationLock = 4_721_339_001;
+/** An arbitrary number that names our lock among the database's advisory locks. */
+const setupLock = 4_721_339_001;
 
 export const postgresDialect: Dialect = {
   name: "postgres",
@@ -59,5 +59,5 @@ export const postgresDialect: Dialect = {
     `CREATE TRIGGER ${table}_refuse_change BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse_change()`,
     `CREATE TRIGGER ${table}_refuse_truncate BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${table}_refuse_change()`,
   ],
-  lockMigrations: `SELECT pg_advisory_xact_lock(${migrationLock})`,
+  lockSetup: `SELECT pg_advisory_xact_lock(${setupLock})`,
 };

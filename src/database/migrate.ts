@@ -25,8 +25,7 @@ export const migrations: readonly Migration[] = [
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
 export async function migrate(database: Database): Promise<string[]> {
-  return database.write(async (tx) => {
-    if (tx.dialect.lockMigrations !== undefined) await run(tx, tx.dialect.lockMigrations);
+  return setUp(database, async (tx) => {
     await run(
       tx,
       tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"),
@@ -37,6 +36,15 @@ export async function migrate(database: Database): Promise<string[]> {
     for (const migration of missing) await apply(tx, migration);
     return missing.map((migration) => migration.name);
   });
+}
+
+/** One transaction that no other server's like it overlaps: the second sees what the first has done. */
+export async function setUp<T>(database: Database, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const workAlone = async (tx: Tx) => {
+    if (tx.dialect.lockSetup !== undefined) await run(tx, tx.dialect.lockSetup);
+    return work(tx);
+  };
+  return database.write(workAlone, { isPatient: true });
 }
 
 /** Raises `conflict` when a migration was applied that this version does not know. */

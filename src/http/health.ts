@@ -1,14 +1,40 @@
-/** For who runs the service: is it alive, and is it ready. */
+/** For those who run the service: is it alive, and is it ready. */
 import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 
 export function mountHealth(server: FastifyInstance, database: Database, isStopping: () => boolean): void {
+  const look = lookAt(database);
   server.get("/healthz", async () => ({ status: "alive" }));
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
-    await sql`select 1`.execute(database.reader.db);
+    await soon(look());
     return { status: "ready" };
   });
+}
+
+/** One look at a time: those who ask while the database hangs must not take its connections from everybody else. */
+function lookAt({ reader }: Database): () => Promise<unknown> {
+  let underway: Promise<unknown> | undefined;
+  return () => (underway ??= sql`select 1`.execute(reader.db).finally(() => (underway = undefined)));
+}
+
+/** Less than balancers and scrapers usually wait. */
+const soonMs = 2_000;
+
+/** Raises `unavailable` where it takes longer than those who watch a service want to wait. */
+export async function soon<T>(asked: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new AppError("unavailable", "The database does not answer. Try again shortly.", {
+      retryAfterSeconds: 2,
+    });
+    timer = setTimeout(() => reject(error), soonMs);
+  });
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -1,10 +1,13 @@
-/** A database that is busy or gone: 503 with Retry-After, and everything goes on when it is back. */
+/** A database that is busy, gone or silent: 503 with Retry-After, never a false word, and everything goes on when it is back. */
 import { DatabaseSync } from "node:sqlite";
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { type Api, startApi, startApiOn } from "../support/api.ts";
+import { type Answer, type Api, startApi, startApiOn } from "../support/api.ts";
 import { resource, unique } from "../support/builders.ts";
+import { type Gate, openGate } from "../support/gate.ts";
 
 let api: Api;
 beforeAll(async () => {
@@ -12,22 +15,32 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const createOrganization = (on: Api) =>
-  on.admin.post("/organizations", resource("organizations", { name: unique("org"), email: "a@b.c" }));
+const createOrganization = (on: Api, name = unique("org")) =>
+  on.admin.post("/organizations", resource("organizations", { name, email: "a@b.c" }));
+
+function expectHonest(answer: Answer, detail: RegExp): void {
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(answer.body.errors[0]).toMatchObject({ status: "503", title: "service unavailable" });
+  expect(answer.body.errors[0].detail).toMatch(detail);
+}
 
 const onSqlite = () => {
   it("gives 503 with Retry-After, then works again", async () => {
     const other = new DatabaseSync(api.address.slice("sqlite:".length));
     other.exec("BEGIN IMMEDIATE");
-    const refused = await createOrganization(api);
-    expect(refused.status).toBe(503);
-    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expectHonest(await createOrganization(api), /busy\. Nothing was changed/);
     expect((await api.admin.get("/account/details")).status).toBe(200);
     other.exec("ROLLBACK");
     other.close();
     expect((await createOrganization(api)).status).toBe(201);
   });
 };
+
+/** So that nobody has to wait for long; in the same order as those of a server. */
+const limits = { connectMs: 1_500, statementMs: 2_500, suspectMs: 500, answerMs: 1_000 };
+const gone = /can't be reached/;
+const unknown = /outcome is unknown.*Look before you send it again/;
 
 const onPostgres = () => {
   let gate: Gate;
@@ -37,72 +50,186 @@ const onPostgres = () => {
     gate = await openGate(new URL(api.address));
     const url = new URL(api.address);
     url.port = String(gate.port);
-    const database = openDatabase(url.toString());
-    behindGate = await startApiOn({ address: api.address, database, drop: () => database.close() });
+    const database = openDatabase(url.toString(), limits);
+    behindGate = await startApiOn(
+      { address: api.address, database, drop: () => database.close() },
+      { metricsToken: "metrics-token-0123456789" },
+    );
   });
+  afterEach(() => gate.listen(undefined));
   afterAll(async () => {
     await behindGate.stop();
     await gate.close();
   });
 
+  const statusOf = async (path: string) => (await fetch(behindGate.url + path)).status;
+  const isThere = async (name: string) => (await api.admin.get(`/organizations/${name}`)).status === 200;
+
+  /** Acts once, at the first thing that is sent with these words in it. */
+  const atFirst = (words: string, act: Parameters<Gate["listen"]>[0]) => {
+    let isDone = false;
+    gate.listen((sent, passage) => {
+      if (isDone || !sent.includes(words)) return true;
+      isDone = true;
+      return act?.(sent, passage);
+    });
+    return () => isDone;
+  };
+
   it("gives 503 with Retry-After on reads and writes, is not ready, and recovers by itself", async () => {
     expect((await createOrganization(behindGate)).status).toBe(201);
     await gate.cut();
-    for (const answer of [await createOrganization(behindGate), await behindGate.admin.get("/account/details")]) {
-      expect(answer.status).toBe(503);
-      expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-      expect(answer.body.errors[0].title).toBe("service unavailable");
-    }
-    expect((await fetch(`${behindGate.url}/readyz`)).status).toBe(503);
-    expect((await fetch(`${behindGate.url}/healthz`)).status).toBe(200);
+    for (const answer of [await createOrganization(behindGate), await behindGate.admin.get("/account/details")])
+      expectHonest(answer, gone);
+    expect(await statusOf("/readyz")).toBe(503);
+    expect(await statusOf("/healthz")).toBe(200);
     await gate.mend();
-    expect((await fetch(`${behindGate.url}/readyz`)).status).toBe(200);
+    expect(await statusOf("/readyz")).toBe(200);
     expect((await createOrganization(behindGate)).status).toBe(201);
+  });
+
+  it("does what was asked on another connection, once, when one is cut before the COMMIT", async () => {
+    const name = unique("org");
+    const isCut = atFirst(name, (_, passage) => {
+      passage.cut();
+      return false;
+    });
+    expect((await createOrganization(behindGate, name)).status).toBe(201);
+    expect(isCut()).toBe(true);
+    expect(await isThere(name)).toBe(true);
+  });
+
+  it("reads on another connection when one is cut under a statement", async () => {
+    const isCut = atFirst("\0", (_, passage) => {
+      passage.cut();
+      return false;
+    });
+    expect((await behindGate.admin.get("/account/details")).status).toBe(200);
+    expect(isCut()).toBe(true);
+  });
+
+  it("says that the outcome is unknown when the answer to the COMMIT is lost, and does not try again", async () => {
+    const name = unique("org");
+    let commits = 0;
+    gate.listen((sent, passage) => {
+      if (!sent.includes("COMMIT\0")) return true;
+      commits += 1;
+      // Nothing comes back any more, but the COMMIT arrives.
+      passage.silence();
+      setTimeout(() => passage.cut(), 300);
+      return true;
+    });
+    expectHonest(await createOrganization(behindGate, name), unknown);
+    expect(commits).toBe(1);
+    expect(await isThere(name)).toBe(true);
+  });
+
+  it("says the same when the COMMIT itself is lost: nobody can tell the two apart", async () => {
+    const name = unique("org");
+    const isCut = atFirst("COMMIT\0", (_, passage) => {
+      passage.cut();
+      return false;
+    });
+    expectHonest(await createOrganization(behindGate, name), unknown);
+    expect(isCut()).toBe(true);
+    expect(await isThere(name)).toBe(false);
+  });
+
+  it("answers within seconds when the database is silent, and recovers by itself", async () => {
+    expect((await createOrganization(behindGate)).status).toBe(201);
+    gate.silence();
+    const begunAt = performance.now();
+    const asked = Array.from({ length: 20 }, (_, index) =>
+      index % 2 === 0 ? createOrganization(behindGate) : behindGate.admin.get("/account/details"),
+    );
+    expect(await statusOf("/readyz")).toBe(503);
+    expect(await statusOf("/healthz")).toBe(200);
+    const headers = { authorization: "Bearer metrics-token-0123456789" };
+    expect((await fetch(`${behindGate.url}/metrics`, { headers })).status).toBe(200);
+    for (const answer of await Promise.all(asked)) expectHonest(answer, gone);
+    expect(performance.now() - begunAt).toBeLessThan(6_000);
+    gate.speak();
+    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(200), { timeout: 5_000, interval: 50 });
+    expect((await createOrganization(behindGate)).status).toBe(201);
+  });
+
+  it("gives up one connection that is silent, and goes on with the others", async () => {
+    const isSilent = atFirst("BEGIN\0", (_, passage) => {
+      passage.silence();
+      return false;
+    });
+    const [refused, ...others] = await Promise.all([
+      createOrganization(behindGate),
+      behindGate.admin.get("/account/details"),
+      behindGate.admin.get("/organizations"),
+    ]);
+    expect(isSilent()).toBe(true);
+    expectHonest(refused, gone);
+    for (const answer of others) expect(answer.status).toBe(200);
+    expect((await createOrganization(behindGate)).status).toBe(201);
+  });
+
+  it("notices within a moment where an answer was lost on the way, and waits for a statement that is slow", async () => {
+    const { database } = behindGate;
+    const sleeping = (tx: Pick<typeof database.reader, "db">) => sql`select pg_sleep(2)`.execute(tx.db);
+    atFirst("pg_sleep", (_, passage) => void passage.silence());
+    const begunAt = performance.now();
+    const lost = database.write(sleeping);
+    await sleep(50);
+    const slow = database.write(sleeping);
+    await slow;
+    expect(performance.now() - begunAt).toBeGreaterThan(2_000);
+    // The first was not given up while the database was at work on it.
+    await expect(lost).rejects.toThrow(gone);
+    expect(performance.now() - begunAt).toBeLessThan(6_500);
+  });
+
+  it("asks whether it is ready once, however many want to know", async () => {
+    gate.silence();
+    const looks = Array.from({ length: 40 }, () => statusOf("/readyz"));
+    await sleep(200);
+    expect(behindGate.database.connections().busy).toBeLessThan(3);
+    expect(new Set(await Promise.all(looks))).toEqual(new Set([503]));
+    gate.speak();
+    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(200), { timeout: 5_000, interval: 50 });
+  });
+
+  it("gives up what somebody else is in the way of, and says that nothing was changed", async () => {
+    const other = new pg.Client({ connectionString: api.address });
+    await other.connect();
+    await other.query("begin; lock table organizations in access exclusive mode");
+    const name = unique("org");
+    expectHonest(await createOrganization(behindGate, name), /takes too long\. Nothing was changed/);
+    await other.query("rollback");
+    await other.end();
+    expect(await isThere(name)).toBe(false);
+    expect((await createOrganization(behindGate, name)).status).toBe(201);
+  });
+
+  it("never takes a transaction for done in which a statement failed", async () => {
+    const { database } = behindGate;
+    const writing = database.write(async (tx) => {
+      await tx.db.insertInto("meta").values({ name: "half-done", value: "1" }).execute();
+      await tx.db
+        .insertInto("meta")
+        .values({ name: "half-done", value: "2" })
+        .execute()
+        .catch(() => "swallowed");
+    });
+    await expect(writing).rejects.toThrow(/went on after one of its statements had failed/);
+    const found = await database.reader.db.selectFrom("meta").select("name").where("name", "=", "half-done").execute();
+    expect(found).toEqual([]);
+  });
+
+  it("lets a patient transaction take its time", async () => {
+    const { database } = behindGate;
+    const slow = (ms: number) => (tx: { db: typeof database.reader.db }) =>
+      sql`select pg_sleep(${ms / 1000})`.execute(tx.db);
+    await expect(database.write(slow(3_500))).rejects.toThrow(/takes too long/);
+    await database.write(slow(3_500), { isPatient: true });
   });
 };
 
 // Each engine fails in its own way.
 if (inject("engine") === "sqlite") describe("a file that another program holds", onSqlite);
-else describe("a server that is gone", onPostgres);
-
-/** A wire to the database that can be cut. */
-interface Gate {
-  readonly port: number;
-  cut(): Promise<void>;
-  mend(): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function openGate(target: URL): Promise<Gate> {
-  const sockets = new Set<Socket>();
-  let server = await listening(0);
-  const { port } = server.address() as AddressInfo;
-
-  async function listening(at: number): Promise<Server> {
-    const opened = createServer((client) => {
-      const upstream = connect(Number(target.port), target.hostname);
-      for (const socket of [client, upstream]) {
-        sockets.add(socket);
-        socket.on("error", () => socket.destroy());
-        socket.on("close", () => sockets.delete(socket));
-      }
-      client.pipe(upstream).pipe(client);
-    });
-    await new Promise<void>((resolve) => opened.listen(at, "127.0.0.1", resolve));
-    return opened;
-  }
-
-  const cut = async () => {
-    const closed = new Promise((resolve) => server.close(resolve));
-    for (const socket of sockets) socket.destroy();
-    await closed;
-  };
-  return {
-    port,
-    cut,
-    mend: async () => {
-      server = await listening(port);
-    },
-    close: cut,
-  };
-}
+else describe("a server that is gone, or silent", onPostgres);

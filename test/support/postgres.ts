@@ -3,7 +3,7 @@
  * switched off: the tests are about behaviour, and the machine's disk is slow.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,6 +15,11 @@ import { newFolder } from "./folder.ts";
 export interface TestPostgres {
   /** The address of a database on the server. */
   url(database: string): string;
+  /** Ends it, by default cutting all connections (SIGQUIT: without a word to anybody, like a crash), and starts it again. */
+  restart(signal?: "SIGINT" | "SIGQUIT"): Promise<void>;
+  /** It answers nothing and refuses nothing, until `resume`. */
+  pause(): void;
+  resume(): void;
   stop(): Promise<void>;
 }
 
@@ -58,21 +63,56 @@ export async function startPostgres({ durable = false } = {}): Promise<TestPostg
     shared_buffers: "128MB",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const server = spawn(join(home, "bin", "postgres"), ["-D", data, ...flags], { ...owner, env, stdio: "ignore" });
-  const kill = () => server.kill("SIGQUIT");
+  const launch = () => spawn(join(home, "bin", "postgres"), ["-D", data, ...flags], { ...owner, env, stdio: "ignore" });
+  let server = launch();
+  const kill = () => {
+    signalAll(server, "SIGCONT");
+    server.kill("SIGQUIT");
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    const ended = new Promise((resolve) => server.once("exit", resolve));
+    server.kill(signal);
+    await ended;
+  };
   process.once("exit", kill);
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`;
   await untilReady(url("postgres"), server);
   return {
     url,
+    restart: async (signal = "SIGINT") => {
+      await end(signal);
+      server = launch();
+      await untilReady(url("postgres"), server);
+    },
+    pause: () => signalAll(server, "SIGSTOP"),
+    resume: () => signalAll(server, "SIGCONT"),
     stop: async () => {
       process.removeListener("exit", kill);
-      const ended = new Promise((resolve) => server.once("exit", resolve));
-      server.kill("SIGINT");
-      await ended;
+      await end("SIGINT");
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The server and every process that it has started: each connection is one. */
+function signalAll({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  const parentOf = (each: string) => {
+    try {
+      // After the name, which is in brackets and may hold anything: the state, then the parent.
+      return Number(readFileSync(`/proc/${each}/stat`, "utf8").split(") ").at(-1)?.split(" ")[1]);
+    } catch {
+      return undefined;
+    }
+  };
+  const children = readdirSync("/proc").filter((each) => /^\d+$/.test(each) && parentOf(each) === pid);
+  for (const each of [pid, ...children.map(Number)]) {
+    try {
+      process.kill(each, signal);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
 }
 
 function nativeFolder(): string {

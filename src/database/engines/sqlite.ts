@@ -1,7 +1,4 @@
-/**
- * The embedded engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. This file and `postgres.ts`
- * are the only ones that import a driver.
- */
+/** The embedded engine: `node:sqlite`, one writer and separate readers on one file in WAL mode. */
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";

@@ -7,13 +7,17 @@ import { human, kebab } from "../../kernel/names.ts";
 export type Failure =
   /** Someone else was in the way: the same transaction may well succeed. */
   | { readonly kind: "retry" }
+  /** The connection is gone, and with it whatever was not committed: on another it may well succeed. */
+  | { readonly kind: "lost" }
+  /** It takes longer than anybody waits, and was undone. */
+  | { readonly kind: "slow" }
   /** No connection, shutting down, disk full. */
   | { readonly kind: "unavailable" }
   | { readonly kind: "taken"; readonly columns: readonly string[] }
   | { readonly kind: "orphan" }
   | { readonly kind: "other" };
 
-const attemptsMax = 8;
+const attemptsMax: Partial<Record<Failure["kind"], number>> = { retry: 8, lost: 3 };
 const pauseMs = 8;
 
 export async function retrying<T>(classify: (error: unknown) => Failure, work: () => Promise<T>): Promise<T> {
@@ -21,13 +25,26 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
     try {
       return await work();
     } catch (error) {
-      if (attempt === attemptsMax || classify(error).kind !== "retry") throw toAppError(error, classify(error));
+      const failure = classify(error);
+      if (attempt >= (attemptsMax[failure.kind] ?? 1)) throw toAppError(error, failure);
       await sleep(Math.random() * pauseMs * 2 ** attempt);
     }
   }
 }
 
 const retryAfterSeconds = 2;
+
+/**
+ * The answer to a COMMIT was lost. It must not be tried again as if it had failed, neither here nor, without a look, by the
+ * caller.
+ */
+export function outcomeUnknown(cause: unknown): AppError {
+  return new AppError(
+    "unavailable",
+    "The database went away while the change was being committed, so its outcome is unknown: it may have been made or not. Look before you send it again.",
+    { internal: cause, retryAfterSeconds },
+  );
+}
 
 /** Turns an engine's error into what a caller may be told; an unknown one stays as it is and becomes a 500. */
 export function toAppError(error: unknown, failure: Failure): unknown {
@@ -37,6 +54,12 @@ export function toAppError(error: unknown, failure: Failure): unknown {
         internal: error,
         retryAfterSeconds,
       });
+    case "slow":
+      return new AppError("unavailable", "The database takes too long. Nothing was changed; try again shortly.", {
+        internal: error,
+        retryAfterSeconds,
+      });
+    case "lost":
     case "unavailable":
       return new AppError("unavailable", "The database can't be reached at the moment. Try again shortly.", {
         internal: error,

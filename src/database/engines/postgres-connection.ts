@@ -1,0 +1,209 @@
+/** One connection to PostgreSQL while somebody has it: statements prepared by name, none waited for in vain. */
+import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
+import type pg from "pg";
+import { classify, DatabaseSilent, endsConnection, isRefusal } from "./postgres-failures.ts";
+import { rowMaker, type ToRow, toParameter } from "./rows.ts";
+import type { Watch } from "./postgres-watch.ts";
+import { outcomeUnknown, toAppError } from "./transactions.ts";
+
+interface Statement {
+  readonly name: string;
+  toRow: ToRow | undefined;
+}
+
+/** Past this many different texts, new ones run unprepared: each is memory on every connection of the server. */
+const preparedMax = 400;
+
+/** How often a statement that reads is taken to another connection. */
+const movesMax = 2;
+
+export class Statements {
+  readonly #known = new Map<string, Statement>();
+  count = 0;
+
+  of(text: string): Statement | undefined {
+    let statement = this.#known.get(text);
+    if (statement === undefined && this.#known.size < preparedMax) {
+      statement = { name: `s${this.#known.size}`, toRow: undefined };
+      this.#known.set(text, statement);
+    }
+    return statement;
+  }
+}
+
+export interface ConnectionOptions {
+  readonly connect: () => Promise<pg.PoolClient>;
+  readonly statements: Statements;
+  readonly watch: Watch;
+  /** After which a statement is asked after, again and again. */
+  readonly suspectMs: number;
+  /** After which its answer is no longer waited for; undefined for as long as the database is at work on it. */
+  readonly limitMs: number | undefined;
+}
+
+export class PostgresConnection implements DatabaseConnection {
+  readonly #options: ConnectionOptions;
+  /** Undefined once it was given back. */
+  #client: pg.PoolClient | undefined;
+  #transaction: "none" | "reading" | "writing" = "none";
+  #isBroken = false;
+
+  private constructor(client: pg.PoolClient, options: ConnectionOptions) {
+    this.#client = client;
+    this.#options = options;
+  }
+
+  /** Raises `unavailable`. */
+  static async open(options: ConnectionOptions): Promise<PostgresConnection> {
+    return new PostgresConnection(await connected(options), options);
+  }
+
+  async begin(statement: string, transaction: "reading" | "writing"): Promise<void> {
+    await this.#run(statement);
+    this.#transaction = transaction;
+  }
+
+  /** Raises `unavailable`, saying so, where nobody can tell whether what was written stays. */
+  async commit(): Promise<void> {
+    let command: string;
+    try {
+      ({ command } = await this.#run("COMMIT"));
+    } catch (error) {
+      throw this.#transaction === "reading" || isRefusal(error) ? error : outcomeUnknown(error);
+    }
+    // A transaction in which a statement failed is undone by its COMMIT, which is no error to PostgreSQL.
+    if (command !== "COMMIT") throw new Error("a transaction went on after one of its statements had failed");
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#isBroken) return;
+    try {
+      await this.#run("ROLLBACK");
+    } catch {
+      // Whatever it is in the middle of, nobody else is to get it so.
+      this.#isBroken = true;
+    }
+  }
+
+  release(): void {
+    this.#client?.release(this.#isBroken);
+    this.#client = undefined;
+    this.#isBroken = false;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    this.#options.statements.count += 1;
+    const statement = this.#options.statements.of(query.sql);
+    try {
+      const result = await this.#runAnywhere({
+        ...(statement && { name: statement.name }),
+        text: query.sql,
+        values: query.parameters.map(toParameter),
+        rowMode: "array",
+      });
+      return { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
+    } catch (error) {
+      const failure = classify(error);
+      const isRetried = failure.kind === "retry" || (failure.kind === "lost" && this.#transaction !== "none");
+      throw isRetried ? error : toAppError(error, failure);
+    }
+  }
+
+  /** By a cursor on the server, so that a table of any size passes through in chunks. */
+  async *streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    this.#options.statements.count += 1;
+    await this.#run({
+      text: `DECLARE chunks NO SCROLL CURSOR FOR ${query.sql}`,
+      values: query.parameters.map(toParameter),
+    });
+    for (;;) {
+      const result = await this.#run({ text: `FETCH ${chunkSize} FROM chunks`, rowMode: "array" });
+      if (result.rows.length === 0) break;
+      yield { rows: toRows<R>(result, undefined) };
+    }
+    await this.#run("CLOSE chunks");
+  }
+
+  /** A single statement that reads does as well on another connection, where this one turns out to be cut. */
+  async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
+    const isMovable = this.#transaction === "none" && /^\s*select\b/i.test(query.text);
+    for (let moves = 0; ; moves += 1) {
+      try {
+        return await this.#run(query);
+      } catch (error) {
+        if (!isMovable || moves === movesMax || classify(error).kind !== "lost") throw error;
+        this.release();
+        this.#client = await connected(this.#options);
+      }
+    }
+  }
+
+  /** Raises DatabaseSilent where no answer will come; the connection is ended then, lest one come after all. */
+  async #run(query: string | pg.QueryConfig | pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
+    const client = this.#client;
+    if (client === undefined) throw new Error("a connection was used after it had been given back");
+    const wait = new Wait(client, this.#options);
+    try {
+      return await client.query(query as pg.QueryArrayConfig);
+    } catch (error) {
+      const actual = wait.isGivenUp ? new DatabaseSilent(wait.ms()) : error;
+      if (endsConnection(actual)) this.#isBroken = true;
+      throw actual;
+    } finally {
+      wait.end();
+    }
+  }
+}
+
+/** The wait for one answer. It is given up by ending the connection, which fails the statement. */
+class Wait {
+  isGivenUp = false;
+  readonly #client: pg.PoolClient;
+  readonly #options: ConnectionOptions;
+  readonly #begunAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(client: pg.PoolClient, options: ConnectionOptions) {
+    this.#client = client;
+    this.#options = options;
+    this.#schedule();
+  }
+
+  ms(): number {
+    return performance.now() - this.#begunAt;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => void this.#askAfter(), this.#options.suspectMs);
+  }
+
+  async #askAfter(): Promise<void> {
+    const { watch, limitMs = Number.POSITIVE_INFINITY } = this.#options;
+    const isAtWork = await watch.isAtWork((this.#client as unknown as { processID?: number }).processID);
+    if (this.#isOver) return;
+    if (isAtWork && this.ms() < limitMs) return this.#schedule();
+    this.isGivenUp = true;
+    void this.#client.end();
+  }
+}
+
+async function connected({ connect }: ConnectionOptions): Promise<pg.PoolClient> {
+  try {
+    return await connect();
+  } catch (error) {
+    throw toAppError(error, { kind: "unavailable" });
+  }
+}
+
+function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement | undefined): R[] {
+  if (result.rows.length === 0) return [];
+  const toRow = statement?.toRow ?? rowMaker(result.fields.map((field) => field.name));
+  if (statement) statement.toRow = toRow;
+  return result.rows.map(toRow) as R[];
+}

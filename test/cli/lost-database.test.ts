@@ -1,0 +1,234 @@
+/**
+ * The database goes away under a service that people use: connections are cut, it is restarted, it crashes, it hangs. Every
+ * answer is right or an honest 503, what was acknowledged is there afterwards, what was refused is not, and the process
+ * goes on by itself.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { type Answer, type Caller, callerOn, mediaType } from "../support/api.ts";
+import { data, resource, unique } from "../support/builders.ts";
+import { deep } from "../support/depth.ts";
+import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { managed, post, inRequest, stateOf } from "../support/states.ts";
+import { encryptionKey, type Service, startService, stopService } from "./support.ts";
+
+const adminToken = "the-admin-of-a-lost-database";
+const organization = "acme";
+const writers = 6;
+const readers = 3;
+/** Longer than the service waits for the database, shorter than anybody waits for the service. */
+const patienceMs = 20_000;
+
+let postgres: TestPostgres;
+beforeAll(async () => {
+  postgres = await startPostgres({ durable: true });
+});
+afterAll(() => postgres.stop());
+
+/** What was told of each name that somebody asked to create. */
+type Told = "made" | "refused" | "unknown";
+
+class Crowd {
+  readonly told = new Map<string, Told>();
+  /** Of each writer's own workspace: the descriptions that it may have, the last acknowledged one first. */
+  readonly descriptions = new Map<string, string[]>();
+  readonly faults: string[] = [];
+  slowestMs = 0;
+  refused = 0;
+  made = 0;
+  #isOver = false;
+  readonly #admin: Caller;
+  #underway: Promise<unknown>[] = [];
+
+  constructor(url: string) {
+    this.#admin = callerOn(url, adminToken);
+  }
+
+  async gather(): Promise<void> {
+    for (let index = 0; index < writers; index += 1) {
+      const made = await this.#admin.post(`/organizations/${organization}/workspaces`, workspace(unique("own")));
+      this.descriptions.set(data(made).id, [""]);
+    }
+    const own = [...this.descriptions.keys()];
+    this.#underway = [
+      ...own.map((id) => this.#repeat(() => this.#write(id))),
+      ...own.slice(0, readers).map((id) => this.#repeat(() => this.#read(id))),
+    ];
+  }
+
+  async disperse(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#underway);
+  }
+
+  async #repeat(step: () => Promise<void>): Promise<void> {
+    while (!this.#isOver) {
+      try {
+        await step();
+      } catch (error) {
+        this.faults.push(`no answer at all: ${(error as Error).message}`);
+        await sleep(100);
+      }
+    }
+  }
+
+  async #write(id: string): Promise<void> {
+    const name = unique("ws");
+    const created = await this.#judged(
+      this.#admin.post(`/organizations/${organization}/workspaces`, workspace(name)),
+      201,
+    );
+    this.told.set(name, created);
+    const [last = "", ...perhaps] = this.descriptions.get(id) ?? [];
+    const patched = await this.#judged(
+      this.#admin.patch(`/workspaces/${id}`, resource("workspaces", { description: name })),
+      200,
+    );
+    if (patched === "made") this.descriptions.set(id, [name]);
+    else if (patched === "unknown") this.descriptions.set(id, [last, ...perhaps, name]);
+  }
+
+  async #read(id: string): Promise<void> {
+    const answer = this.#admin.get(`/workspaces/${id}`);
+    if ((await this.#judged(answer, 200)) === "made" && data(await answer).id !== id)
+      this.faults.push("another's answer");
+    await this.#judged(this.#admin.get(`/organizations/${organization}/workspaces?page[size]=5`), 200);
+  }
+
+  async #judged(asked: Promise<Answer>, success: number): Promise<Told> {
+    const begunAt = performance.now();
+    const answer = await asked;
+    this.slowestMs = Math.max(this.slowestMs, performance.now() - begunAt);
+    if (answer.status === success) {
+      this.made += 1;
+      return "made";
+    }
+    this.refused += 1;
+    const error = answer.body?.errors?.[0];
+    const isHonest =
+      answer.status === 503 &&
+      error?.status === "503" &&
+      Number(answer.headers.get("retry-after")) > 0 &&
+      answer.headers.get("content-type") === mediaType;
+    if (!isHonest) this.faults.push(`${answer.status}: ${JSON.stringify(answer.body)}`);
+    await sleep(20);
+    return /unknown/.test(error?.detail ?? "") ? "unknown" : "refused";
+  }
+}
+
+const workspace = (name: string) => resource("workspaces", { name });
+
+/** Until the crowd has been served again, and the service says that it is ready. */
+async function untilServing(service: Service, crowd: Crowd): Promise<void> {
+  const before = crowd.made;
+  const served = async () => {
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect(crowd.made).toBeGreaterThan(before + 2 * writers);
+  };
+  await vi.waitFor(served, { timeout: 15_000, interval: 50 });
+}
+
+async function cutConnections(): Promise<number> {
+  const client = new pg.Client({ connectionString: postgres.url("cadastre") });
+  await client.connect();
+  const cut = await client.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadastre'",
+  );
+  await client.end();
+  return cut.rowCount ?? 0;
+}
+
+async function hang(service: Service, crowd: Crowd): Promise<void> {
+  postgres.pause();
+  try {
+    const begunAt = performance.now();
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(503);
+    expect(performance.now() - begunAt).toBeLessThan(5_000);
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+    const before = crowd.refused;
+    await vi.waitFor(() => expect(crowd.refused).toBeGreaterThan(before + writers), {
+      timeout: patienceMs,
+      interval: 50,
+    });
+  } finally {
+    postgres.resume();
+  }
+}
+
+async function verify(service: Service, crowd: Crowd): Promise<void> {
+  const admin = callerOn(service.url, adminToken);
+  const found = new Map<Told, number[]>([
+    ["made", []],
+    ["refused", []],
+    ["unknown", []],
+  ]);
+  for (const [name, told] of crowd.told) {
+    const { status } = await admin.get(`/organizations/${organization}/workspaces/${name}`);
+    found.get(told)?.push(status);
+  }
+  expect(new Set(found.get("made"))).toEqual(new Set([200]));
+  expect(found.get("refused")).not.toContain(200);
+  for (const [id, possible] of crowd.descriptions) {
+    const { description } = data(await admin.get(`/workspaces/${id}`)).attributes;
+    expect(possible).toContain(description ?? "");
+  }
+}
+
+/** A large state is read by a job, which needs its lease and the database. */
+async function verifyJobs(service: Service): Promise<void> {
+  const admin = callerOn(service.url, adminToken);
+  const { id } = data(await admin.post(`/organizations/${organization}/workspaces`, workspace(unique("jobs"))));
+  await admin.post(`/workspaces/${id}/actions/lock`);
+  const state = stateOf({ resources: [managed("one"), managed("two", 1, { padding: "x".repeat(1_200_000) })] });
+  data(await post(admin, id, inRequest(state)));
+  await admin.post(`/workspaces/${id}/actions/unlock`);
+  const resourceCount = async () => data(await admin.get(`/workspaces/${id}`)).attributes["resource-count"];
+  await vi.waitFor(async () => expect(await resourceCount()).toBe(2), { timeout: 30_000, interval: 100 });
+}
+
+test(
+  "loses nothing, promises nothing that it does not keep, and comes back by itself",
+  {
+    timeout: 600_000,
+  },
+  async () => {
+    const admin = new pg.Client({ connectionString: postgres.url("postgres") });
+    await admin.connect();
+    await admin.query("create database cadastre");
+    await admin.end();
+    const service = await startService({
+      CADASTRE_DATABASE: postgres.url("cadastre"),
+      CADASTRE_ENCRYPTION_KEY: encryptionKey,
+      CADASTRE_ADMIN_TOKEN: adminToken,
+      CADASTRE_LOG_LEVEL: "fatal",
+    });
+    const email = "a@example.com";
+    data(
+      await callerOn(service.url, adminToken).post(
+        "/organizations",
+        resource("organizations", { name: organization, email }),
+      ),
+    );
+    const crowd = new Crowd(service.url);
+    await crowd.gather();
+    for (let round = 0; round < deep(1, 10); round += 1) {
+      for (let times = 0; times < 8; times += 1) {
+        expect(await cutConnections()).toBeGreaterThan(0);
+        await untilServing(service, crowd);
+      }
+      await postgres.restart();
+      await untilServing(service, crowd);
+      await postgres.restart("SIGQUIT");
+      await untilServing(service, crowd);
+      await hang(service, crowd);
+      await untilServing(service, crowd);
+    }
+    await crowd.disperse();
+    expect(crowd.faults).toEqual([]);
+    expect(crowd.slowestMs).toBeLessThan(patienceMs);
+    await verify(service, crowd);
+    await verifyJobs(service);
+    expect(await stopService(service)).toMatchObject({ code: 0, err: "" });
+  },
+);
