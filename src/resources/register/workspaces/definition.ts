@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
-import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import { lengthOf } from "../../../kernel/text.ts";
 import { executionModes } from "../../identity/organizations/definition.ts";
@@ -30,7 +30,6 @@ const name = text({
   pattern: /^[A-Za-z0-9_-]+$/,
   sentence: "may only contain letters, numbers, dashes and underscores",
 });
-const reference = text({ min: 1, max: 256 });
 /** Bounded as a whole too: every list shows them, and every change of a workspace keeps them in the audit trail. */
 const patterns = text({ min: 1, max: 256 }).array().max(100);
 
@@ -69,8 +68,8 @@ const vcsRepo = z
     identifier: repository.optional(),
     branch: text({ max: 255 }).nullable().optional(),
     "ingress-submodules": flag().optional(),
-    "oauth-token-id": reference.nullable().optional(),
-    "github-app-installation-id": reference.nullable().optional(),
+    "oauth-token-id": reference().optional(),
+    "github-app-installation-id": reference().optional(),
     "tags-regex": text({ max: 512 }).nullable().optional(),
   })
   .loose()
@@ -87,7 +86,7 @@ const vcsRepo = z
 /** A tag that is sent with its workspace: by name, or by the id of one that the organization has. */
 const tagItem = z.object({
   type: oneOf(["tags"]).optional(),
-  id: reference.optional(),
+  id: text({ min: 1, max: 256 }).optional(),
   attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
 });
 
@@ -158,7 +157,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       audited: false,
       column: false,
     }),
-    "agent-pool-id": optional(reference.nullable(), "The pool that agent mode needs.", {
+    "agent-pool-id": optional(reference(), "The pool that agent mode needs.", {
       shown: false,
       column: false,
     }),
