@@ -118,11 +118,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "auto-apply": optional(flag(), "Whether successful plans are applied by themselves.", { default: false }),
     "auto-apply-run-trigger": optional(flag(), "The same for runs that run triggers start.", { default: false }),
-    "auto-destroy-at": optional(timestamp().nullable(), "When the next destroy run is due.", {
-      from: autoDestroyAtOf,
-      default: null,
-      column: false,
-    }),
+    "auto-destroy-at": optional(
+      timestamp().nullable(),
+      "When the next destroy run is due. Null ends the schedule, a duration of its own too unless that is sent beside it, and the project's applies again.",
+      { from: autoDestroyAtOf, default: null, column: false },
+    ),
     "auto-destroy-status": readOnly(text().nullable(), "`scheduled`, `queued`, `errored`, or null.", {
       from: autoDestroyStatusOf,
       audited: false,
@@ -164,12 +164,16 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "file-triggers-enabled": optional(flag(), "Whether a push starts a run only when it changes matching files.", {
       default: true,
     }),
-    "trigger-prefixes": optional(patterns, "Paths whose changes start a run, beside the working directory.", {
-      default: [],
-    }),
-    "trigger-patterns": optional(patterns, "Glob patterns of files whose changes start a run.", {
-      default: [],
-    }),
+    "trigger-prefixes": optional(
+      patterns,
+      "Paths whose changes start a run, beside the working directory. An update that gives some empties trigger-patterns, unless those are sent too.",
+      { default: [] },
+    ),
+    "trigger-patterns": optional(
+      patterns,
+      "Glob patterns of files whose changes start a run. An update that gives some empties trigger-prefixes, unless those are sent too.",
+      { default: [] },
+    ),
     "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
       default: false,
     }),
