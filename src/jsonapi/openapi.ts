@@ -12,6 +12,7 @@ import type {
 } from "./define.ts";
 import { linkageMax } from "./input.ts";
 import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
+import { takesBlank } from "./schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -284,8 +285,16 @@ function identifierSchema(types: readonly string[]): Json {
   ]);
 }
 
+const blank = { const: "", description: "Read as null." };
+
 function toJsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" }) as Json;
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      if (io === "input" && takesBlank(zodSchema)) jsonSchema.anyOf = [...(jsonSchema.anyOf ?? []), blank];
+    },
+  }) as Json;
   return rest;
 }
 

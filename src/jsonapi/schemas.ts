@@ -36,6 +36,26 @@ export function text({ min = 0, max = textMaxByDefault, pattern, sentence }: Tex
     });
 }
 
+const blanks = new WeakSet<z.ZodType>();
+
+/**
+ * Blank is null, where clients written in Go send "" for what they do not set; everywhere else blank is blank. See
+ * docs/decisions/0065-blank-is-null-where-go-clients-send-it.md.
+ */
+export function nullIfBlank(schema: z.ZodType<string>): z.ZodType<string | null> {
+  const read = z.preprocess((value) => (value === "" ? null : value), schema.nullable());
+  blanks.add(read);
+  return read;
+}
+
+/** Whether a schema is one of those: the OpenAPI document tells it. */
+export function takesBlank(schema: z.core.$ZodType): boolean {
+  return blanks.has(schema as z.ZodType);
+}
+
+/** The id of another thing, or none. */
+export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text({ min: 1, max: 256 }));
+
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
 
 const wholeNumberMaxByDefault = 2_147_483_647;

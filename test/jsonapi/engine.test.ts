@@ -6,7 +6,7 @@ import { auditedAttributes, writeIncluded, writeResource } from "../../src/jsona
 import { parseBody } from "../../src/jsonapi/input.ts";
 import { pagination } from "../../src/jsonapi/pagination.ts";
 import { parseQuery } from "../../src/jsonapi/query.ts";
-import { flag, oneOf, text, timestamp, wholeNumber } from "../../src/jsonapi/schemas.ts";
+import { flag, oneOf, reference, text, timestamp, wholeNumber } from "../../src/jsonapi/schemas.ts";
 import { verifyResources } from "../../src/jsonapi/verify.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
@@ -33,6 +33,7 @@ const parcels = defineResource<Parcel>()(({ fixed, optional, readOnly, required,
     size: optional(wholeNumber({ min: 1, max: 9 }), "How large.", { from: () => undefined }),
     kind: fixed(oneOf(["field", "wood"]), "What grows there.", { from: () => "field" }),
     "sold-at": optional(timestamp().nullable(), "When it was sold.", { from: () => null }),
+    "fence-id": optional(reference(), "Its fence.", { shown: false }),
     "mock-access": optional(z.object({ "policy-mocks": z.enum(["none", "read"]).optional() }), "Nested.", {
       from: () => ({ "policy-mocks": "read" }),
     }),
@@ -220,6 +221,19 @@ describe("bodies", () => {
       attributes: object;
     };
     expect(parsed.attributes).toEqual({ soldAt: "2030-01-31T12:00:00.000Z" });
+  });
+
+  it("read blank as null in a reference, and nowhere else", () => {
+    const update = (attributes: object) =>
+      (parseBody(parcels, "update", body(attributes, {})) as { attributes: object }).attributes;
+    expect(update({ "fence-id": "" })).toEqual({ fenceId: null });
+    expect(update({ "fence-id": null })).toEqual({ fenceId: null });
+    expect(update({ "fence-id": "f-1" })).toEqual({ fenceId: "f-1" });
+    expect(update({})).toEqual({});
+    expect(update({ note: "" })).toEqual({ note: "" });
+    expect(faultsOf(() => update({ "fence-id": 1 }))).toEqual([
+      ["/data/attributes/fence-id", "Fence id must be a string"],
+    ]);
   });
 
   it("accept either of two names, and both when they agree", () => {

@@ -5,7 +5,7 @@
 import type { Standing } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
+import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { sshKey } from "../oauth-tokens/definition.ts";
 import { providerNames, serviceProviders } from "./providers.ts";
 
@@ -41,7 +41,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
   id: (client) => client.id,
   version: (client) => client.version,
   attributes: {
-    name: optional(name.nullable(), "What people call it.", { default: null }),
+    name: optional(nullIfBlank(name), "What people call it.", { default: null }),
     "service-provider": once(oneOf(serviceProviders), "Which kind of provider it is."),
     "service-provider-display-name": readOnly(text(), "The provider's name, for people.", {
       from: (client) => providerNames[client.serviceProvider as keyof typeof providerNames],
@@ -49,7 +49,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     }),
     "api-url": once(url, "Where the provider's API is."),
     "http-url": once(url, "The provider's home page."),
-    key: optional(key.nullable(), "The key of the application at the provider.", { default: null }),
+    key: optional(nullIfBlank(key), "The key of the application at the provider.", { default: null }),
     secret: optional(secret.nullable(), "The secret of the application at the provider; never shown.", hidden),
     "rsa-public-key": optional(
       text({ min: 1, max: 16_384 }).nullable(),
@@ -57,7 +57,7 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       { default: null },
     ),
     "oauth-token-string": optional(
-      secret,
+      nullIfBlank(secret),
       "The token that the provider gave out; never shown. It becomes the client's oauth-token.",
       hidden,
     ),

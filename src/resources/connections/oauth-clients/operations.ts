@@ -43,7 +43,7 @@ export const oauthClientResource = implement(oauthClients, {
       await insertOauthClient(tx, { ...row, secret: sealed(context, row.id, attributes.secret ?? null) });
       const { oauthTokenString, privateKey } = attributes;
       const tokenIds =
-        oauthTokenString === undefined
+        oauthTokenString == null
           ? []
           : [await addOauthToken(tx, context, row, { secret: oauthTokenString, sshKey: privateKey ?? null })];
       const view = { ...row, organizationName: organization.name, standing: organization.standing, tokenIds };
@@ -71,7 +71,7 @@ export const oauthClientResource = implement(oauthClients, {
         ...(secret !== undefined && { secret: sealed(context, client.id, secret) }),
       });
       const tokenIds =
-        oauthTokenString === undefined ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
+        oauthTokenString == null ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
       const changed = { ...client, ...changes, tokenIds, version: client.version + 1 };
       // The documents of its workspaces show its name.
       if (changes?.name !== undefined) await touchWorkspaces(tx, client.organizationId, tokenIds);

@@ -40,21 +40,18 @@ export function toColumns(attributes: Changed): {
 
 export function creationFaults({ serviceProvider, oauthTokenString, privateKey }: Created): Fault[] {
   const faults: Fault[] = [];
-  if (oauthTokenString === undefined && !connectedByKeys.has(serviceProvider))
+  if (oauthTokenString == null && !connectedByKeys.has(serviceProvider))
     faults.push(attributeFault("oauth-token-string", "Oauth token string can't be blank"));
   if (privateKey != null && serviceProvider !== "ado_server")
     faults.push(
       attributeFault("private-key", "Private key can only be sent where the service provider is 'ado_server'"),
     );
-  if (privateKey != null && oauthTokenString === undefined)
+  if (privateKey != null && oauthTokenString == null)
     faults.push(attributeFault("private-key", "Private key can only be sent together with oauth-token-string"));
   return faults;
 }
 
 /** The names of the secrets that a request replaces, for the audit trail: never what they are. */
 export function replacedSecrets({ secret, oauthTokenString }: Changed): string[] {
-  return [
-    ...(secret === undefined ? [] : ["secret"]),
-    ...(oauthTokenString === undefined ? [] : ["oauth-token-string"]),
-  ];
+  return [...(secret === undefined ? [] : ["secret"]), ...(oauthTokenString == null ? [] : ["oauth-token-string"])];
 }

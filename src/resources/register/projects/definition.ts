@@ -4,7 +4,7 @@ import { projectPermissions } from "../../../access/permissions.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type IndexedParameter, listParameter, presence, textParameter } from "../../../jsonapi/query.ts";
-import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import { executionModes, type OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { bindingItem } from "../tag-bindings/definition.ts";
@@ -59,11 +59,10 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
       "What its workspaces without an execution mode of their own use. Without one, the organization's default is followed.",
       { from: defaultModeOf, column: false },
     ),
-    "default-agent-pool-id": optional(
-      text({ min: 1, max: 256 }).nullable(),
-      "The pool that agent mode as the default needs.",
-      { shown: false, column: false },
-    ),
+    "default-agent-pool-id": optional(reference(), "The pool that agent mode as the default needs.", {
+      shown: false,
+      column: false,
+    }),
     "setting-overwrites": optional(
       flags(["default-execution-mode", "default-agent-pool"]),
       "Which settings are the project's own instead of the organization's default.",

@@ -13,7 +13,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { ProjectView } from "./definition.ts";
-import { findProject, findProjects } from "./store.ts";
+import { findDuration, findProject, findProjects } from "./store.ts";
 
 /** Raises `not-found` where the caller may not read the project. */
 export async function loadProject(
@@ -76,6 +76,11 @@ export async function loadProjectForNewWorkspace(
       `You may not create workspaces in ${where}: it needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
   return { organization, project: grantProject(project, "can-create-workspace") };
+}
+
+/** What a workspace without an override inherits from its project. */
+export async function durationOfProject(tx: Tx, projectId: string): Promise<string | null> {
+  return findDuration(tx, projectId);
 }
 
 /** Projects of one organization that workspaces are moved between, held in the order of their ids. */

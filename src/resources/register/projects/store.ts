@@ -189,6 +189,15 @@ export async function isProjectNameTaken(tx: Tx, organizationId: string, name: s
   return row !== undefined;
 }
 
+export async function findDuration(tx: Tx, projectId: string): Promise<string | null> {
+  const row = await tx.db
+    .selectFrom("projects")
+    .select("autoDestroyActivityDuration")
+    .where("id", "=", projectId)
+    .executeTakeFirst();
+  return row?.autoDestroyActivityDuration ?? null;
+}
+
 export async function insertProject(
   tx: Tx,
   _into: Granted<OrganizationView, "can-create-project"> | "a new organization",

@@ -18,6 +18,14 @@ export function inheriting(projectDuration: string | null): AutoDestroyColumns {
   return { autoDestroyAt: null, autoDestroyActivityDuration: projectDuration, inheritsProjectAutoDestroy: 1 };
 }
 
+/** One that says something itself, be it that it is never destroyed. */
+function own({
+  autoDestroyAt = null,
+  autoDestroyActivityDuration = null,
+}: Partial<AutoDestroyColumns> = {}): AutoDestroyColumns {
+  return { autoDestroyAt, autoDestroyActivityDuration, inheritsProjectAutoDestroy: 0 };
+}
+
 export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
   const own = (input.autoDestroyActivityDuration ?? input.autoDestroyAt ?? null) !== null;
   if (input.inheritsProjectAutoDestroy !== true || !own) return [];
@@ -29,30 +37,23 @@ export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
   ];
 }
 
-/** The columns after the change: an absent key keeps, null clears, a value of its own is an override. */
+/** Whether an update goes back to what the project says, so that its duration has to be known. */
+export function returnsToInheriting({ inheritsProjectAutoDestroy, autoDestroyAt }: AutoDestroyInput): boolean {
+  return inheritsProjectAutoDestroy === true || autoDestroyAt === null;
+}
+
+/** The columns after the change: an absent key keeps, a value of its own is an override, and no time ends the schedule. */
 export function applyAutoDestroy(
   before: AutoDestroyColumns,
   input: AutoDestroyInput,
   projectDuration: string | null,
 ): AutoDestroyColumns {
-  if (input.inheritsProjectAutoDestroy === true) return inheriting(projectDuration);
-  const { autoDestroyAt, autoDestroyActivityDuration, inheritsProjectAutoDestroy } = before;
-  const after = { autoDestroyAt, autoDestroyActivityDuration, inheritsProjectAutoDestroy };
-  if (input.autoDestroyAt !== undefined) {
-    after.autoDestroyAt = input.autoDestroyAt;
-    // A time that somebody chose replaces a duration; taking it away brings none back.
-    if (input.autoDestroyAt !== null)
-      Object.assign(after, { autoDestroyActivityDuration: null, inheritsProjectAutoDestroy: 0 });
-  }
-  if (input.autoDestroyActivityDuration !== undefined) {
-    Object.assign(after, {
-      autoDestroyActivityDuration: input.autoDestroyActivityDuration,
-      inheritsProjectAutoDestroy: 0,
-    });
-    if (input.autoDestroyAt === undefined) after.autoDestroyAt = null;
-  }
-  if (input.inheritsProjectAutoDestroy === false) after.inheritsProjectAutoDestroy = 0;
-  return after;
+  const { autoDestroyAt: at, autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: inherits } = input;
+  if (inherits === true) return inheriting(projectDuration);
+  if (duration !== undefined) return own({ autoDestroyAt: at ?? null, autoDestroyActivityDuration: duration });
+  if (at === null) return inherits === false ? own() : inheriting(projectDuration);
+  if (at !== undefined) return own({ autoDestroyAt: at });
+  return { ...own(before), inheritsProjectAutoDestroy: inherits === false ? 0 : before.inheritsProjectAutoDestroy };
 }
 
 /** In another project, what is inherited is that project's. */

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
-import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import { lengthOf } from "../../../kernel/text.ts";
 import { executionModes } from "../../identity/organizations/definition.ts";
@@ -30,7 +30,6 @@ const name = text({
   pattern: /^[A-Za-z0-9_-]+$/,
   sentence: "may only contain letters, numbers, dashes and underscores",
 });
-const reference = text({ min: 1, max: 256 });
 /** Bounded as a whole too: every list shows them, and every change of a workspace keeps them in the audit trail. */
 const patterns = text({ min: 1, max: 256 }).array().max(100);
 
@@ -69,8 +68,8 @@ const vcsRepo = z
     identifier: repository.optional(),
     branch: text({ max: 255 }).nullable().optional(),
     "ingress-submodules": flag().optional(),
-    "oauth-token-id": reference.nullable().optional(),
-    "github-app-installation-id": reference.nullable().optional(),
+    "oauth-token-id": reference().optional(),
+    "github-app-installation-id": reference().optional(),
     "tags-regex": text({ max: 512 }).nullable().optional(),
   })
   .loose()
@@ -87,7 +86,7 @@ const vcsRepo = z
 /** A tag that is sent with its workspace: by name, or by the id of one that the organization has. */
 const tagItem = z.object({
   type: oneOf(["tags"]).optional(),
-  id: reference.optional(),
+  id: text({ min: 1, max: 256 }).optional(),
   attributes: z.object({ name: text({ min: 1, max: 255 }).optional() }).optional(),
 });
 
@@ -119,11 +118,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "auto-apply": optional(flag(), "Whether successful plans are applied by themselves.", { default: false }),
     "auto-apply-run-trigger": optional(flag(), "The same for runs that run triggers start.", { default: false }),
-    "auto-destroy-at": optional(timestamp().nullable(), "When the next destroy run is due.", {
-      from: autoDestroyAtOf,
-      default: null,
-      column: false,
-    }),
+    "auto-destroy-at": optional(
+      timestamp().nullable(),
+      "When the next destroy run is due. Null ends the schedule, a duration of its own too unless that is sent beside it, and the project's applies again.",
+      { from: autoDestroyAtOf, default: null, column: false },
+    ),
     "auto-destroy-status": readOnly(text().nullable(), "`scheduled`, `queued`, `errored`, or null.", {
       from: autoDestroyStatusOf,
       audited: false,
@@ -158,19 +157,23 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       audited: false,
       column: false,
     }),
-    "agent-pool-id": optional(reference.nullable(), "The pool that agent mode needs.", {
+    "agent-pool-id": optional(reference(), "The pool that agent mode needs.", {
       shown: false,
       column: false,
     }),
     "file-triggers-enabled": optional(flag(), "Whether a push starts a run only when it changes matching files.", {
       default: true,
     }),
-    "trigger-prefixes": optional(patterns, "Paths whose changes start a run, beside the working directory.", {
-      default: [],
-    }),
-    "trigger-patterns": optional(patterns, "Glob patterns of files whose changes start a run.", {
-      default: [],
-    }),
+    "trigger-prefixes": optional(
+      patterns,
+      "Paths whose changes start a run, beside the working directory. An update that gives some empties trigger-patterns, unless those are sent too.",
+      { default: [] },
+    ),
+    "trigger-patterns": optional(
+      patterns,
+      "Glob patterns of files whose changes start a run. An update that gives some empties trigger-prefixes, unless those are sent too.",
+      { default: [] },
+    ),
     "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {
       default: false,
     }),

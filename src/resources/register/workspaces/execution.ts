@@ -41,6 +41,8 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
   const overwritesMode = settingOverwrites[names.mode];
   const overwritesPool = settingOverwrites[names.pool];
   const follows = (overwritesMode ?? overwritesPool) === false;
+  // What is sent beside its own overwrite that is false is ignored: clients send the value in force with it.
+  const lost = overwritesMode === undefined && overwritesPool === false;
   const modeSent = executionMode !== undefined || operations !== undefined;
   const modeFault = (detail: string) => attributeFault(names.mode, `${human(names.mode)} ${detail}`);
   const faults: Fault[] = [];
@@ -53,8 +55,8 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
     );
   if (overwritesMode === true && !modeSent)
     faults.push(modeFault(`must be sent when setting-overwrites.${names.mode} is true`));
-  if (follows && modeSent)
-    faults.push(modeFault("must not be sent when setting-overwrites is false: that follows the default"));
+  if (lost && modeSent)
+    faults.push(modeFault(`must not be sent when setting-overwrites.${names.pool} is false: that follows the default`));
   if (overwritesMode !== undefined && overwritesPool !== undefined && overwritesMode !== overwritesPool)
     faults.push(
       attributeFault(
@@ -62,9 +64,8 @@ export function executionFaults(input: ExecutionInput, names = workspaceExecutio
         "If agent-pool and execution-mode are both included in setting-overwrites, their values must be the same.",
       ),
     );
-  // A follower's pool is the default's; one that is sent beside it must not get lost in silence.
   const elsewhere = (executionMode !== undefined && executionMode !== "agent") || operations === true;
-  if ((follows || elsewhere) && agentPoolId) faults.push(poolWithoutAgentMode(names));
+  if (!follows && elsewhere && agentPoolId) faults.push(poolWithoutAgentMode(names));
   return faults;
 }
 

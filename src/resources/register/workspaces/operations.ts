@@ -7,7 +7,7 @@ import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } fr
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
-import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
+import { durationOfProject, loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -15,7 +15,7 @@ import { checkIfMatch } from "../../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { newestRelease } from "../../site/terraform-versions/reads.ts";
-import { movedTo } from "./auto-destroy.ts";
+import { movedTo, returnsToInheriting } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { includedWith, withBindings } from "./includes.ts";
 import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
@@ -201,20 +201,14 @@ async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView,
   return { destination, faults };
 }
 
-/** The duration that an update which returns to inheriting takes over; only then is the project looked at. */
+/** The duration that an update takes over which returns to inheriting; only then is the project looked at. */
 async function durationInForce(
   tx: Tx,
   workspace: WorkspaceView,
   attributes: UpdateAttributes<typeof workspaces>,
 ): Promise<string | null> {
   if (workspace.inheritsProjectAutoDestroy === 1) return workspace.autoDestroyActivityDuration;
-  if (attributes.inheritsProjectAutoDestroy !== true) return null;
-  const project = await tx.db
-    .selectFrom("projects")
-    .select("autoDestroyActivityDuration")
-    .where("id", "=", workspace.projectId)
-    .executeTakeFirst();
-  return project?.autoDestroyActivityDuration ?? null;
+  return returnsToInheriting(attributes) ? durationOfProject(tx, workspace.projectId) : null;
 }
 
 /** Deletion is refused where resources are managed, the workspace is locked, or the caller may not. */

@@ -87,9 +87,18 @@ export function changedWorkspace(
 /** What is sent, as far as this edition takes it; an empty directory is the repository's root. */
 function taken<Attributes extends Changed>(attributes: Attributes, { edition }: ServiceOptions): Attributes {
   return {
+    ...otherTriggerEmptied(attributes),
     ...attributes,
     ...(edition !== "hosted" && { assessmentsEnabled: undefined }),
     ...(attributes.workingDirectory === "" && { workingDirectory: null }),
+  };
+}
+
+/** Prefixes and patterns are two ways to say one thing: giving one something empties the other, unless that is sent too. */
+function otherTriggerEmptied({ triggerPrefixes = [], triggerPatterns = [] }: Changed): Changed {
+  return {
+    ...(triggerPrefixes.length > 0 && { triggerPatterns: [] }),
+    ...(triggerPatterns.length > 0 && { triggerPrefixes: [] }),
   };
 }
 

@@ -135,11 +135,19 @@ describe("createOauthClient", () => {
     },
   );
 
+  it("reads a blank name, key and token as null: clients send that for what they do not set", async () => {
+    const blank = { "service-provider": "bitbucket_data_center", name: "", key: "", "oauth-token-string": "" };
+    const made = await makeClient(org, blank);
+    expect(made.attributes).toMatchObject({ name: null, key: null });
+    expect(made.relationships["oauth-tokens"].data).toEqual([]);
+  });
+
   const address = "must be an address that begins with http:// or https://, without a user name";
   it.each([
     ["oauth-token-string", undefined, "Oauth token string can't be blank"],
     ["oauth-token-string", "", "Oauth token string can't be blank"],
-    ["oauth-token-string", null, "Oauth token string must be a string"],
+    ["oauth-token-string", null, "Oauth token string can't be blank"],
+    ["oauth-token-string", 1, "Oauth token string must be a string"],
     ["oauth-token-string", "x".repeat(16_385), "Oauth token string is too long (maximum is 16384 characters)"],
     ["private-key", pem, "Private key can only be sent where the service provider is 'ado_server'"],
     ["private-key", "no key", "Private key is invalid: it must be a private key in PEM form"],
@@ -151,10 +159,8 @@ describe("createOauthClient", () => {
     ["api-url", "https://ada:secret@example.com", `Api url ${address}`],
     ["http-url", undefined, "Http url can't be blank"],
     ["http-url", "ftp://github.com", `Http url ${address}`],
-    ["name", "", "Name can't be blank"],
     ["name", " ", "Name can't be blank"],
     ["name", "x".repeat(256), "Name is too long (maximum is 255 characters)"],
-    ["key", "", "Key can't be blank"],
     ["secret", "", "Secret can't be blank"],
     ["rsa-public-key", "", "Rsa public key can't be blank"],
     ["organization-scoped", "yes", "Organization scoped must be true or false"],
@@ -215,10 +221,21 @@ describe("updateOauthClient: a value, null, absent", () => {
     expect(answer.body.data).toEqual({ ...client, attributes: { ...client.attributes, [attribute]: null } });
   });
 
+  it.each(["name", "key"])("%s: blank is null", async (attribute) => {
+    const answer = await update({ [attribute]: "" });
+    expect(answer.body.data).toEqual({ ...client, attributes: { ...client.attributes, [attribute]: null } });
+  });
+
+  it.each([null, ""])("oauth-token-string: %j keeps the token that is there, and is no change", async (none) => {
+    const before = [await etag(), await tokenRows()];
+    expect(data(await update({ "oauth-token-string": none }))).toEqual(client);
+    expect([await etag(), await tokenRows()]).toEqual(before);
+  });
+
   it.each([
     ["organization-scoped", null, "Organization scoped must be true or false"],
-    ["oauth-token-string", null, "Oauth token string must be a string"],
-    ["key", "", "Key can't be blank"],
+    ["oauth-token-string", 1, "Oauth token string must be a string"],
+    ["secret", "", "Secret can't be blank"],
   ])("%s: %j is refused", async (attribute, value, detail) => {
     expectRefused(await update({ [attribute]: value }), attribute, detail);
     expect(await shown()).toEqual(client);

@@ -65,7 +65,7 @@ const needsMode = at(
 );
 const noMode = at(
   "default-execution-mode",
-  "Default execution mode must not be sent when setting-overwrites is false: that follows the default",
+  "Default execution mode must not be sent when setting-overwrites.default-agent-pool is false: that follows the default",
 );
 const unknownPool = at("default-agent-pool-id", "Default agent pool does not exist in this organization");
 
@@ -73,11 +73,15 @@ const unknownPool = at("default-agent-pool-id", "Default agent pool does not exi
 const refused: readonly [string, () => object, [string, string][]][] = [
   ["agent without a pool", () => ({ "default-execution-mode": "agent" }), [needsPool]],
   ["agent with no pool", () => ({ "default-execution-mode": "agent", "default-agent-pool-id": null }), [needsPool]],
+  ["agent with a blank pool", () => ({ "default-execution-mode": "agent", "default-agent-pool-id": "" }), [needsPool]],
   ["a pool with remote", () => ({ "default-execution-mode": "remote", "default-agent-pool-id": pool }), [noPool]],
   ["a pool with local", () => ({ "default-execution-mode": "local", "default-agent-pool-id": pool }), [noPool]],
   ["a pool alone", () => ({ "default-agent-pool-id": pool }), [noPool]],
-  ["a pool beside followed", () => ({ "default-agent-pool-id": pool, "setting-overwrites": followed }), [noPool]],
-  ["a mode beside followed", () => ({ "default-execution-mode": "local", "setting-overwrites": followed }), [noMode]],
+  [
+    "a mode beside a pool that is followed",
+    () => ({ "default-execution-mode": "local", "setting-overwrites": { "default-agent-pool": false } }),
+    [noMode],
+  ],
   ["own without a mode", () => ({ "setting-overwrites": own }), [needsMode]],
   [
     "overwrites that differ",
@@ -126,6 +130,12 @@ describe("createProject: execution defaults", () => {
     ],
     ["no overwrite named", { "setting-overwrites": {} }, { mode: "remote", overwrites: followed, pool: null }],
     ["no pool", { "default-agent-pool-id": null }, { mode: "remote", overwrites: followed, pool: null }],
+    ["a blank pool", { "default-agent-pool-id": "" }, { mode: "remote", overwrites: followed, pool: null }],
+    [
+      "local with a blank pool",
+      { "default-execution-mode": "local", "default-agent-pool-id": "" },
+      { mode: "local", overwrites: own, pool: null },
+    ],
   ])("%s", async (_, attributes, expected) => {
     const answer = await create(attributes);
     expect(answer.status).toBe(201);
@@ -139,6 +149,23 @@ describe("createProject: execution defaults", () => {
     expect(made.attributes).not.toHaveProperty("default-agent-pool-id");
     const listed = await org.owner.get(`/organizations/${org.name}/projects?filter[names]=${made.attributes.name}`);
     expect(data(listed)).toEqual([made]);
+  });
+
+  it.each<[string, () => object]>([
+    ["a mode", () => ({ "default-execution-mode": "local", "setting-overwrites": followed })],
+    ["a pool", () => ({ "default-agent-pool-id": pool, "setting-overwrites": followed })],
+    ["a mode and a pool", () => ({ ...agent(), "setting-overwrites": followed })],
+    [
+      "a mode and a blank pool",
+      () => ({ "default-execution-mode": "local", "default-agent-pool-id": "", "setting-overwrites": followed }),
+    ],
+  ])("%s beside overwrites false is ignored: the organization is followed", async (_, attributes) => {
+    const followsAll = { mode: "remote", overwrites: followed, pool: null };
+    expect(defaults(data(await create(attributes())))).toEqual(followsAll);
+    const settled = await makeProject(api, org.name, { "default-execution-mode": "local" });
+    expect(defaults(data(await org.owner.patch(path(settled), resource("projects", attributes()))))).toEqual(
+      followsAll,
+    );
   });
 
   it.each(refused)("%s: 422", async (_, attributes, expected) => {

@@ -84,7 +84,6 @@ export const refusedValues: readonly (readonly [string, unknown, string, string]
   ["execution-mode", "Remote", "execution-mode", "Execution mode must be one of: remote, local, agent"],
   ["execution-mode", null, "execution-mode", "Execution mode must be one of: remote, local, agent"],
   ["agent-pool-id", 1, "agent-pool-id", "Agent pool id must be a string"],
-  ["agent-pool-id", "", "agent-pool-id", "Agent pool id can't be blank"],
   ["setting-overwrites", null, "setting-overwrites", "Setting overwrites must be an object"],
   ["setting-overwrites", true, "setting-overwrites", "Setting overwrites must be an object"],
   [

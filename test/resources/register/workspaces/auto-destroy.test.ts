@@ -75,6 +75,11 @@ describe("createWorkspace: auto-destroy", () => {
     });
   });
 
+  it("a time that is null is no override", async () => {
+    const workspace = await make({ "auto-destroy-at": null });
+    expect(destruction(workspace)).toEqual(due(workspace, "14d", true, 14 * 24 * hour));
+  });
+
   it("a time in another zone is shown in UTC", async () => {
     const workspace = await make({ "auto-destroy-at": "2031-05-06T09:08:09+02:00" });
     expect(workspace.attributes["auto-destroy-at"]).toBe(soon);
@@ -132,7 +137,7 @@ describe("updateWorkspace: auto-destroy", () => {
     );
   });
 
-  it("a time replaces a duration, a duration a time, and null takes the time away", async () => {
+  it("a time replaces a duration, a duration a time, and a duration that is null clears either", async () => {
     const workspace = await make({ "auto-destroy-activity-duration": "3h" });
     const timed = { duration: null, inherits: false, at: soon, status: "scheduled" };
     expect(destruction(await update(workspace, { "auto-destroy-at": soon }))).toEqual(timed);
@@ -141,7 +146,55 @@ describe("updateWorkspace: auto-destroy", () => {
     );
     expect(destruction(await update(workspace, { "auto-destroy-activity-duration": null }))).toEqual(never(false));
     await update(workspace, { "auto-destroy-at": soon });
-    expect(destruction(await update(workspace, { "auto-destroy-at": null }))).toEqual(never(false));
+    expect(destruction(await update(workspace, { "auto-destroy-activity-duration": null }))).toEqual(never(false));
+  });
+
+  describe("auto-destroy-at null ends the schedule, and the workspace inherits again", () => {
+    const ended = (workspace: Json, beside: object = {}) => update(workspace, { "auto-destroy-at": null, ...beside });
+    const owns: [string, object][] = [
+      ["a time of its own", { "auto-destroy-at": soon }],
+      ["a duration of its own", { "auto-destroy-activity-duration": "3h" }],
+      ["a cleared duration", { "auto-destroy-activity-duration": null }],
+      ["nothing of its own", {}],
+    ];
+
+    it.each(owns)("after %s, in a project with a duration", async (_, own) => {
+      const workspace = await make(own);
+      expect(destruction(await ended(workspace))).toEqual(due(workspace, "14d", true, 14 * 24 * hour));
+      expect(destruction(await shown(workspace))).toEqual(due(workspace, "14d", true, 14 * 24 * hour));
+    });
+
+    it.each(owns)("after %s, in a project without", async (_, own) => {
+      expect(destruction(await ended(await make(own, org.defaultProjectId)))).toEqual(never(true));
+    });
+
+    it("a duration sent beside it stands", async () => {
+      const workspace = await make({ "auto-destroy-at": soon });
+      const changed = await ended(workspace, { "auto-destroy-activity-duration": "5d" });
+      expect(destruction(changed)).toEqual(due(workspace, "5d", false, 5 * 24 * hour));
+    });
+
+    it("nothing is inherited where that is said beside it, or the duration is null too", async () => {
+      const workspace = await make({ "auto-destroy-activity-duration": "3h" });
+      expect(destruction(await ended(workspace, { "inherits-project-auto-destroy": false }))).toEqual(never(false));
+      await update(workspace, { "auto-destroy-at": soon });
+      expect(destruction(await ended(workspace, { "auto-destroy-activity-duration": null }))).toEqual(never(false));
+    });
+
+    it("together with a move, it is the new project's that is inherited", async () => {
+      const target = await makeProject(api, org.name, { "auto-destroy-activity-duration": "7d" });
+      const own = await make({ "auto-destroy-at": soon });
+      const moved = await update(own, { "auto-destroy-at": null }, inProject(target.id));
+      expect(destruction(moved)).toEqual(due(own, "7d", true, 7 * 24 * hour));
+    });
+
+    it("a later value of the project reaches it", async () => {
+      const workspace = await make({ "auto-destroy-activity-duration": "3h" });
+      await ended(workspace);
+      const body = resource("projects", { "auto-destroy-activity-duration": "2d" });
+      data(await org.owner.patch(`/projects/${project.id}`, body));
+      expect(destruction(await shown(workspace))).toEqual(due(workspace, "2d", true, 48 * hour));
+    });
   });
 
   it("inheriting drops a chosen time as well", async () => {

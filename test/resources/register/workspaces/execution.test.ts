@@ -80,6 +80,16 @@ describe("createWorkspace: execution", () => {
       { mode: "remote", operations: true, overwrites: followed, pool: null },
     ],
     [
+      "a pool that is blank, which is null",
+      { "agent-pool-id": "" },
+      { mode: "remote", operations: true, overwrites: followed, pool: null },
+    ],
+    [
+      "remote with a pool that is blank",
+      { "execution-mode": "remote", "agent-pool-id": "" },
+      { mode: "remote", operations: true, overwrites: own, pool: null },
+    ],
+    [
       "remote with a pool that is null",
       { "execution-mode": "remote", "agent-pool-id": null },
       { mode: "remote", operations: true, overwrites: own, pool: null },
@@ -106,12 +116,12 @@ describe("createWorkspace: execution", () => {
     ["a mode and operations that differ", () => ({ "execution-mode": "local", operations: true }), [together]],
     ["agent without a pool", () => ({ "execution-mode": "agent" }), [needsPool]],
     ["agent with a pool that is null", () => ({ "execution-mode": "agent", "agent-pool-id": null }), [needsPool]],
+    ["agent with a pool that is blank", () => ({ "execution-mode": "agent", "agent-pool-id": "" }), [needsPool]],
     ["a pool with remote", () => ({ "execution-mode": "remote", "agent-pool-id": pool }), [noPool]],
     ["a pool with local", () => ({ "execution-mode": "local", "agent-pool-id": pool }), [noPool]],
     ["a pool with operations true", () => ({ operations: true, "agent-pool-id": pool }), [noPool]],
     ["a pool with operations false", () => ({ operations: false, "agent-pool-id": pool }), [noPool]],
     ["a pool alone", () => ({ "agent-pool-id": pool }), [noPool]],
-    ["a pool beside the default", () => ({ "agent-pool-id": pool, "setting-overwrites": followed }), [noPool]],
     ["overwrites true without a mode", () => ({ "setting-overwrites": { "execution-mode": true } }), [needsMode]],
     ["overwrites both true without a mode", () => ({ "setting-overwrites": own }), [needsMode]],
     [
@@ -144,17 +154,43 @@ describe("createWorkspace: execution", () => {
     expect(faults(answer)).toEqual(expected);
   });
 
-  it.each<[string, object]>([
-    ["a mode", { "execution-mode": "local", "setting-overwrites": { "execution-mode": false } }],
-    ["operations", { operations: false, "setting-overwrites": followed }],
+  it.each<[string, () => object]>([
+    ["a mode", () => ({ "execution-mode": "local", "setting-overwrites": { "execution-mode": false } })],
+    ["a mode, both followed", () => ({ "execution-mode": "local", "setting-overwrites": followed })],
+    ["operations", () => ({ operations: false, "setting-overwrites": followed })],
+    ["a pool", () => ({ "agent-pool-id": pool, "setting-overwrites": followed })],
     [
-      "a mode, the pool's overwrite false",
-      { "execution-mode": "local", "setting-overwrites": { "agent-pool": false } },
+      "a pool, its own overwrite false",
+      () => ({ "agent-pool-id": pool, "setting-overwrites": { "agent-pool": false } }),
     ],
-  ])("%s beside the organization's default is refused, never dropped", async (_, attributes) => {
-    const answer = await create(attributes);
+    ["a pool of nobody", () => ({ "agent-pool-id": "apool-unknown", "setting-overwrites": followed })],
+    ["agent and a pool", () => ({ "execution-mode": "agent", "agent-pool-id": pool, "setting-overwrites": followed })],
+    ["agent without a pool", () => ({ "execution-mode": "agent", "setting-overwrites": followed })],
+    [
+      "remote and a blank pool",
+      () => ({ "execution-mode": "remote", "agent-pool-id": "", "setting-overwrites": followed }),
+    ],
+  ])("%s beside overwrites false is ignored: the default is followed", async (_, attributes) => {
+    expect(execution(data(await create(attributes())))).toEqual({
+      mode: "remote",
+      operations: true,
+      overwrites: followed,
+      pool: null,
+    });
+    const settled = await makeWorkspace(api, org.name, { "execution-mode": "local" });
+    const changed = await org.owner.patch(pathById(settled), resource("workspaces", attributes()));
+    expect(execution(data(changed))).toMatchObject({ mode: "remote", overwrites: followed, pool: null });
+  });
+
+  it("a mode beside the pool's overwrite false is refused, never dropped", async () => {
+    const answer = await create({ "execution-mode": "local", "setting-overwrites": { "agent-pool": false } });
     expect(answer.status).toBe(422);
-    expect(faults(answer).map(([pointer]) => pointer)).toEqual(["/data/attributes/execution-mode"]);
+    expect(faults(answer)).toEqual([
+      at(
+        "execution-mode",
+        "Execution mode must not be sent when setting-overwrites.agent-pool is false: that follows the default",
+      ),
+    ]);
   });
 
   it("several faults come together", async () => {
@@ -200,7 +236,7 @@ describe("updateWorkspace: execution", () => {
 
   it("the pool of an agent workspace can't be taken away", async () => {
     await start(agent());
-    expect(faults(await update({ "agent-pool-id": null }))).toEqual([needsPool]);
+    for (const none of [null, ""]) expect(faults(await update({ "agent-pool-id": none }))).toEqual([needsPool]);
     expect(data(await org.owner.get(pathById(workspace)))).toEqual(workspace);
   });
 

@@ -94,6 +94,12 @@ describe("createWorkspace: vcs-repo", () => {
     ["no identifier", () => ({ "oauth-token-id": token }), [noIdentifier]],
     ["no token", () => ({ identifier: "a/b" }), [noToken]],
     ["a token that is null", () => ({ identifier: "a/b", "oauth-token-id": null }), [noToken]],
+    ["a token that is blank", () => ({ identifier: "a/b", "oauth-token-id": "" }), [noToken]],
+    [
+      "both connections blank",
+      () => ({ identifier: "a/b", "oauth-token-id": "", "github-app-installation-id": "" }),
+      [noToken],
+    ],
     ["an unknown token", () => ({ identifier: "a/b", "oauth-token-id": "ot-unknown" }), [unknownToken]],
     ["another organization's token", () => ({ identifier: "a/b", "oauth-token-id": foreignToken }), [unknownToken]],
     [
@@ -203,6 +209,17 @@ describe("updateWorkspace: vcs-repo", () => {
     });
   });
 
+  it("beside the one kind of connection the other may be blank, as clients send it", async () => {
+    expect(await merged({ "github-app-installation-id": "ghain-1", "oauth-token-id": "" })).toMatchObject({
+      "github-app-installation-id": "ghain-1",
+      "oauth-token-id": null,
+    });
+    expect(await merged({ "oauth-token-id": token, "github-app-installation-id": "" })).toMatchObject({
+      "github-app-installation-id": null,
+      "oauth-token-id": token,
+    });
+  });
+
   it("an app's installation alone can add a repository", async () => {
     workspace = await makeWorkspace(api, org.name);
     expect(await merged({ identifier: "a/b", "github-app-installation-id": "ghain-1" })).toMatchObject({
@@ -218,6 +235,7 @@ describe("updateWorkspace: vcs-repo", () => {
       [exclusive],
     ],
     ["the token taken away", () => ({ "oauth-token-id": null }), [noToken]],
+    ["the token blank", () => ({ "oauth-token-id": "" }), [noToken]],
     ["an unknown token", () => ({ "oauth-token-id": "ot-unknown" }), [unknownToken]],
     ["another organization's token", () => ({ "oauth-token-id": foreignToken }), [unknownToken]],
     [
