@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import { type Caller, type Json, useApi } from "../../../../support/api.ts";
 import {
   data,
   makeHolder,
@@ -11,7 +11,7 @@ import {
   makeTeamToken,
   type Org,
   pointers,
-} from "../../../support/builders.ts";
+} from "../../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;

@@ -1,22 +1,11 @@
 /** A team's access to a project and its workspaces. */
 import { z } from "zod";
-import type { Access } from "../../../access/effective.ts";
-import { projectLevelNames } from "../../../access/levels.ts";
-import type { Standing } from "../../../access/organization.ts";
-import { setOf } from "../../../access/permission-set.ts";
-import type { TeamProjectTable } from "../../../database/schema/projects.ts";
-import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
-import { flag, oneOf } from "../../../jsonapi/schemas.ts";
-
-export interface TeamProjectView extends TeamProjectTable {
-  /** What the caller holds on the project, and is in its organization. */
-  readonly held: Access;
-  readonly standing: Standing;
-  readonly teamVisibility: string;
-  /** 1 when the caller is in the team, or is the team. */
-  readonly includesActor: number;
-}
+import { projectLevel, projectLevelNames } from "../../../../access/levels.ts";
+import { maskOf, type PermissionSet, setOf } from "../../../../access/permission-set.ts";
+import { defineResource } from "../../../../jsonapi/define.ts";
+import { textParameter } from "../../../../jsonapi/query.ts";
+import { flag, oneOf } from "../../../../jsonapi/schemas.ts";
+import type { AccessRecord } from "../kind.ts";
 
 const projectAccess = z.object({
   settings: oneOf(["read", "update", "delete"]).optional(),
@@ -37,12 +26,32 @@ const workspaceAccess = z.object({
   "policy-overrides": flag().optional(),
 });
 
+/** The permissions under the names that the two attributes give them. */
+const shownOnProject = ({ settings, teams, variableSets }: PermissionSet) => ({
+  settings,
+  teams,
+  "variable-sets": variableSets,
+});
+const shownOnWorkspaces = (set: PermissionSet) => ({
+  create: set.create,
+  move: set.move,
+  locking: set.locking,
+  delete: set.delete,
+  runs: set.runs,
+  variables: set.variables,
+  "state-versions": set.stateVersions,
+  "policy-mocks": set.policyMocks,
+  "run-tasks": set.runTasks,
+  "policy-overrides": set.policyOverrides,
+});
+const chosenByDefault = setOf(maskOf(projectLevel("custom")));
+
 const managers =
   "'manage' on the project's teams: owners, teams with 'manage-projects', project admins, the organization's token; at most what the caller holds";
 const readers =
-  "read access to the project; shows visible teams and the caller's own, and all to who has 'read' on its teams";
+  "read access to the project; shows visible teams and the caller's own, and all to whoever has 'read' on its teams";
 
-export const teamProjects = defineResource<TeamProjectView>()(({ required, optional, toOne }) => ({
+export const teamProjects = defineResource<AccessRecord>()(({ required, optional, toOne }) => ({
   type: "team-projects",
   doc: "A team's access to a project and its workspaces: a level, or permissions chosen one by one.",
   id: (record) => record.id,
@@ -53,44 +62,18 @@ export const teamProjects = defineResource<TeamProjectView>()(({ required, optio
       projectAccess,
       "What the team may do to the project: implied by the level, or chosen where it is 'custom'.",
       {
-        from: ({ permissions }) => {
-          const { settings, teams, variableSets } = setOf(permissions);
-          return { settings, teams, "variable-sets": variableSets };
-        },
-        default: { settings: "read", teams: "none", "variable-sets": "none" },
+        from: ({ permissions }) => shownOnProject(setOf(permissions)),
+        default: shownOnProject(chosenByDefault),
+        column: false,
       },
     ),
     "workspace-access": optional(
       workspaceAccess,
       "What the team may do to the project's workspaces: implied by the level, or chosen where it is 'custom'.",
       {
-        from: ({ permissions }) => {
-          const set = setOf(permissions);
-          return {
-            create: set.create,
-            move: set.move,
-            locking: set.locking,
-            delete: set.delete,
-            runs: set.runs,
-            variables: set.variables,
-            "state-versions": set.stateVersions,
-            "policy-mocks": set.policyMocks,
-            "run-tasks": set.runTasks,
-            "policy-overrides": set.policyOverrides,
-          };
-        },
-        default: {
-          create: false,
-          move: false,
-          locking: false,
-          delete: false,
-          runs: "read",
-          variables: "none",
-          "state-versions": "none",
-          "policy-mocks": "none",
-          "run-tasks": false,
-          "policy-overrides": false,
-        },
+        from: ({ permissions }) => shownOnWorkspaces(setOf(permissions)),
+        default: shownOnWorkspaces(chosenByDefault),
+        column: false,
       },
     ),
   },
@@ -102,8 +85,8 @@ export const teamProjects = defineResource<TeamProjectView>()(({ required, optio
     }),
     project: toOne("projects", "The project that it has access to.", {
       create: "required",
-      id: (record) => record.projectId,
-      related: (record) => `/api/v2/projects/${record.projectId}`,
+      id: (record) => record.placeId,
+      related: (record) => `/api/v2/projects/${record.placeId}`,
     }),
   },
   links: (record) => ({ self: `/api/v2/team-projects/${record.id}` }),

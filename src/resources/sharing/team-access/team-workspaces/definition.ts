@@ -1,62 +1,44 @@
 /** A team's access to a single workspace. */
-import type { Access } from "../../../access/effective.ts";
-import { workspaceLevelNames } from "../../../access/levels.ts";
-import type { Standing } from "../../../access/organization.ts";
-import { type Permission, valueIn } from "../../../access/permission-set.ts";
-import type { TeamWorkspaceTable } from "../../../database/schema/workspaces.ts";
-import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
-import { flag, oneOf } from "../../../jsonapi/schemas.ts";
+import { workspaceLevel, workspaceLevelNames } from "../../../../access/levels.ts";
+import { maskOf, type Permission, setOf, valueIn } from "../../../../access/permission-set.ts";
+import { defineResource } from "../../../../jsonapi/define.ts";
+import { textParameter } from "../../../../jsonapi/query.ts";
+import { flag, oneOf } from "../../../../jsonapi/schemas.ts";
+import type { AccessRecord } from "../kind.ts";
 
-export interface TeamWorkspaceView extends TeamWorkspaceTable {
-  /** What the caller holds on the workspace, and is in its organization. */
-  readonly held: Access;
-  readonly standing: Standing;
-  readonly teamVisibility: string;
-  /** 1 when the caller is in the team, or is the team. */
-  readonly includesActor: number;
-}
+const chosenByDefault = setOf(maskOf(workspaceLevel("custom")));
 
-const given = (permission: Permission) => (record: TeamWorkspaceView) => valueIn(record.permissions, permission);
+/** A permission that the level implies, or that is chosen where it is 'custom'. */
+const given = (permission: Permission) =>
+  ({
+    from: ({ permissions }: AccessRecord) => valueIn(permissions, permission),
+    default: chosenByDefault[permission],
+    column: false,
+  }) as const;
 
 const managers =
   "admin access to the workspace: its admins, its project's maintainers and admins, teams with 'manage-workspaces' or 'manage-projects', owners, the organization's token; at most what the caller holds";
 const readers =
-  "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to who has 'read' on its project's teams";
+  "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to whoever has 'read' on its project's teams";
 
-export const teamWorkspaces = defineResource<TeamWorkspaceView>()(({ required, optional, toOne }) => ({
+export const teamWorkspaces = defineResource<AccessRecord>()(({ required, optional, toOne }) => ({
   type: "team-workspaces",
   doc: "A team's access to a workspace: a level, or permissions chosen one by one.",
   id: (record) => record.id,
   version: (record) => record.version,
   attributes: {
     access: required(oneOf(workspaceLevelNames), "The level; with 'custom' the permissions are chosen one by one."),
-    runs: optional(oneOf(["read", "plan", "apply"]), "Reading runs, queueing plans, applying them.", {
-      from: given("runs"),
-      default: "read",
-    }),
-    variables: optional(oneOf(["none", "read", "write"]), "Reading and writing variables.", {
-      from: given("variables"),
-      default: "none",
-    }),
+    runs: optional(oneOf(["read", "plan", "apply"]), "Reading runs, queueing plans, applying them.", given("runs")),
+    variables: optional(oneOf(["none", "read", "write"]), "Reading and writing variables.", given("variables")),
     "state-versions": optional(
       oneOf(["none", "read-outputs", "read", "write"]),
       "Reading outputs, reading and writing state.",
-      { from: given("stateVersions"), default: "none" },
+      given("stateVersions"),
     ),
-    "policy-mocks": optional(oneOf(["none", "read"]), "Reading the data for policy mocks.", {
-      from: given("policyMocks"),
-      default: "none",
-    }),
-    "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", {
-      from: given("locking"),
-      default: false,
-    }),
-    "run-tasks": optional(flag(), "Managing the workspace's run tasks.", { from: given("runTasks"), default: false }),
-    "policy-overrides": optional(flag(), "Letting runs pass that a policy stopped.", {
-      from: given("policyOverrides"),
-      default: false,
-    }),
+    "policy-mocks": optional(oneOf(["none", "read"]), "Reading the data for policy mocks.", given("policyMocks")),
+    "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", given("locking")),
+    "run-tasks": optional(flag(), "Managing the workspace's run tasks.", given("runTasks")),
+    "policy-overrides": optional(flag(), "Letting runs pass that a policy stopped.", given("policyOverrides")),
   },
   relationships: {
     team: toOne("teams", "The team that has access.", {
@@ -66,8 +48,8 @@ export const teamWorkspaces = defineResource<TeamWorkspaceView>()(({ required, o
     }),
     workspace: toOne("workspaces", "The workspace that it has access to.", {
       create: "required",
-      id: (record) => record.workspaceId,
-      related: (record) => `/api/v2/workspaces/${record.workspaceId}`,
+      id: (record) => record.placeId,
+      related: (record) => `/api/v2/workspaces/${record.placeId}`,
     }),
   },
   links: (record) => ({ self: `/api/v2/team-workspaces/${record.id}` }),

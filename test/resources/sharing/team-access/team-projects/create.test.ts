@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Json, useApi } from "../../../support/api.ts";
+import { type Json, useApi } from "../../../../support/api.ts";
 import {
   data,
   details,
@@ -14,7 +14,7 @@ import {
   type Org,
   pointers,
   resource,
-} from "../../../support/builders.ts";
+} from "../../../../support/builders.ts";
 
 const api = useApi();
 let org: Org;

@@ -1,0 +1,132 @@
+/** What is done to records of team access, on projects and on workspaces alike: load → authorize → decide → write. */
+import type { Tx } from "../../../database/database.ts";
+import type { DocumentAnswer, IfMatch, ListAnswer } from "../../../jsonapi/define.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { loadTeam } from "../../identity/teams/reads.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import type { Context } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import type { AccessKind, AccessRecord, Chosen, Given } from "./kind.ts";
+import { givenAfter, grantPlace, grantRecord, newRecordFaults, readOnlyFaults, refuseGivingMore } from "./rules.ts";
+import { deleteRecord, insertRecord, isTeamTaken, listRecords, updateRecord } from "./store.ts";
+
+interface NewAccess {
+  readonly teamId: string | null;
+  readonly placeId: string | null;
+  readonly level: string;
+  readonly chosen: Chosen;
+}
+
+interface ChangedAccess {
+  readonly id: string;
+  readonly level: string | undefined;
+  readonly chosen: Chosen;
+  readonly ifMatch: IfMatch;
+}
+
+/** A page, or all where none is asked for. */
+export async function listAccess(
+  kind: AccessKind,
+  context: Context,
+  placeId: string,
+  page: Page | undefined,
+): Promise<ListAnswer<AccessRecord>> {
+  const tx = context.database.reader;
+  const place = grantPlace(kind, await loadPlace(tx, context, kind, placeId), "can-read");
+  return listRecords(tx, context.actor, kind, place, page);
+}
+
+export async function showAccess(
+  kind: AccessKind,
+  context: Context,
+  id: string,
+): Promise<DocumentAnswer<AccessRecord>> {
+  return { view: await loadRecord(context.database.reader, context, kind, id) };
+}
+
+/** Raises `invalid` for permissions beside a named level, and `forbidden` for more than the caller holds. */
+export async function giveAccess(
+  kind: AccessKind,
+  context: Context,
+  { teamId, placeId, level, chosen }: NewAccess,
+): Promise<DocumentAnswer<AccessRecord>> {
+  refuseIfAny(readOnlyFaults(level, chosen));
+  return context.database.write(async (tx) => {
+    const team = await loadTeam(tx, context, teamId ?? "", true);
+    const place = grantPlace(kind, await loadPlace(tx, context, kind, placeId ?? "", true), "can-manage-team-access");
+    if (team.organizationId !== place.organizationId) throw notFound("team");
+    const given = givenAfter(kind, level, chosen);
+    refuseGivingMore(place, 0, given.permissions);
+    refuseIfAny(newRecordFaults(team, await isTeamTaken(tx, kind.tables, place, team.id)));
+    const { organizationId, held, standing } = place;
+    const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };
+    const row = { ...identity, placeId: place.placeId, teamId: team.id, ...given };
+    await insertRecord(tx, kind.tables, place, row);
+    const { visibility: teamVisibility, includesActor } = team;
+    const view = { ...row, held, standing, teamVisibility, includesActor };
+    await recordAccess(tx, context, kind, { after: view });
+    return { view };
+  });
+}
+
+/** Raises `invalid` for permissions beside a named level, and `forbidden` for more than the caller holds. */
+export async function changeAccess(
+  kind: AccessKind,
+  context: Context,
+  { id, level, chosen, ifMatch }: ChangedAccess,
+): Promise<DocumentAnswer<AccessRecord>> {
+  if (level !== undefined) refuseIfAny(readOnlyFaults(level, chosen));
+  return context.database.write(async (tx) => {
+    const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
+    const after = level ?? record.access;
+    const given = givenAfter(kind, after, chosen, record);
+    refuseGivingMore(record, record.permissions, given.permissions);
+    checkIfMatch(ifMatch, kind.definition, record);
+    refuseIfAny(readOnlyFaults(after, chosen));
+    if (changesOf<Given>(record, given) === undefined) return { view: record };
+    await updateRecord(tx, kind.tables, record, given);
+    const view = afterUpdate<AccessRecord>(record, given);
+    await recordAccess(tx, context, kind, { before: record, after: view });
+    return { view };
+  });
+}
+
+export async function takeAccessAway(kind: AccessKind, context: Context, id: string, ifMatch: IfMatch): Promise<void> {
+  await context.database.write(async (tx) => {
+    const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
+    checkIfMatch(ifMatch, kind.definition, record);
+    await deleteRecord(tx, kind.tables, record);
+    await recordAccess(tx, context, kind, { before: record });
+  });
+}
+
+async function loadPlace(tx: Tx, context: Context, { find, thing }: AccessKind, id: string, lock = false) {
+  const place = await find.place(tx, context.actor, id, lock);
+  if (place === undefined) throw notFound(thing);
+  return place;
+}
+
+async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string, lock = false) {
+  const record = await kind.find.record(tx, context.actor, id, lock);
+  if (record === undefined) throw notFound("team access");
+  return grantRecord(kind, record, "can-read");
+}
+
+/** Beside the level and the permissions, the trail tells whose they are and on what. */
+async function recordAccess(
+  tx: Tx,
+  context: Context,
+  { definition, thing }: AccessKind,
+  change: { before?: AccessRecord; after?: AccessRecord },
+): Promise<void> {
+  const boundTo = (record: AccessRecord | undefined) => record && { team: record.teamId, [thing]: record.placeId };
+  await recordChange(tx, context, definition, change, {
+    before: boundTo(change.before),
+    after: boundTo(change.after),
+  });
+}

@@ -1,0 +1,173 @@
+/**
+ * SQL of team access, the same for both kinds of records: their tables differ in the name of one column, so that the types
+ * of the one stand for the other. Whoever makes or changes a record holds the team's row first (to make one), then the
+ * project's or workspace's, then the record's: so what the place counts is right, and nobody waits in a circle with somebody
+ * who deletes the team.
+ */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { effective } from "../../../access/effective.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { teamIsVisible } from "../../identity/teams/visibility.ts";
+import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { AccessKind, AccessRecord, AccessRow, AccessStatements, AccessTables, Given, Place } from "./kind.ts";
+
+interface HeldColumns {
+  readonly organizationId: string;
+  readonly teamAccess: number | null;
+  readonly isMember: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+}
+
+function heldBy(actor: Actor, row: HeldColumns): Pick<Place, "held" | "standing"> {
+  const standing = standingOf(actor, row);
+  return { held: effective(standing.everywhere, row.projectAccess, row.workspaceAccess), standing };
+}
+
+type PlaceRow = HeldColumns & Pick<Place, "placeId" | "teamCount">;
+type RecordRow = HeldColumns & AccessRow & Pick<AccessRecord, "teamVisibility" | "includesActor">;
+type ById = { id: string; principal: string };
+
+const tableOf = ({ records }: AccessTables) => records as "teamProjects";
+const columnOf = ({ column }: AccessTables) => column as "projectId";
+
+function placesForActor(db: Kysely<Schema>, { places, grants, teamCount }: AccessTables, { id, principal }: ById) {
+  return db
+    .selectFrom(`${places as "projects"} as x`)
+    .select(["x.id as placeId", "x.organizationId"])
+    .select(teamCount.as("teamCount"))
+    .select(standingColumns(sql.ref("x.organizationId"), principal))
+    .select(grants(principal))
+    .where("x.id", "=", id);
+}
+
+function records(db: Kysely<Schema>, tables: AccessTables) {
+  return db
+    .selectFrom(`${tableOf(tables)} as r`)
+    .innerJoin("teams as t", "t.id", "r.teamId")
+    .select(["r.id", "r.organizationId", "r.teamId", "r.access", "r.permissions", "r.createdAt", "r.version"])
+    .select([`r.${columnOf(tables)} as placeId`, "t.visibility as teamVisibility"]);
+}
+
+function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, principal }: ById) {
+  const organizationId = sql.ref<string>("r.organizationId");
+  const isOwn = sql<number>`case when ${sql.ref("r.teamId")} in ${actorTeams(organizationId, principal)} then 1 else 0 end`;
+  return records(db, tables)
+    .innerJoin(`${tables.places as "projects"} as x`, "x.id", `r.${columnOf(tables)}`)
+    .select(isOwn.as("includesActor"))
+    .select(standingColumns(organizationId, principal))
+    .select(tables.grants(principal))
+    .where("r.id", "=", id);
+}
+
+/** The statements that run all the time, compiled once for each kind. */
+export function statementsOf(tables: AccessTables): AccessStatements {
+  const place = prepared<ById, PlaceRow>((db, parameters) => placesForActor(db, tables, parameters));
+  const placeLocked = prepared<ById, PlaceRow>((db, parameters, dialect) =>
+    placesForActor(db, tables, parameters).modifyEnd(dialect.lockRows("x")),
+  );
+  const record = prepared<ById, RecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
+  const recordLocked = prepared<ById, RecordRow>((db, parameters, dialect) =>
+    recordsForActor(db, tables, parameters).modifyEnd(sql`${dialect.lockRows("x")} ${dialect.lockRows("r")}`),
+  );
+  return {
+    place: async (tx, actor, id, lock) => {
+      const [row] = await (lock ? placeLocked : place)(tx, { id, principal: principalOf(actor) });
+      return row && { ...row, ...heldBy(actor, row) };
+    },
+    record: async (tx, actor, id, lock) => {
+      const [row] = await (lock ? recordLocked : record)(tx, { id, principal: principalOf(actor) });
+      return row && { ...row, ...heldBy(actor, row) };
+    },
+  };
+}
+
+/** The records that the caller may see, oldest first: a page with the total, or all of them. */
+export async function listRecords(
+  tx: Tx,
+  actor: Actor,
+  { tables, rights }: AccessKind,
+  place: Granted<Place, "can-read">,
+  page: Page | undefined,
+): Promise<{ views: AccessRecord[]; totalCount?: number }> {
+  const { held, standing, organizationId, placeId, teamCount } = place;
+  const seesSecretTeams = standing.seesSecretTeams || rights(held)["can-read-team-access"];
+  const rows = records(tx.db, tables)
+    .where("r.organizationId", "=", organizationId)
+    .where(`r.${columnOf(tables)}`, "=", placeId)
+    .where(teamIsVisible(actor, { seesSecretTeams }));
+  const toView = (row: Omit<AccessRecord, "held" | "standing" | "includesActor">): AccessRecord => ({
+    ...row,
+    held,
+    standing,
+    includesActor: 0,
+  });
+  if (page === undefined) {
+    const all = await rows.orderBy("r.createdAt").orderBy("r.id").execute();
+    return { views: all.map(toView) };
+  }
+  const counted = countOf(rows.clearSelect().select("r.id"));
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "r.createdAt" }, { column: "r.id" }],
+    page,
+    totals: { totalCount: seesSecretTeams ? (teamCount ?? counted) : counted },
+  });
+  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+}
+
+export async function isTeamTaken(
+  tx: Tx,
+  tables: AccessTables,
+  { organizationId, placeId }: Place,
+  teamId: string,
+): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom(tableOf(tables))
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where(columnOf(tables), "=", placeId)
+    .where("teamId", "=", teamId)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The place counts it, where it counts its records. */
+export async function insertRecord(
+  tx: Tx,
+  tables: AccessTables,
+  place: Granted<Place, "can-manage-team-access">,
+  { placeId, ...row }: AccessRow,
+): Promise<void> {
+  await tx.db
+    .insertInto(tableOf(tables))
+    .values({ ...row, [tables.column]: placeId } as Schema["teamProjects"])
+    .execute();
+  await tables.count?.(tx, place.placeId, 1);
+}
+
+export async function updateRecord(
+  tx: Tx,
+  { records: table }: AccessTables,
+  record: Granted<AccessRecord, "can-manage">,
+  given: Given,
+): Promise<void> {
+  await updateRow(tx, table, record.id, given);
+}
+
+export async function deleteRecord(
+  tx: Tx,
+  tables: AccessTables,
+  record: Granted<AccessRecord, "can-manage">,
+): Promise<void> {
+  await tx.db.deleteFrom(tableOf(tables)).where("id", "=", record.id).execute();
+  await tables.count?.(tx, record.placeId, -1);
+}

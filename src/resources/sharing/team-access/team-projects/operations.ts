@@ -1,0 +1,55 @@
+/** Team access to projects: what this kind of records brings. */
+import { type ProjectLevel, projectLevel } from "../../../../access/levels.ts";
+import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../../access/permissions.ts";
+import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
+import { implement } from "../../../shared/context.ts";
+import type { AccessKind, Chosen } from "../kind.ts";
+import { changeAccess, giveAccess, listAccess, showAccess, takeAccessAway } from "../operations.ts";
+import { statementsOf } from "../store.ts";
+import { teamProjects } from "./definition.ts";
+import { projectTables } from "./store.ts";
+
+const kind: AccessKind = {
+  definition: teamProjects,
+  thing: "project",
+  tables: projectTables,
+  find: statementsOf(projectTables),
+  implied: (level) => projectLevel(level as ProjectLevel),
+  sees: (held) => projectPermissions(held)["can-read"],
+  rights: projectRightsOf,
+  needs: projectRightNeeds["can-manage-team-access"],
+};
+
+/** The permissions that a body chooses. */
+function chosenIn({ projectAccess = {}, workspaceAccess = {} }: UpdateAttributes<typeof teamProjects>): Chosen {
+  const within = (parent: string, chosen: object) =>
+    Object.entries(chosen).map(([name, value]) => [`${parent}.${name}`, value]);
+  return Object.fromEntries([
+    ...within("project-access", projectAccess),
+    ...within("workspace-access", workspaceAccess),
+  ]);
+}
+
+export const teamProjectResource = implement(teamProjects, {
+  listTeamProjects: ({ context, query }) => listAccess(kind, context, query.filterProjectId ?? "", query.page),
+
+  showTeamProject: ({ context, params }) => showAccess(kind, context, params.teamProjectId),
+
+  createTeamProject: ({ context, body: { attributes, relationships } }) =>
+    giveAccess(kind, context, {
+      teamId: relationships.team,
+      placeId: relationships.project,
+      level: attributes.access,
+      chosen: chosenIn(attributes),
+    }),
+
+  updateTeamProject: ({ context, params, body: { attributes }, ifMatch }) =>
+    changeAccess(kind, context, {
+      id: params.teamProjectId,
+      level: attributes.access,
+      chosen: chosenIn(attributes),
+      ifMatch,
+    }),
+
+  deleteTeamProject: ({ context, params, ifMatch }) => takeAccessAway(kind, context, params.teamProjectId, ifMatch),
+});

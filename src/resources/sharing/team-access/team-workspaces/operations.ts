@@ -1,0 +1,53 @@
+/** Team access to workspaces: what this kind of records brings. */
+import { type WorkspaceLevel, workspaceLevel } from "../../../../access/levels.ts";
+import { seesWorkspace, workspacePermissionNeeds, workspaceRightsOf } from "../../../../access/permissions.ts";
+import type { UpdateAttributes } from "../../../../jsonapi/define.ts";
+import { kebab } from "../../../../kernel/names.ts";
+import { implement } from "../../../shared/context.ts";
+import type { AccessKind, Chosen } from "../kind.ts";
+import { changeAccess, giveAccess, listAccess, showAccess, takeAccessAway } from "../operations.ts";
+import { statementsOf } from "../store.ts";
+import { teamWorkspaces } from "./definition.ts";
+import { workspaceTables } from "./store.ts";
+
+const kind: AccessKind = {
+  definition: teamWorkspaces,
+  thing: "workspace",
+  tables: workspaceTables,
+  find: statementsOf(workspaceTables),
+  implied: (level) => workspaceLevel(level as WorkspaceLevel),
+  sees: seesWorkspace,
+  rights: workspaceRightsOf,
+  needs: workspacePermissionNeeds["can-update"],
+};
+
+/** The permissions that a body chooses. */
+function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): Chosen {
+  const chosen = Object.entries(attributes).filter(([name]) => name !== "access");
+  return Object.fromEntries(chosen.map(([name, value]) => [kebab(name), value]));
+}
+
+export const teamWorkspaceResource = implement(teamWorkspaces, {
+  listTeamWorkspaces: ({ context, query }) =>
+    listAccess(kind, context, query.filterWorkspaceId ?? "", query.pageAsked ? query.page : undefined),
+
+  showTeamWorkspace: ({ context, params }) => showAccess(kind, context, params.teamWorkspaceId),
+
+  createTeamWorkspace: ({ context, body: { attributes, relationships } }) =>
+    giveAccess(kind, context, {
+      teamId: relationships.team,
+      placeId: relationships.workspace,
+      level: attributes.access,
+      chosen: chosenIn(attributes),
+    }),
+
+  updateTeamWorkspace: ({ context, params, body: { attributes }, ifMatch }) =>
+    changeAccess(kind, context, {
+      id: params.teamWorkspaceId,
+      level: attributes.access,
+      chosen: chosenIn(attributes),
+      ifMatch,
+    }),
+
+  deleteTeamWorkspace: ({ context, params, ifMatch }) => takeAccessAway(kind, context, params.teamWorkspaceId, ifMatch),
+});

@@ -1,0 +1,15 @@
+/** Where the records of team access to workspaces are. */
+import { sql } from "kysely";
+import { projectGrants, workspaceGrants } from "../../../shared/grants/reads.ts";
+import type { AccessTables } from "../kind.ts";
+
+export const workspaceTables: AccessTables = {
+  records: "teamWorkspaces",
+  places: "workspaces",
+  column: "workspaceId",
+  grants: (principal) => [
+    projectGrants(sql.ref("x.organizationId"), sql.ref("x.projectId"), principal),
+    workspaceGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal),
+  ],
+  teamCount: sql<number | null>`cast(null as bigint)`,
+};
