@@ -1,9 +1,12 @@
 /** The composition root: settings → database → server and jobs. Nothing else wires things. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { FastifyInstance } from "fastify";
-import pino from "pino";
 import type { Database } from "./database/database.ts";
+import { firstCommand } from "./http/front-page.ts";
+import { newLogger } from "./http/log.ts";
 import { createServer, urlOf } from "./http/server.ts";
 import { jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
@@ -23,7 +26,7 @@ export interface RunningService {
 export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
   const tls = readTls(settings);
   const { database, vault } = await openRegister(settings);
-  const logger = pino({ level: settings.logLevel, redact: ["req.headers.authorization"] });
+  const logger = newLogger(settings.logLevel);
   const server = createServer({
     database,
     vault,
@@ -100,14 +103,21 @@ function readTls({ tlsCert, tlsKey }: Settings): { cert: Buffer; key: Buffer } |
   if (tlsCert === undefined || tlsKey === undefined) return undefined;
   try {
     const files = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
-    // Fails here, with a sentence, for files that are not PEM or don't belong together.
+    // Fails here, with a sentence, for files that are not PEM, and for some that don't belong together.
     createSecureContext(files);
+    refuseStrangers(files);
     return files;
   } catch (error) {
     throw new SettingError(
       `The TLS files can't be used (${(error as Error).message}). Check CADASTRE_TLS_CERT and CADASTRE_TLS_KEY.`,
     );
   }
+}
+
+/** A context is made of a certificate and a key of different kinds as well; only every handshake with it fails. */
+function refuseStrangers({ cert, key }: { cert: Buffer; key: Buffer }): void {
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error("the key is not that of the first certificate in the file");
 }
 
 async function listen(server: FastifyInstance, { listen: { host, port } }: Settings): Promise<void> {
@@ -128,13 +138,25 @@ async function listen(server: FastifyInstance, { listen: { host, port } }: Setti
 }
 
 function announce(settings: Settings, url: string, adminToken: string | undefined, say: (line: string) => void): void {
+  const address = settings.publicUrl ?? url;
   const data = sqlitePath(settings) ?? "PostgreSQL";
-  const lines = ["", `  Cadastre ${version}`, "", `  Address   ${settings.publicUrl ?? url}`, `  Data      ${data}`];
+  const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${data}`];
+  // Who serves with a certificate of their own making has to be told how to trust it, here as everywhere.
+  const command = firstCommand(
+    address,
+    settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `,
+  );
   if (adminToken !== undefined && settings.adminToken === undefined) {
-    lines.push("", `  Admin's token (shown this once):`, "", `    ${adminToken}`);
+    lines.push("", "  The admin's token is shown this once. In a second terminal, paste:", "");
+    lines.push(`    export TOKEN=${adminToken}`, `    ${command}`);
   } else if (adminToken !== undefined) {
-    lines.push("", "  The admin's token is the one in CADASTRE_ADMIN_TOKEN.");
+    lines.push("", "  The admin's token is the one in CADASTRE_ADMIN_TOKEN. With it in TOKEN:", "", `    ${command}`);
+  } else {
+    lines.push("", "  With a token in TOKEN:", "", `    ${command}`);
   }
   lines.push("", "  Stop it with Ctrl+C.", "");
   say(lines.join("\n"));
 }
+
+/** As one word of a shell, whatever is in it. */
+const shellWord = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

@@ -1,4 +1,5 @@
 /** Request bodies as they arrive: media type, size, JSON. What the JSON means is `jsonapi/input.ts`'s business. */
+import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
 import { mediaType } from "./respond.ts";
@@ -39,20 +40,25 @@ export function passBodiesOn(server: FastifyInstance): void {
 }
 
 /** How long a body that is gathered may take to arrive. */
-const bodyTimeoutMs = 60_000;
+const bodyTimeoutMsByDefault = 60_000;
 /** How long a stream may bring nothing at all. */
 const silenceMs = 60_000;
 
 /** Ends requests that dawdle: without it, a few clients that send a byte a minute would take all the connections. */
-export function limitDawdling(request: FastifyRequest): void {
-  const { raw } = request;
+export function limitDawdling({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
   if (raw.complete) return;
-  const passedOn = request.routeOptions.config.signed === true;
+  const passedOn = routeOptions.config.signed === true;
   if (passedOn) raw.setTimeout(silenceMs, () => raw.destroy());
   else {
-    const timer = setTimeout(() => raw.destroy(), bodyTimeoutMs).unref();
+    const timer = setTimeout(() => giveUp(raw), bodyTimeoutMs).unref();
     raw.once("close", () => clearTimeout(timer));
   }
+}
+
+/** Whoever gathers the body answers with the error. Destroying the request would cut the wire on which the answer goes. */
+function giveUp(raw: IncomingMessage): void {
+  if (raw.listenerCount("error") === 0) raw.destroy();
+  else raw.emit("error", new AppError("timed-out", "The request's body took too long to arrive. Send it at once."));
 }
 
 /** Far more than any real request has; what a parser builds of more would hold up everybody else. */

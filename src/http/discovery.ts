@@ -2,9 +2,6 @@
 import type { FastifyInstance } from "fastify";
 import { basePath } from "./respond.ts";
 
-/** The version of the public API whose documents ours look like; clients read it from every response. */
-export const apiVersion = "2.6";
-
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
 export function mountDiscovery(server: FastifyInstance): void {

@@ -36,13 +36,16 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   unauthorized: { status: 401, title: "unauthorized" },
   forbidden: { status: 403, title: "forbidden" },
   "not-found": { status: 404, title: "not found" },
+  "timed-out": { status: 408, title: "request timeout" },
   conflict: { status: 409, title: "conflict" },
   "precondition-failed": { status: 412, title: "precondition failed" },
   "too-large": { status: 413, title: "payload too large" },
   "unsupported-media-type": { status: 415, title: "unsupported media type" },
+  "expectation-failed": { status: 417, title: "expectation failed" },
   invalid: { status: 422, title: "invalid attribute" },
   "invalid-record": { status: 422, title: "invalid attributes" },
   "too-many-requests": { status: 429, title: "too many requests" },
+  "headers-too-large": { status: 431, title: "request header fields too large" },
   internal: { status: 500, title: "internal server error" },
   unavailable: { status: 503, title: "service unavailable" },
 };
@@ -132,16 +135,19 @@ export function sendJson(reply: FastifyReply, document: object, type?: string): 
   return sendText(reply, JSON.stringify(document), type);
 }
 
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
 /** An error that is not ours tells nothing of the inside. */
-export function sendError(reply: FastifyReply, error: unknown): FastifyReply {
+export function errorAnswer(error: unknown): ErrorAnswer {
   const known =
     error instanceof AppError
       ? error
       : new AppError("internal", "Something went wrong on our side. The request id leads to it in the service's log.");
   const { status, title } = errorFacts[known.code];
-  if (known.retryAfterSeconds !== undefined) reply.header("retry-after", String(Math.ceil(known.retryAfterSeconds)));
-  if (known.code === "too-many-requests") reply.header("x-ratelimit-reset", String(known.retryAfterSeconds ?? 1));
-  if (known.code === "unauthorized") reply.header("www-authenticate", "Bearer");
   const errors = known.faults.map(({ detail, pointer, parameter }) => ({
     status: String(status),
     title,
@@ -150,5 +156,21 @@ export function sendError(reply: FastifyReply, error: unknown): FastifyReply {
       source: pointer === undefined ? { parameter } : { pointer },
     }),
   }));
-  return sendJson(reply.code(status), { errors });
+  return { status, headers: headersOfError(known), text: JSON.stringify({ errors }) };
+}
+
+function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, string> {
+  return {
+    "content-type": mediaType,
+    ...(retryAfterSeconds !== undefined && { "retry-after": String(Math.ceil(retryAfterSeconds)) }),
+    ...(code === "too-many-requests" && { "x-ratelimit-reset": String(retryAfterSeconds ?? 1) }),
+    ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
+    // The rest of the request may still come, and is not to be taken for the next one.
+    ...(code === "timed-out" && { connection: "close" }),
+  };
+}
+
+export function sendError(reply: FastifyReply, error: unknown): FastifyReply {
+  const { status, headers, text } = errorAnswer(error);
+  return reply.code(status).headers(headers).send(Buffer.from(text));
 }

@@ -11,10 +11,14 @@ import { foreignTypes, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
-import { apiVersion, mountDiscovery } from "./discovery.ts";
+import { mountDiscovery } from "./discovery.ts";
+import { mountFrontPage } from "./front-page.ts";
+import { type HeaderFacts, headersOf } from "./headers.ts";
 import { mountHealth } from "./health.ts";
+import { serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
+import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
 import { basePath, httpFacts, sendError, sendJson } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
@@ -29,10 +33,15 @@ export interface ServerOptions extends AuthenticatorOptions {
   /** Addresses whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metricsToken?: string | undefined;
+  /** How long a request's headers may take to arrive, and how long a body that is gathered. */
+  readonly headersTimeoutMs?: number;
+  readonly bodyTimeoutMs?: number;
 }
 
+const headersTimeoutMsByDefault = 60_000;
+
 /** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
-const open = new Set([`${basePath}/ping`, "/.well-known/terraform.json", "/healthz", "/readyz", "/metrics"]);
+const open = new Set(["/", `${basePath}/ping`, "/.well-known/terraform.json", "/healthz", "/readyz", "/metrics"]);
 
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
 function needsToken(request: FastifyRequest): boolean {
@@ -59,8 +68,9 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
   server.addHook("onRequest", async (request, reply) => {
-    reply.headers(headersOf(request, settings));
-    limitDawdling(request);
+    reply.headers(headersOf(request.id, factsOf(settings)));
+    refuseWithoutHost(request.raw);
+    limitDawdling(request, settings.bodyTimeoutMs);
     if (needsToken(request)) request.actor = await authenticator.authenticate(request);
   });
   server.addHook("preClose", async () => {
@@ -68,10 +78,13 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.addHook("onClose", () => authenticator.close());
 
+  refuseOddRequests(server.server, factsOf(settings));
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);
   mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken });
-  mountResources(server, resources, { ...settings, options: withPublicUrl(server, settings) });
+  const options = withPublicUrl(server, settings);
+  mountFrontPage(server, () => options.publicUrl);
+  mountResources(server, resources, { ...settings, options });
   const description = describeApi(settings.version);
   server.get(`${basePath}/openapi.json`, async (_request, reply) => sendJson(reply, description, "application/json"));
   return server;
@@ -98,28 +111,16 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
   };
 }
 
-/** The query of a signed URL opens what it was made for to whoever reads the log, however it is spelled. */
-function logged(request: FastifyRequest): object {
-  const { method, url, ip } = request;
-  const signed = request.routeOptions.config.signed === true || /signature/i.test(url);
-  return { method, url: signed ? url.replace(/\?.*/s, "?…") : url, remoteAddress: ip };
-}
-
-/** What every answer carries. */
-function headersOf(request: { readonly id: string }, { rateLimit }: ServerOptions): Record<string, string> {
-  return {
-    "x-request-id": request.id,
-    "tfp-api-version": apiVersion,
-    "x-ratelimit-limit": String(rateLimit),
-    "cache-control": "private, no-store",
-    "x-content-type-options": "nosniff",
-  };
-}
+const factsOf = ({ rateLimit, options: { edition } }: ServerOptions): HeaderFacts => ({ rateLimit, edition });
 
 function newServer(settings: ServerOptions): FastifyInstance {
+  const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
+  // `refuseWithoutHost` says what is missing; Node itself would not.
+  const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
-    loggerInstance: settings.logger.child({}, { serializers: { req: logged } }),
-    ...(settings.tls && { https: { ...settings.tls } }),
+    loggerInstance: settings.logger.child({}, { serializers }),
+    ...(settings.tls ? { https: { ...settings.tls, ...parsing } } : { http: parsing }),
+    clientErrorHandler: refuseBrokenRequests(factsOf(settings)),
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
     genReqId: () => randomUUID(),
@@ -134,7 +135,7 @@ function newServer(settings: ServerOptions): FastifyInstance {
       ignoreTrailingSlash: true,
     },
     frameworkErrors: (error, request, reply) => {
-      reply.headers(headersOf(request, settings));
+      reply.headers(headersOf(request.id, factsOf(settings)));
       sendError(reply as never, translate(error));
     },
   }) as unknown as FastifyInstance;

@@ -8,14 +8,17 @@ export type ErrorCode =
   | "unauthorized"
   | "forbidden"
   | "not-found"
+  | "timed-out"
   | "conflict"
   | "precondition-failed"
   | "too-large"
   | "unsupported-media-type"
+  | "expectation-failed"
   | "invalid"
   /** Like `invalid`, where clients know the refusal by the title that HCP Terraform gives to whole records. */
   | "invalid-record"
   | "too-many-requests"
+  | "headers-too-large"
   | "unavailable"
   | "internal";
 

@@ -1,9 +1,12 @@
 /** The service as a process: what its first start prints, what keeps it from starting, and how it ends. */
+import { spawn, spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { mediaType } from "../support/api.ts";
@@ -18,6 +21,9 @@ import {
   tokenIn,
   useFolder,
 } from "./support.ts";
+
+/** The tests need nothing but Node and npm; what is printed for people needs curl. */
+const isWithoutCurl = spawnSync("curl", ["--version"]).error !== undefined;
 
 dropRegistersAfterwards();
 const folder = useFolder();
@@ -45,6 +51,28 @@ describe("the first start", () => {
     expect(tokenIn(second.out())).toBeUndefined();
     expect((await account(second.url, token)).status).toBe(200);
     expect((await stopService(second)).out).not.toContain(token);
+  });
+
+  test.skipIf(isWithoutCurl)("prints what to do next, and that works when it is pasted", async () => {
+    const service = await startService({ CADASTRE_DATABASE: `sqlite:${join(folder, "next", "cadastre.db")}` });
+    const pasted = commandsIn(service.out());
+    expect(pasted).toHaveLength(2);
+    const { code, out } = await shell(pasted);
+    expect(code).toBe(0);
+    expect(JSON.parse(out).data.attributes.username).toBe("admin");
+    expect((await shell(["export TOKEN=cadastre-wrong", pasted[1] ?? ""])).code).not.toBe(0);
+    await stopService(service);
+  });
+
+  test.skipIf(isWithoutCurl)("prints what works over TLS too", async () => {
+    const service = await startService({
+      ...embedded(),
+      CADASTRE_TLS_CERT: fixture("localhost-cert.pem"),
+      CADASTRE_TLS_KEY: fixture("localhost-key.pem"),
+    });
+    const { code, out } = await shell([`export TOKEN=${adminToken}`, ...commandsIn(service.out())]);
+    expect({ code, username: JSON.parse(out).data.attributes.username }).toEqual({ code: 0, username: "admin" });
+    await stopService(service);
   });
 
   test("takes CADASTRE_ADMIN_TOKEN and does not repeat it", async () => {
@@ -116,11 +144,16 @@ describe("ends with one line, and no stack, for", () => {
   test("TLS files that are not there, no PEM, or don't belong together", async () => {
     const text = join(folder, "text.pem");
     writeFileSync(text, "no certificate");
+    // Of another kind than the certificate, which is EC.
+    const rsa = join(folder, "rsa.pem");
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+    writeFileSync(rsa, privateKey.export({ type: "pkcs8", format: "pem" }));
     const [cert, key] = [fixture("localhost-cert.pem"), fixture("localhost-key.pem")];
     for (const [CADASTRE_TLS_CERT, CADASTRE_TLS_KEY] of [
       [join(folder, "none.pem"), key],
       [text, key],
       [cert, fixture("other-key.pem")],
+      [cert, rsa],
     ] as const) {
       await refused(
         { CADASTRE_TLS_CERT, CADASTRE_TLS_KEY },
@@ -180,6 +213,17 @@ describe.concurrent("stopping", () => {
     expect((await service.ended).code).toBe(1);
   });
 });
+
+/** What a start says to paste. */
+const commandsIn = (said: string) =>
+  [...said.matchAll(/^ {4}((?:export|curl) .*)$/gm)].map(([, command = ""]) => command);
+
+/** Pastes lines into a shell. */
+async function shell(lines: readonly string[]): Promise<{ code: number | null; out: string }> {
+  const child = spawn("sh", ["-c", lines.join("\n")], { stdio: ["ignore", "pipe", "ignore"] });
+  const [out, [code]] = await Promise.all([textOf(child.stdout), once(child, "close")]);
+  return { code: code as number | null, out };
+}
 
 async function connection(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url);

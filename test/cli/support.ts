@@ -106,4 +106,4 @@ export async function stopService({ process: child, ended }: Running): Promise<O
 }
 
 /** The token that a first start prints. */
-export const tokenIn = (text: string) => /^ +(cadastre-[\w-]{43})$/m.exec(text)?.[1];
+export const tokenIn = (text: string) => /^ +export TOKEN=(cadastre-[\w-]{43})$/m.exec(text)?.[1];

@@ -1,8 +1,9 @@
 /** What every request passes on its way in, whatever route it is for. */
 import { request as rawRequest } from "node:http";
 import { describe, expect, it } from "vitest";
-import { mediaType, useApi } from "../support/api.ts";
+import { type Api, mediaType, startApi, useApi } from "../support/api.ts";
 import { details, makeOrganization, pointers, resource } from "../support/builders.ts";
+import { speak } from "../support/raw.ts";
 
 const api = useApi();
 const newOrganization = (name: string) => resource("organizations", { name, email: "a@example.com" });
@@ -15,6 +16,37 @@ describe("every response", () => {
     expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
     expect(answer.headers.get("cache-control")).toBe("private, no-store");
     expect(answer.headers.get("content-type")).toBe(mediaType);
+  });
+
+  it("carries the release of Terraform Enterprise that clients may take us for, in both of its forms", async () => {
+    for (const answer of [
+      await api.admin.get("/account/details"),
+      await api.nobody.get("/ping"),
+      await api.nobody.get("/x"),
+    ]) {
+      expect(answer.headers.get("x-tfe-version")).toMatch(/^v20\d{4}-\d+$/);
+      expect(answer.headers.get("x-tfe-current-version")).toMatch(/^\d+\.\d+\.\d+$/);
+    }
+  });
+
+  it("carries the name of HCP Terraform in the hosted edition alone", async () => {
+    const hosted = await startApi({ options: { edition: "hosted" } });
+    const answersOf = async ({ admin, nobody, url }: Pick<Api, "admin" | "nobody" | "url">) => [
+      await admin.get("/account/details"),
+      await nobody.get("/ping"),
+      await nobody.get("/account/details"),
+      await admin.get("/organizations/%zz"),
+      await speak(url, "NOTHING\r\n\r\n"),
+    ];
+    for (const answer of await answersOf(hosted)) {
+      expect(answer.headers.get("tfp-appname")).toBe("HCP Terraform");
+      expect(answer.headers.get("x-tfe-version")).toBeTruthy();
+    }
+    for (const answer of await answersOf(api)) {
+      expect(answer.headers.get("tfp-appname")).toBeNull();
+      expect(answer.headers.get("x-tfe-version")).toBeTruthy();
+    }
+    await hosted.stop();
   });
 
   it("carries them also when it is a refusal", async () => {

@@ -1,7 +1,9 @@
 /** What the service tells clients, and those who run it, about itself. */
+import { createHash } from "node:crypto";
 import { describe, expect, it, afterAll } from "vitest";
-import { type Api, startApi, useApi } from "../support/api.ts";
+import { type Api, type Json, mediaType, startApi, startApiOn, useApi } from "../support/api.ts";
 import { makeOrganization, makeTeamToken, makeUser } from "../support/builders.ts";
+import { speak } from "../support/raw.ts";
 
 const api = useApi({ metricsToken: "metrics-token-0123456789" });
 const extra: Api[] = [];
@@ -38,6 +40,92 @@ describe("discovery", () => {
     expect(answer.status).toBe(200);
     expect(answer.body.openapi).toBe("3.1.0");
     expect(answer.body.paths["/api/v2/projects/{project_id}"].get.operationId).toBe("showProject");
+  });
+});
+
+describe("the front page", () => {
+  const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+  const get = (path: string, accept: string, on = api.url) => fetch(on + path, { headers: { accept } });
+
+  it("tells a browser what this is and where to go on", async () => {
+    const answer = await get("/", browser);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(answer.headers.get("vary")).toBe("accept");
+    const page = await answer.text();
+    for (const part of [
+      "<title>Cadastre</title>",
+      `${api.url}/api/v2/`,
+      "/api/v2/openapi.json",
+      "docs/api.md",
+      "curl ",
+    ])
+      expect(page).toContain(part);
+  });
+
+  it("runs, loads and sends nothing, and its one style is the one that its policy allows", async () => {
+    const answer = await get("/", browser);
+    const page = await answer.text();
+    expect(page).not.toMatch(/<script|<form|<iframe|\son\w+=|style="|javascript:|(src|href)="https?:/i);
+    const style = /<style>(.*)<\/style>/s.exec(page)?.[1] ?? "";
+    const hash = createHash("sha256").update(style).digest("base64");
+    const policy = answer.headers.get("content-security-policy") ?? "";
+    expect(policy.split("; ")).toEqual([
+      "default-src 'none'",
+      `style-src 'sha256-${hash}'`,
+      "img-src data:",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ]);
+    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+  });
+
+  it("links only to what is there", async () => {
+    const page = await (await get("/", browser)).text();
+    const paths = [...page.matchAll(/href="(\/[^"]*)"/g)].map(([, path = ""]) => path);
+    expect(paths.length).toBeGreaterThan(2);
+    for (const path of paths) expect((await get(path, browser)).status, path).toBe(200);
+  });
+
+  it("names the public URL, and nothing that a request says", async () => {
+    const named = await startExtra({ options: { publicUrl: 'https://cadastre.example/"><script>' } });
+    const page = await (await get("/", browser, named.url)).text();
+    expect(page).toContain("https://cadastre.example/&quot;&gt;&lt;script&gt;/api/v2/");
+    const { body } = await speak(
+      named.url,
+      "GET / HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n",
+    );
+    expect(body).toContain("https://cadastre.example/");
+    expect(body).not.toContain("evil.example");
+  });
+
+  it("tells everybody else the same as JSON", async () => {
+    for (const accept of ["*/*", "application/json", "application/vnd.api+json"]) {
+      const answer = await get("/", accept);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(await answer.json()).toEqual({
+        name: "Cadastre",
+        links: {
+          api: "/api/v2/",
+          openapi: "/api/v2/openapi.json",
+          discovery: "/.well-known/terraform.json",
+          health: "/healthz",
+          readiness: "/readyz",
+        },
+      });
+    }
+  });
+
+  it("is the only page: an unknown path is a JSON:API error for a browser too", async () => {
+    for (const path of ["/index.html", "/app", "/favicon.ico"]) {
+      const answer = await get(path, browser);
+      expect(answer.status).toBe(404);
+      expect(answer.headers.get("content-type")).toBe(mediaType);
+      expect(((await answer.json()) as Json).errors[0].status).toBe("404");
+    }
+    expect((await get("/api/v2/organizations", browser)).status).toBe(401);
   });
 });
 
@@ -81,12 +169,15 @@ describe("limits", () => {
   });
 
   it("counts each caller by itself", async () => {
-    const limited = await startExtra({ rateLimit: 30 });
-    const { ownersTeamId } = await makeOrganization(limited);
-    const team = await makeTeamToken(limited, ownersTeamId);
-    const answers = await Promise.all(Array.from({ length: 90 }, () => limited.admin.get("/account/details")));
+    const { ownersTeamId } = await makeOrganization(api);
+    const team = await makeTeamToken(api, ownersTeamId);
+    const { address, database } = api;
+    // A second server on the same register: what the test needs was made without a limit.
+    const limited = await startApiOn({ address, database, drop: async () => {} }, { rateLimit: 1 });
+    extra.push(limited);
+    const answers = await Promise.all(Array.from({ length: 30 }, () => limited.admin.get("/account/details")));
     expect(answers.some((answer) => answer.status === 429)).toBe(true);
-    expect((await team.get("/account/details")).status).toBe(200);
+    expect((await limited.as(team.token).get("/account/details")).status).toBe(200);
   });
 
   it("slows down an address that fails to sign in, but not those who have signed in from it", async () => {

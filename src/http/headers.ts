@@ -1,0 +1,31 @@
+/** The headers that every answer carries, also one to what was no request at all. */
+
+/** The version of the public API whose documents ours look like. */
+const apiVersion = "2.6";
+
+/**
+ * Which release of Terraform Enterprise clients may take us for, in its monthly and in its later form. They ask for less
+ * where it is older, and refuse to ask for some things at all: see docs/decisions/0056-who-clients-take-us-for.md.
+ */
+const enterpriseRelease = { monthly: "v202507-1", numeric: "2.0.1" } as const;
+
+/** By which clients know HCP Terraform; whatever does not say so is Terraform Enterprise to them. */
+const hostedName = "HCP Terraform";
+
+export interface HeaderFacts {
+  readonly rateLimit: number;
+  readonly edition: "self-hosted" | "hosted";
+}
+
+export function headersOf(requestId: string, { rateLimit, edition }: HeaderFacts): Record<string, string> {
+  return {
+    "x-request-id": requestId,
+    "tfp-api-version": apiVersion,
+    ...(edition === "hosted" && { "tfp-appname": hostedName }),
+    "x-tfe-version": enterpriseRelease.monthly,
+    "x-tfe-current-version": enterpriseRelease.numeric,
+    "x-ratelimit-limit": String(rateLimit),
+    "cache-control": "private, no-store",
+    "x-content-type-options": "nosniff",
+  };
+}

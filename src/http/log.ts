@@ -1,0 +1,93 @@
+/**
+ * What the log tells of requests and errors: nothing that a caller may have put a secret into. Queries are left out, however
+ * they are spelled, and of an error only what its maker wrote.
+ */
+import type { FastifyRequest } from "fastify";
+import pino from "pino";
+
+const urlLengthMax = 300;
+
+/**
+ * Paths of ours are made of these characters. At the first other one, whether it begins a query or is meant to hide one
+ * (`%3F`, `;`, `%25…`), the rest is left out.
+ */
+const plainPath = /^[\w./~-]*/;
+
+/** Without the host that a request may name in its first line: before it there may be a name and a password. */
+export function loggedUrl(url: string): string {
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
+  const plain = (plainPath.exec(path)?.[0] ?? "").slice(0, urlLengthMax);
+  if (plain === path) return path;
+  return path[plain.length] === "?" ? `${plain}?…` : `${plain}…`;
+}
+
+/** For sentences of others, which may quote a request: queries, and whatever looks like a token. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(/(?:\?|%(?:25)*3f)[^\s"'`]+/gi, "?…")
+    .replace(/\b(bearer\s+)[^\s"'`]+/gi, "$1…")
+    .replace(/\bcadastre-[\w-]{20,}/g, "cadastre-…");
+}
+
+interface ErrorLike extends Partial<Error> {
+  readonly code?: unknown;
+  readonly [property: string]: unknown;
+}
+
+/** What engines and Node tell besides the message, without the values that they were given: no `detail`, no `rawPacket`. */
+const toldOfErrors = ["code", "severity", "table", "column", "constraint", "routine", "syscall", "reason"] as const;
+
+const causesMax = 5;
+
+function loggedError(error: unknown, depth = 0): unknown {
+  if (error === null || typeof error !== "object") return withoutSecrets(String(error));
+  const { name, message = "", stack = "", code, cause } = error as ErrorLike;
+  const frames = stack.split("\n").filter((line) => /^\s+at /.test(line));
+  return {
+    type: name ?? "Error",
+    message: withoutSecrets(withoutValues(message, code)),
+    stack: frames.join("\n"),
+    ...Object.fromEntries(
+      toldOfErrors.flatMap((property) => {
+        const value = (error as ErrorLike)[property];
+        return typeof value === "string" || typeof value === "number" ? [[property, value]] : [];
+      }),
+    ),
+    ...(cause !== undefined && depth < causesMax && { cause: loggedError(cause, depth + 1) }),
+  };
+}
+
+/** A database that can't read a value quotes it (class 22, data exceptions). */
+function withoutValues(message: string, code: unknown): string {
+  return typeof code === "string" && /^22...$/.test(code) ? message.replace(/".*"/s, '"…"') : message;
+}
+
+function loggedRequest({ method, url, ip }: FastifyRequest): object {
+  return { method, url: loggedUrl(url), remoteAddress: ip };
+}
+
+export const serializers = { req: loggedRequest, err: (error: unknown) => loggedError(error) };
+
+type Words = Parameters<pino.LogFn>;
+
+/** An error that is logged without a word about it would be told in its own. */
+function cleaned([first, ...rest]: readonly unknown[]): unknown[] {
+  const told = first instanceof Error ? { err: first } : first;
+  const { err } = (told ?? {}) as { err?: unknown };
+  const words = rest.length === 0 && err instanceof Error ? [told, err.message] : [told, ...rest];
+  return words.map((word) => (typeof word === "string" ? withoutSecrets(word) : word));
+}
+
+/** The service's log: JSON lines on standard output, or where it is told. */
+export function newLogger(level: string, destination?: pino.DestinationStream): pino.Logger {
+  const options: pino.LoggerOptions = {
+    level,
+    serializers,
+    hooks: {
+      logMethod(words, method) {
+        method.apply(this, cleaned(words) as Words);
+      },
+    },
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}

@@ -1,0 +1,97 @@
+/**
+ * What never becomes a request to the framework, because Node refuses it before: told like every other error. This file
+ * writes to sockets; nobody else does.
+ */
+import { randomUUID } from "node:crypto";
+import { type IncomingMessage, type Server, STATUS_CODES, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { AppError } from "../kernel/errors.ts";
+import { type HeaderFacts, headersOf } from "./headers.ts";
+import { errorAnswer } from "./respond.ts";
+
+interface ParserError extends Error {
+  readonly code?: string;
+  /** The parser's own words, which quote nothing. */
+  readonly reason?: string;
+}
+
+/** Undefined where nobody is there to be answered. */
+function refusalOf({ code, reason }: ParserError): AppError | undefined {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new AppError(
+        "headers-too-large",
+        "The request's first line and headers are larger than 16 KiB together. Send a shorter path and fewer or shorter headers.",
+      );
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return new AppError("too-large", "The chunks of the body have extensions that are too long. Send them without.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new AppError("timed-out", "The request's headers took too long to arrive. Send them at once.");
+    default:
+      return code?.startsWith("HPE_")
+        ? new AppError("bad-request", `This is not HTTP/1.1 (${reason ?? "it can't be parsed"}). Check the client.`)
+        : undefined;
+  }
+}
+
+/** How long a client that was refused may go on sending: cut off at once, it might never read why. */
+const lingerMs = 1_000;
+
+function write(socket: Duplex, error: AppError, facts: HeaderFacts): void {
+  const { status, headers, text } = errorAnswer(error);
+  const all = {
+    ...headersOf(randomUUID(), facts),
+    ...headers,
+    "content-length": String(Buffer.byteLength(text)),
+    date: new Date().toUTCString(),
+    connection: "close",
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${text}`);
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
+}
+
+/** The answer that is being made on a connection, to the request that its bytes belong to or to one before. */
+const answerOn = (socket: Duplex) => (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
+
+/** For the framework: what to do with a connection whose bytes make no request. */
+export function refuseBrokenRequests(facts: HeaderFacts): (error: Error, socket: Duplex) => void {
+  return function refuse(error, socket): void {
+    // After the first fault the parser complains about everything that follows.
+    if (socket.writableEnded) return;
+    const refusal = refusalOf(error);
+    const answer = answerOn(socket);
+    if (refusal === undefined || !socket.writable) socket.destroy();
+    // A whole request was sent before, and is answered before.
+    else if (answer?.req.complete) answer.once("close", () => setImmediate(() => refuse(error, socket)));
+    // An answer that has begun can't be taken back.
+    else if (answer?.headersSent) socket.destroy();
+    else write(socket, refusal, facts);
+  };
+}
+
+/** The two things that Node itself would answer, or cut off, without a word. */
+export function refuseOddRequests(server: Server, facts: HeaderFacts): void {
+  server.on("checkExpectation", ({ socket }: IncomingMessage) =>
+    write(
+      socket,
+      new AppError("expectation-failed", "The only expectation that can be met is 100-continue. Leave 'Expect' out."),
+      facts,
+    ),
+  );
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
+    write(
+      socket,
+      new AppError("bad-request", "This is no proxy: CONNECT is not served. Call the API directly."),
+      facts,
+    ),
+  );
+}
+
+/** Raises `bad-request`. Node's own check would answer with nothing at all. */
+export function refuseWithoutHost({ httpVersion, headers }: IncomingMessage): void {
+  if (httpVersion === "1.1" && headers.host === undefined)
+    throw new AppError("bad-request", "The request has no Host header, which HTTP/1.1 asks for.");
+}

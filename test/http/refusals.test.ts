@@ -1,0 +1,156 @@
+/** What Node or the framework refuses before there is a request: a JSON:API error with our headers, like any other. */
+import { METHODS } from "node:http";
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { mediaType, useApi } from "../support/api.ts";
+import { type RawAnswer, speak } from "../support/raw.ts";
+
+const api = useApi({ headersTimeoutMs: 400, bodyTimeoutMs: 400 });
+
+const authorized = () => `Host: cadastre\r\nAuthorization: Bearer ${api.admin.token}\r\n`;
+const large = "x".repeat(20_000);
+
+function expectRefusal(answer: RawAnswer, status: number, title: string, detail: RegExp): void {
+  expect(answer.status).toBe(status);
+  expect(JSON.parse(answer.body).errors).toEqual([
+    { status: String(status), title, detail: expect.stringMatching(detail) },
+  ]);
+  expect(answer.headers.get("content-type")).toBe(mediaType);
+  expect(answer.headers.get("content-length")).toBe(String(Buffer.byteLength(answer.body)));
+  expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+  expect(answer.headers.get("tfp-api-version")).toBe("2.6");
+  expect(answer.headers.get("x-ratelimit-limit")).toBe("0");
+  expect(answer.headers.get("cache-control")).toBe("private, no-store");
+  expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+  expect(answer.headers.get("connection")).toBe("close");
+}
+
+describe("431", () => {
+  it.each([
+    ["headers", `GET /api/v2/ping HTTP/1.1\r\nHost: x\r\nX-Large: ${large}\r\n\r\n`],
+    ["a path", `GET /api/v2/${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["a query", `GET /api/v2/organizations?q=${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ])("for %s of more than 16 KiB", async (_, sent) => {
+    expectRefusal(await speak(api.url, sent), 431, "request header fields too large", /larger than 16 KiB/);
+  });
+
+  it("is read to the end by a client that goes on sending", async () => {
+    const sent = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${"x".repeat(2_000_000)}\r\n\r\n`;
+    expect((await speak(api.url, sent)).status).toBe(431);
+  });
+});
+
+describe("408", () => {
+  it("for headers that do not come", async () => {
+    expectRefusal(
+      await speak(api.url, "GET /api/v2/ping HTTP/1.1\r\nHo"),
+      408,
+      "request timeout",
+      /headers took too long/,
+    );
+  });
+
+  it("for a body that does not come", async () => {
+    const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n{"data"`;
+    expectRefusal(await speak(api.url, sent), 408, "request timeout", /body took too long/);
+  });
+
+  it("for a body that comes letter by letter", async () => {
+    const { hostname, port } = new URL(api.url);
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    socket.write(
+      `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n`,
+    );
+    let received = "";
+    socket.on("data", (chunk) => (received += String(chunk)));
+    for (let letter = 0; letter < 40 && !received.includes("\r\n\r\n"); letter += 1) {
+      socket.write(" ");
+      await sleep(50);
+    }
+    expect(received).toMatch(/^HTTP\/1\.1 408 /);
+    socket.destroy();
+  });
+});
+
+describe("400", () => {
+  it.each([
+    ["an unknown method", "FLY /api/v2/ping HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["another protocol", "GET /api/v2/ping FTP/1.1\r\nHost: x\r\n\r\n"],
+    ["another version", "GET /api/v2/ping HTTP/3.7\r\nHost: x\r\n\r\n"],
+    ["the beginning of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["a broken header", "GET /api/v2/ping HTTP/1.1\r\nHost: x\r\nBad Header\r\n\r\n"],
+    ["a header with a zero byte", "GET /api/v2/ping HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n"],
+    ["two lengths", "POST /api/v2/ping HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+    ["a length and chunks", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"],
+    ["a length that is no number", "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n"],
+    ["letters that are no request", "\x16\x03\x01 hello\r\n\r\n"],
+  ])("for %s", async (_, sent) => {
+    expectRefusal(await speak(api.url, sent), 400, "bad request", /^This is not HTTP\/1\.1 \(/);
+  });
+
+  it("for chunks that are none, in the middle of a request", async () => {
+    const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n`;
+    expectRefusal(await speak(api.url, sent), 400, "bad request", /^This is not HTTP\/1\.1 \(/);
+  });
+
+  it("for a request without a host", async () => {
+    const answer = await speak(api.url, "GET /api/v2/ping HTTP/1.1\r\nConnection: close\r\n\r\n");
+    expectRefusal(answer, 400, "bad request", /no Host header/);
+    expect((await speak(api.url, "GET /api/v2/ping HTTP/1.0\r\n\r\n")).status).toBe(204);
+  });
+
+  it("for CONNECT", async () => {
+    const answer = await speak(api.url, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n");
+    expectRefusal(answer, 400, "bad request", /CONNECT is not served/);
+  });
+});
+
+it("417 for an expectation that can't be met", async () => {
+  const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`;
+  expectRefusal(await speak(api.url, sent), 417, "expectation failed", /100-continue/);
+});
+
+it("413 for extensions of chunks that are too long", async () => {
+  const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nTransfer-Encoding: chunked\r\n\r\n1;${large}\r\n`;
+  expectRefusal(await speak(api.url, sent), 413, "payload too large", /extensions/);
+});
+
+describe("what the framework refuses", () => {
+  const close = "Connection: close\r\n";
+
+  it.each(METHODS.filter((method) => !["CONNECT", "HEAD", "QUERY"].includes(method)))(
+    "%s to no path is 404, and 401 without a token",
+    async (method) => {
+      const to = (path: string, headers: string) =>
+        speak(api.url, `${method} ${path} HTTP/1.1\r\n${headers}${close}Content-Length: 0\r\n\r\n`);
+      expectRefusal(await to("/nowhere", "Host: x\r\n"), 404, "not found", /no such path/);
+      expectRefusal(await to("/api/v2/nowhere", authorized()), 404, "not found", /no such path/);
+      expectRefusal(await to("/api/v2/nowhere", "Host: x\r\n"), 401, "unauthorized", /valid token/);
+    },
+  );
+
+  it("QUERY without a body is 400", async () => {
+    const answer = await speak(api.url, `QUERY /nowhere HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
+    expectRefusal(answer, 400, "bad request", /./);
+  });
+
+  it("a path that can't be decoded is 400, and one that is too long 404", async () => {
+    const get = (path: string) => speak(api.url, `GET ${path} HTTP/1.1\r\n${authorized()}${close}\r\n`);
+    expectRefusal(await get("/api/v2/organizations/%zz"), 400, "bad request", /percent-encoded/);
+    expectRefusal(await get(`/api/v2/projects/${"x".repeat(4_000)}`), 404, "not found", /no such/);
+  });
+
+  it("an upgrade that nobody offers is passed over", async () => {
+    const sent = `GET /api/v2/ping HTTP/1.1\r\nHost: x\r\nConnection: close, upgrade\r\nUpgrade: websocket\r\n\r\n`;
+    expect((await speak(api.url, sent)).status).toBe(204);
+  });
+});
+
+it("what is whole is answered before what is broken behind it", async () => {
+  const whole = "GET /.well-known/terraform.json HTTP/1.1\r\nHost: x\r\n\r\n";
+  const { head, body } = await speak(api.url, `${whole}${whole}NOTHING\r\n\r\n`);
+  expect(head).toBe("HTTP/1.1 200 OK");
+  expect(body.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
+});

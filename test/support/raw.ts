@@ -1,0 +1,24 @@
+/** Bytes straight to the service, for what no client would send. */
+import { connect } from "node:net";
+import { text as textOf } from "node:stream/consumers";
+
+export interface RawAnswer {
+  /** The first line. */
+  readonly head: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: string;
+}
+
+/** Sends these bytes and reads until the service closes the connection. */
+export async function speak(url: string, sent: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => {});
+  socket.write(sent, "latin1");
+  const received = await textOf(socket);
+  const [top = "", body = ""] = received.split(/\r\n\r\n(.*)/s);
+  const [head = "", ...lines] = top.split("\r\n");
+  const headers = new Headers(lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]));
+  return { head, status: Number(head.split(" ")[1]), headers, body };
+}
