@@ -257,18 +257,29 @@ export interface VariableSetFacts {
   readonly projectAccess: number | null;
 }
 
-/** Who manages sets reads every project and every workspace: nothing that they name has to be checked for that. */
+/** The organization's own sets. Whoever manages these reads every project and every workspace. */
 export function managesVariableSets(standing: Standing): boolean {
   return (
     standing.owner || holdsOrganization(standing, "manage-workspaces") || holdsOrganization(standing, "manage-projects")
   );
 }
 
+/** The sets that a project owns: by `variable-sets` on it, wherever that comes from. */
+export function projectSetPermissions({ mask }: Access): Record<"can-read" | "can-manage", boolean> {
+  return { "can-read": holds(mask, "variableSets", "read"), "can-manage": holds(mask, "variableSets", "write") };
+}
+
 export function variableSetPermissions(set: VariableSetFacts): Record<"can-read" | "can-manage", boolean> {
   const { standing, parentProjectId, projectAccess } = set;
-  const readsParent =
-    parentProjectId === null || projectPermissions(effective(standing.everywhere, projectAccess))["can-read"];
-  return { "can-read": standing.member && readsParent, "can-manage": managesVariableSets(standing) };
+  if (parentProjectId !== null) return projectSetPermissions(effective(standing.everywhere, projectAccess));
+  return { "can-read": standing.member, "can-manage": managesVariableSets(standing) };
+}
+
+/** What managing a set needs, in the words that a refusal uses. */
+export function variableSetNeeds(parentProjectId: string | null | undefined): string {
+  return parentProjectId
+    ? "'write' on the variable sets of the project that owns the set"
+    : "the organization permission 'manage-workspaces' or 'manage-projects'";
 }
 
 /** A team as the decision about it needs to see it. */

@@ -82,5 +82,6 @@ export const foreignTypes: readonly string[] = [
   "assessment-results",
   "configuration-versions",
   "runs",
+  "stacks",
   "workspace-readme",
 ];

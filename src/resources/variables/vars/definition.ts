@@ -3,8 +3,9 @@ import { z } from "zod";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
-import { varsetManagers, varsetReaders } from "../varsets/rules.ts";
-import { bodyFaults, categories, versionIdOf } from "./rules.ts";
+import { description } from "../description.ts";
+import { varsetManagers, varsetReaders } from "../varsets/definition.ts";
+import { bodyFaults, categories, versionIdOf } from "./keys.ts";
 
 /** The value opened; null where it is sensitive, so that nothing that is made from a view can tell it. */
 export interface VarView extends Omit<VarTable, "value"> {
@@ -13,7 +14,9 @@ export interface VarView extends Omit<VarTable, "value"> {
 
 export const keyMax = 255;
 export const valueBytesMax = 256 * 1024;
-export const descriptionMax = 512;
+
+/** Of a variable that is created without one. */
+export const emptyValue = "";
 
 /** Null is only ever shown: taken in, it would let a client that sends back what it read wipe a secret. */
 const value = z
@@ -55,10 +58,12 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       text({ min: 1, max: keyMax }),
       "Its name: unique in the workspace or set and the category, with its case.",
     ),
-    value: optional(value, "Null in documents where it is sensitive.", { default: "", audited: false }),
-    description: optional(text({ max: descriptionMax }).nullable(), "What it is for; null is taken as empty.", {
-      default: "",
+    value: optional(value, "Null in documents where it is sensitive.", {
+      default: emptyValue,
+      audited: false,
+      column: false,
     }),
+    description: optional(description, "What it is for; null is taken as empty.", { default: "" }),
     category: required(oneOf(categories), "Whether Terraform gets it, or the environment that Terraform runs in."),
     hcl: optional(flag(), "Whether the value is an expression instead of text; of no effect in the environment.", {
       default: false,

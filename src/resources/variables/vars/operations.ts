@@ -4,6 +4,7 @@
  */
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, IfMatch, ListAnswer, UpdateAttributes } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
@@ -13,14 +14,15 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { grantVarset, loadVarset } from "../varsets/reads.ts";
 import { noteVars } from "../varsets/writes.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setVarIds } from "../../register/workspaces/writes.ts";
-import { vars, type VarView } from "./definition.ts";
+import { emptyValue, vars, type VarView } from "./definition.ts";
 import { nounOf, ownerColumns, type ReadableWorkspace, type Writable } from "./owner.ts";
 import { loadVar, loadVarsetVar, toVarView } from "./reads.ts";
-import { besideFaults, changeFaults, isRenamed, newVar, toColumns, valueOwner, withoutVar, withVar } from "./rules.ts";
+import { besideFaults, changeFaults, isRenamed, newVar, valueOwner, withoutVar, withVar } from "./rules.ts";
 import {
   deleteVarRow,
   findVar,
@@ -132,20 +134,12 @@ async function list(
 }
 
 async function create(tx: Tx, context: Context, owner: Writable, attributes: CreateAttributes<typeof vars>) {
-  const { value = "" } = attributes;
-  const id = newId("vars");
-  const columns = newVar(attributes);
-  refuseIfAny(besideFaults(await lookUpOthers(tx, owner, { id, ...columns }), value, nounOf(owner)));
-  const row = {
-    id,
-    ...ownerColumns(owner),
-    ...columns,
-    value: sealed(context, id, value),
-    createdAt: now(),
-    version: 1,
-  };
+  const { value = emptyValue } = attributes;
+  const columns = newVar(attributes, { id: newId("vars"), ...ownerColumns(owner), createdAt: now() });
+  refuseIfAny(besideFaults(await lookUpOthers(tx, owner, columns), value, nounOf(owner)));
+  const row = { ...columns, value: sealed(context, columns.id, value) };
   await insertVar(tx, owner, row);
-  await noteInOwner(tx, owner, { added: id });
+  await noteInOwner(tx, owner, { added: row.id });
   const view = toVarView(context, row);
   await recordVar(tx, context, { after: view });
   return { view };
@@ -161,15 +155,15 @@ interface Update {
 async function update(tx: Tx, context: Context, owner: Writable, { id, attributes, ifMatch }: Update) {
   const before = toVarView(context, await loadRow(tx, owner, id));
   checkIfMatch(ifMatch, vars, before);
-  const changes = changesOf<Omit<VarTable, "value">>(before, toColumns(attributes));
+  const changes = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes));
   const value = replacement(before, attributes.value);
-  const after = { ...before, ...changes, version: before.version + 1 };
+  const after = afterUpdate<VarView>(before, changes);
   const crowded =
     isRenamed(before, after) || value !== undefined
       ? besideFaults(await lookUpOthers(tx, owner, after), value ?? "", nounOf(owner))
       : [];
   refuseIfAny([...changeFaults(before, after), ...crowded]);
-  await updateVarRow(tx, owner, before, {
+  await updateVarRow(tx, owner, id, {
     ...changes,
     ...(value !== undefined && { value: sealed(context, id, value) }),
   });

@@ -1,12 +1,10 @@
-/** Pure rules of variables: what a key may be, what a creation stores, what can't be changed, how many there may be. */
-import { createHash } from "node:crypto";
+/** Pure rules of variables: what a creation stores, what can't be changed, how many there may be. */
 import type { VarTable } from "../../../database/schema/variables.ts";
-import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { stored } from "../../shared/changes.ts";
-import type { vars } from "./definition.ts";
-
-export const categories = ["terraform", "env"] as const;
+import { vars } from "./definition.ts";
+import { keyFaults, type Named } from "./keys.ts";
 
 /** Of one workspace or one set: its whole list is one answer, and so has to stay bounded. */
 export const varsMax = 1000;
@@ -15,48 +13,11 @@ export const valuesBytesMax = 8 * 1024 * 1024;
 /** What a variable's value is sealed for, so that it can't be moved to another row. */
 export const valueOwner = (id: string): string => `vars/${id}/value`;
 
-/** Tells one version from the next, and nothing of what is in it: the value has no part in it. */
-export function versionIdOf({ id, version }: Pick<VarTable, "id" | "version">): string {
-  return createHash("sha256").update(`${id}/${version}`).digest("hex");
-}
+type Identity = Pick<VarTable, "id" | "organizationId" | "workspaceId" | "varsetId" | "createdAt">;
 
-/** What a creation stores, beside the value, for what was sent and for what was not. */
-export function newVar(attributes: CreateAttributes<typeof vars>) {
-  const { key, category, description, hcl = false, sensitive = false } = attributes;
-  return { key, category, description: description ?? "", hcl: stored(hcl), sensitive: stored(sensitive) };
-}
-
-/** Attributes as the table stores them, without the value; absent stays absent. */
-export function toColumns(attributes: UpdateAttributes<typeof vars>) {
-  const { key, category, description, hcl, sensitive } = attributes;
-  return {
-    key,
-    category,
-    description: description === null ? "" : description,
-    hcl: stored(hcl),
-    sensitive: stored(sensitive),
-  };
-}
-
-type Named = Pick<VarTable, "key" | "category">;
-
-/** What an environment, and what Terraform, can't have as a name. */
-export function keyFaults({ key, category }: Named): Fault[] {
-  if (category === "env")
-    return /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(key)
-      ? []
-      : [
-          attributeFault(
-            "key",
-            "Key of an environment variable must begin with a letter or an underscore, and have only letters, digits and underscores",
-          ),
-        ];
-  return /\s/.test(key) ? [attributeFault("key", "Key must not contain white space")] : [];
-}
-
-/** The rules of a key depend on the category; where only one of them is sent, the row tells the other. */
-export function bodyFaults({ key, category }: Partial<Named>): Fault[] {
-  return key === undefined || category === undefined ? [] : keyFaults({ key, category });
+/** The row without its value, which is sealed for the row's id. */
+export function newVar(attributes: CreateAttributes<typeof vars>, identity: Identity): Omit<VarTable, "value"> {
+  return { ...createdColumns(vars, attributes), ...identity, version: 1 };
 }
 
 export const isRenamed = (before: Named, after: Named): boolean =>

@@ -1,4 +1,4 @@
-/** SQL of variables. Who changes one holds its owner's row first: the workspace's or the set's. */
+/** SQL of variables. Whoever changes one holds its owner's row first: the workspace's or the set's. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
@@ -16,6 +16,7 @@ import {
   workspaceFactsOf,
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
 import { appliedSets, ownPlace } from "../varsets/reads.ts";
 import type { Readable, ReadableWorkspace, Writable } from "./owner.ts";
 import { type Others, valuesBytesMax, varsMax } from "./rules.ts";
@@ -68,7 +69,7 @@ const inWorkspace = prepared<ByIds, WorkspaceAccessRow & VarOrNulls>((db, { owne
 
 /**
  * One statement: the variable and all that the caller holds on its workspace. The workspace comes also without it, so that
- * who may not read variables is told that, whichever there are.
+ * whoever may not read variables is told that, whichever there are.
  */
 export async function findPlace(
   tx: Tx,
@@ -208,18 +209,8 @@ export async function insertVar(tx: Tx, _owner: Writable, row: VarTable): Promis
   await tx.db.insertInto("vars").values(row).execute();
 }
 
-export async function updateVarRow(
-  tx: Tx,
-  { column, thing }: Writable,
-  { id, version }: Pick<VarTable, "id" | "version">,
-  changes: Partial<VarTable>,
-): Promise<void> {
-  await tx.db
-    .updateTable("vars")
-    .set({ ...changes, version: version + 1 })
-    .where("id", "=", id)
-    .where(column, "=", thing.id)
-    .execute();
+export async function updateVarRow(tx: Tx, _owner: Writable, id: string, changes: Partial<VarTable>): Promise<void> {
+  await updateRow(tx, "vars", id, changes);
 }
 
 export async function deleteVarRow(tx: Tx, { column, thing }: Writable, id: string): Promise<void> {

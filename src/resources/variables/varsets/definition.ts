@@ -1,30 +1,39 @@
 /** A variable set: variables that many workspaces share, and which workspaces these are. */
 import type { Standing } from "../../../access/organization.ts";
+import { variableSetPermissions } from "../../../access/permissions.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
-import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { varsetManagers, varsetReaders } from "./rules.ts";
+import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
+import { description } from "../description.ts";
+
+export const varsetReaders =
+  "a member of the organization, or a token of it or of one of its teams; for a project's set, 'read' on the project's variable sets";
+export const varsetManagers =
+  "an owner, a team with 'manage-workspaces' or 'manage-projects', or the organization's token; for a project's set also a team with 'write' on the project's variable sets";
+
+export type LinkKind = "workspaces" | "projects";
+export type Links = Readonly<Record<LinkKind, readonly string[]>>;
 
 /** The version is the one that is shown: it rises also when a workspace or a project that it applies to is deleted. */
-export interface VarsetView extends VarsetTable {
-  readonly organizationName: string;
+export interface VarsetView extends VarsetTable, OrganizationFacts {
   readonly standing: Standing;
   /** What the caller's teams hold on the project that owns it. */
   readonly projectAccess: number | null;
   readonly varIds: readonly string[];
-  /** Those that the caller may read; the counts are of all. */
-  readonly workspaceIds: readonly string[];
-  readonly projectIds: readonly string[];
-  readonly workspaceCount: number;
-  readonly projectCount: number;
+  /** What it applies to, as far as the caller may read it. */
+  readonly links: Links;
+  /** The rest: it is counted, and stays as it is. */
+  readonly hidden: Links;
 }
 
+const countOf = ({ links, hidden }: VarsetView, kind: LinkKind) => links[kind].length + hidden[kind].length;
+
 export const nameMax = 90;
-export const descriptionMax = 512;
 
 const name = text({ min: 1, max: nameMax, pattern: /\S/, sentence: "can't be blank" });
-const include = ["workspaces", "projects", "vars"] as const;
+const include = ["workspaces", "projects", "stacks", "vars"] as const;
 const query = {
   paged: true,
   include,
@@ -38,18 +47,24 @@ const ofProjects = `${ofVarset}/relationships/projects` as const;
 const workspaceExample = { data: [{ type: "workspaces", id: "ws-1234567890abcdef" }] };
 const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }] };
 
+const workspaceReaders =
+  "read access to the workspace's runs; shows a project's sets to whoever has 'read' on the project's variable sets";
 const shownBeside = "Up to 100 documents come with `include`.";
 
 export const varsets = defineResource<VarsetView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "varsets",
   doc: "Variables that many workspaces share: those of the whole organization, of some projects, or some one by one.",
   id: (set) => set.id,
-  version: (set) => set.version,
+  version: (set) => [set.version, set.organizationFacts],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case. Of two sets of one scope the first by name wins."),
-    description: optional(text({ max: descriptionMax }).nullable(), "What it is for; null is taken as empty.", {
-      default: "",
-    }),
+    name: required(
+      name,
+      "Unique in the organization, ignoring case. Of two sets of one scope the first by name wins.",
+      {
+        folded: true,
+      },
+    ),
+    description: optional(description, "What it is for; null is taken as empty.", { default: "" }),
     global: optional(
       flag(),
       "Whether it applies to every workspace of the organization. One that becomes global forgets its workspaces and projects.",
@@ -64,8 +79,22 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
       from: (set) => set.varIds.length,
       audited: false,
     }),
-    "workspace-count": readOnly(wholeNumber(), "How many workspaces it applies to one by one.", { audited: false }),
-    "project-count": readOnly(wholeNumber(), "How many projects it applies to.", { audited: false }),
+    "workspace-count": readOnly(wholeNumber(), "How many workspaces it applies to one by one.", {
+      from: (set) => countOf(set, "workspaces"),
+      audited: false,
+    }),
+    "project-count": readOnly(wholeNumber(), "How many projects it applies to.", {
+      from: (set) => countOf(set, "projects"),
+      audited: false,
+    }),
+    permissions: readOnly(
+      flags(["can-update"]),
+      "What the caller may do: change it, its variables and what it applies to.",
+      {
+        from: (set) => ({ "can-update": variableSetPermissions(set)["can-manage"] }),
+        audited: false,
+      },
+    ),
   },
   relationships: {
     organization: toOne("organizations", "The organization that it is in.", {
@@ -74,7 +103,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     }),
     parent: toOne(
       ["organizations", "projects"],
-      "Who owns it: the organization, also where it is null or not sent, or one of its projects. A project's set applies within that project alone, is seen by who reads the project, and goes with it.",
+      "Who owns it: the organization, also where it is null or not sent, or one of its projects. A project's set applies within that project alone, is seen and managed by `variable-sets` on it, and goes with it.",
       {
         create: "optional",
         nullable: true,
@@ -90,13 +119,14 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
     workspaces: toMany(
       "workspaces",
       `The workspaces that it applies to one by one, as far as the caller may read them. ${shownBeside}`,
-      { create: "optional", update: "optional", ids: (set) => set.workspaceIds },
+      { create: "optional", update: "optional", ids: (set) => set.links.workspaces },
     ),
     projects: toMany(
       "projects",
       `The projects to whose workspaces it applies, as far as the caller may read them. ${shownBeside}`,
-      { create: "optional", update: "optional", ids: (set) => set.projectIds },
+      { create: "optional", update: "optional", ids: (set) => set.links.projects },
     ),
+    stacks: toMany("stacks", "Always empty: there are no stacks.", { ids: () => [] }),
   },
   links: (set) => ({ self: `/api/v2/varsets/${set.id}` }),
   operations: {
@@ -113,7 +143,15 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
       path: "/workspaces/:workspace_id/varsets",
       summary:
         "List the variable sets that apply to a workspace, by name, global ones and those of its project among them",
-      needs: "read access to the workspace's runs",
+      needs: workspaceReaders,
+      query,
+      answer: "list",
+    },
+    listApplicableVarsets: {
+      method: "GET",
+      path: "/workspaces/:workspace_id/applicable-varsets",
+      summary: "List the variable sets that apply to a workspace, by the other name of that list",
+      needs: workspaceReaders,
       query,
       answer: "list",
     },
@@ -121,7 +159,7 @@ export const varsets = defineResource<VarsetView>()(({ required, optional, readO
       method: "GET",
       path: "/projects/:project_id/varsets",
       summary: "List the variable sets that apply to a project or that it owns, by name, global ones among them",
-      needs: "read access to the project's settings",
+      needs: "read access to the project's settings; shows the sets that it owns to whoever has 'read' on them",
       query,
       answer: "list",
     },

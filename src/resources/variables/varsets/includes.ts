@@ -37,7 +37,7 @@ export async function withIncluded(
     included.push(...views.map((view) => ({ definition: workspaces, view })));
   }
   if (wanted.has("projects")) {
-    const named = [...new Set(sets.views.flatMap((set) => set.projectIds))].slice(0, pageSizeMax);
+    const named = [...new Set(sets.views.flatMap((set) => set.links.projects))].slice(0, pageSizeMax);
     const views = await readableProjects(tx, context.actor, first.organizationId, named);
     included.push(...views.map((view) => ({ definition: projects, view })));
   }

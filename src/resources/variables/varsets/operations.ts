@@ -1,37 +1,39 @@
 /** Operations on variable sets: load → authorize → decide → write. */
+import { effective } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { projectPermissions, managesVariableSets } from "../../../access/permissions.ts";
-import { holds } from "../../../access/permission-set.ts";
+import { managesVariableSets, projectSetPermissions, variableSetNeeds } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { Identifier, IfMatch } from "../../../jsonapi/define.ts";
+import type { Page } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { factsOf } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
-import { loadProject } from "../../register/projects/reads.ts";
+import { loadProject, readableProjects } from "../../register/projects/reads.ts";
+import { loadWorkspace } from "../../register/workspaces/reads.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
-import { loadWorkspace } from "../../register/workspaces/reads.ts";
-import { varsets, type VarsetView } from "./definition.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
 import { withIncluded } from "./includes.ts";
 import { grantVarset, loadVarset } from "./reads.ts";
 import {
+  allLinksOf,
   globalFaults,
   inLinkage,
   inRelationship,
+  kinds,
   linkFaults,
-  type LinkKind,
-  type Links,
   linksAfter,
-  linksOf,
-  managingNeeds,
   nameTaken,
   newVarset,
+  nothing,
   parentProjectIn,
-  toColumns,
   unknownParent,
   without,
 } from "./rules.ts";
@@ -45,65 +47,60 @@ import {
   listVarsetRows,
   lookUp,
   updateVarsetRow,
+  type VarsetOwner,
 } from "./store.ts";
 
 export const varsetResource = implement(varsets, {
   async listVarsets({ context, params, query }) {
     const tx = context.database.reader;
     const { id, standing } = await loadOrganization(tx, context, params.organizationName);
-    const readsParents = holds(standing.everywhere, "settings", "read") || undefined;
-    const search = { page: query.page, part: query.q, which: undefined, readsParents };
+    const readsOwned = projectSetPermissions(effective(standing.everywhere))["can-read"] || undefined;
+    const search = { page: query.page, part: query.q, which: undefined, readsOwned };
     return withIncluded(tx, context, await listVarsetRows(tx, context.actor, id, search), query.include);
   },
 
-  async listWorkspaceVarsets({ context, params, query }) {
-    const tx = context.database.reader;
-    const workspace = await loadWorkspace(tx, context, params);
-    const readsParents = projectPermissions(workspace.access)["can-read"];
-    const search = { page: query.page, part: query.q, which: appliesToWorkspace(workspace), readsParents };
-    const found = await listVarsetRows(tx, context.actor, workspace.organizationId, search);
-    return withIncluded(tx, context, found, query.include);
-  },
+  listWorkspaceVarsets: ({ context, params, query }) => listOfWorkspace(context, params.workspaceId, query),
+  listApplicableVarsets: ({ context, params, query }) => listOfWorkspace(context, params.workspaceId, query),
 
   async listProjectVarsets({ context, params, query }) {
     const tx = context.database.reader;
-    const { id, organizationId } = await loadProject(tx, context, params.projectId);
-    const search = { page: query.page, part: query.q, which: appliesToProject(id), readsParents: true };
+    const { id, organizationId, access } = await loadProject(tx, context, params.projectId);
+    const readsOwned = projectSetPermissions(access)["can-read"];
+    const search = { page: query.page, part: query.q, which: appliesToProject(id), readsOwned };
     return withIncluded(tx, context, await listVarsetRows(tx, context.actor, organizationId, search), query.include);
   },
 
   async createVarset({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = await loadOrganization(tx, context, params.organizationName);
-      grant(organization, {
-        thing: "organization",
-        permission: "can-manage-varsets",
-        visible: organization.standing.member,
-        allowed: managesVariableSets(organization.standing),
-        needs: managingNeeds,
-      });
       const { attributes, relationships: sent } = body;
-      const parent = parentProjectIn(sent.parent, organization.name);
+      const { organization, parent, access } = await loadOwner(tx, context, params.organizationName, sent.parent);
       const row = newVarset(attributes, {
         id: newId("varsets"),
         organizationId: organization.id,
         parentProjectId: parent ?? null,
         createdAt: now(),
       });
-      const { workspaces, projects = [] } = sent;
-      const named = { name: row.name, workspaces, projects: parent === undefined ? projects : [parent, ...projects] };
-      const known = await lookUp(tx, organization.id, named);
-      const orphan = parent !== undefined && !known.projects.has(parent);
+      const place = { organizationId: organization.id, standing: organization.standing };
+      const known = await lookUp(tx, context.actor, place, { name: row.name, ...sent });
+      const orphan = parent !== undefined && access === undefined;
       refuseIfAny([
         ...(known.nameTaken ? [nameTaken()] : []),
         ...(orphan ? [unknownParent(parent)] : []),
         ...globalFaults(row, sent),
         ...linkFaults(sent, known, orphan ? null : row.parentProjectId, inRelationship),
       ]);
-      const view = await insertWithLinks(tx, row, linksAfter({ workspaces: [], projects: [] }, sent, row.global));
-      const after = { ...view, organizationName: organization.name, standing: organization.standing };
-      await recordSet(tx, context, { after });
-      return { view: after };
+      const links = linksAfter(nothing, sent, row.global);
+      const made = { ...row, linkedCount: links.workspaces.length + links.projects.length };
+      await insertVarset(tx, organization, made, links);
+      const seen = {
+        standing: organization.standing,
+        projectAccess: access?.mask ?? null,
+        varIds: [],
+        hidden: nothing,
+      };
+      const view = { ...made, ...factsOf(organization), ...seen, links };
+      await recordSet(tx, context, { after: view });
+      return { view };
     });
   },
 
@@ -119,9 +116,9 @@ export const varsetResource = implement(varsets, {
       const before = grantVarset(await loadVarset(tx, context, params.varsetId, true), "can-manage");
       checkIfMatch(ifMatch, varsets, before);
       const { attributes, relationships: sent } = body;
-      const changes = changesOf<VarsetTable>(before, toColumns(attributes));
+      const changes = changesOf<VarsetTable>(before, changedColumns(varsets, attributes));
       const changed = { ...before, ...changes };
-      const known = await lookUp(tx, before.organizationId, {
+      const known = await lookUp(tx, context.actor, before, {
         name: changed.nameKey === before.nameKey ? undefined : changed.name,
         ...sent,
       });
@@ -130,7 +127,7 @@ export const varsetResource = implement(varsets, {
         ...globalFaults(changed, sent),
         ...linkFaults(sent, known, before.parentProjectId, inRelationship),
       ]);
-      const view = await writeChange(tx, before, changes, linksAfter(linksOf(before), sent, changed.global));
+      const view = await writeChange(tx, before, changes, linksAfter(before.links, sent, changed.global));
       if (view !== undefined) await recordSet(tx, context, { before, after: view });
       const { included } = await withIncluded(tx, context, { views: [view ?? before] }, query.include);
       return { view: view ?? before, ...(included && { included }) };
@@ -163,22 +160,42 @@ export const varsetResource = implement(varsets, {
   },
 });
 
-/** The new set as its maker sees it. */
-async function insertWithLinks(tx: Tx, row: VarsetTable, links: Links) {
-  const { workspaces, projects } = links;
-  const linkedCount = workspaces.length + projects.length;
-  await insertVarset(tx, { ...row, linkedCount });
-  await insertLinks(tx, row, "workspaces", workspaces);
-  await insertLinks(tx, row, "projects", projects);
-  return { ...row, linkedCount, projectAccess: null, varIds: [], ...linked(links) };
+interface ListQuery {
+  readonly page: Page;
+  readonly q: string | undefined;
+  readonly include: ReadonlySet<string>;
 }
 
-const linked = ({ workspaces, projects }: Links) => ({
-  workspaceIds: workspaces,
-  projectIds: projects,
-  workspaceCount: workspaces.length,
-  projectCount: projects.length,
-});
+async function listOfWorkspace(context: Context, workspaceId: string, { page, q, include }: ListQuery) {
+  const tx = context.database.reader;
+  const workspace = await loadWorkspace(tx, context, { workspaceId });
+  const readsOwned = projectSetPermissions(workspace.access)["can-read"];
+  const search = { page, part: q, which: appliesToWorkspace(workspace), readsOwned };
+  const found = await listVarsetRows(tx, context.actor, workspace.organizationId, search);
+  return withIncluded(tx, context, found, include);
+}
+
+/**
+ * What a new set is put into: the organization, or the project that is named, with what the caller holds on that; nothing
+ * where there is no such project for the caller. Raises `not-found` or `forbidden`.
+ */
+async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
+  const found = await loadOrganization(tx, context, organizationName);
+  const parent = parentProjectIn(named, found.name);
+  const [project] = parent === undefined ? [] : await readableProjects(tx, context.actor, found.id, [parent]);
+  const access = project?.access;
+  const organization: VarsetOwner = grant(found, {
+    thing: "organization",
+    permission: "can-manage-varsets",
+    visible: found.standing.member,
+    allowed:
+      parent === undefined
+        ? managesVariableSets(found.standing)
+        : projectSetPermissions(access ?? effective(found.standing.everywhere))["can-manage"],
+    needs: variableSetNeeds(parent),
+  });
+  return { organization, parent, access };
+}
 
 /** The set after the change; undefined when it changes nothing, and then nothing is written. */
 async function writeChange(
@@ -187,18 +204,17 @@ async function writeChange(
   changes: Partial<VarsetTable> | undefined,
   after: Links,
 ): Promise<VarsetView | undefined> {
-  const before = linksOf(set);
-  let links = 0;
+  let count = 0;
   let touched = false;
-  for (const kind of ["workspaces", "projects"] as const) {
-    const [gone, come] = [without(before[kind], after[kind]), without(after[kind], before[kind])];
-    links -= (await deleteLinks(tx, set, kind, gone)).length;
-    links += (await insertLinks(tx, set, kind, come)).length;
+  for (const kind of kinds) {
+    const [gone, come] = [without(set.links[kind], after[kind]), without(after[kind], set.links[kind])];
+    count -= (await deleteLinks(tx, set, kind, gone)).length;
+    count += (await insertLinks(tx, set, kind, come)).length;
     touched ||= gone.length + come.length > 0;
   }
   if (changes === undefined && !touched) return undefined;
-  const updatedAt = await updateVarsetRow(tx, set, changes ?? {}, links);
-  return { ...set, ...changes, ...linked(after), updatedAt, version: set.version + 1 };
+  const updatedAt = await updateVarsetRow(tx, set, changes ?? {}, count);
+  return afterUpdate<VarsetView>(set, { ...changes, links: after, updatedAt });
 }
 
 interface LinkChange {
@@ -214,7 +230,7 @@ async function changeLinks(context: Context, id: string, { verb, kind, body, ifM
     const set = grantVarset(await loadVarset(tx, context, id, true), "can-manage");
     checkIfMatch(ifMatch, varsets, set);
     const sent = { [kind]: body.map((item) => item.id) };
-    const known = await lookUp(tx, set.organizationId, sent);
+    const known = await lookUp(tx, context.actor, set, sent);
     const parent = verb === "add" ? set.parentProjectId : null;
     refuseIfAny([...(verb === "add" ? globalFaults(set, sent) : []), ...linkFaults(sent, known, parent, inLinkage)]);
     const change = verb === "add" ? insertLinks : deleteLinks;
@@ -233,6 +249,6 @@ async function changeLinks(context: Context, id: string, { verb, kind, body, ifM
 
 /** Who owns a set and what it applies to is part of what the trail tells of it. */
 async function recordSet(tx: Tx, context: Context, change: { before?: VarsetView; after?: VarsetView }): Promise<void> {
-  const told = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...linksOf(set) };
+  const told = (set: VarsetView | undefined) => set && { project: set.parentProjectId, ...allLinksOf(set) };
   await recordChange(tx, context, varsets, change, { before: told(change.before), after: told(change.after) });
 }

@@ -1,11 +1,10 @@
 /** What neighbours ask of variable sets, and how a set is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetNeeds, variableSetPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { VarsetView } from "./definition.ts";
-import { managingNeeds } from "./rules.ts";
 import { findVarset } from "./store.ts";
 
 export { appliedSets, ownPlace } from "./store.ts";
@@ -16,7 +15,7 @@ export async function loadVarset(
   context: Pick<Context, "actor">,
   id: string,
   lock = false,
-): Promise<VarsetView> {
+): Promise<Granted<VarsetView, "can-read">> {
   const set = await findVarset(tx, context.actor, id, lock);
   if (set === undefined) throw notFound("variable set");
   return grantVarset(set, "can-read");
@@ -33,6 +32,6 @@ export function grantVarset<Permission extends "can-read" | "can-manage">(
     permission,
     visible: held["can-read"],
     allowed: held[permission],
-    needs: managingNeeds,
+    needs: variableSetNeeds(set.parentProjectId),
   });
 }

@@ -1,44 +1,22 @@
 /** Pure rules of variable sets: what a creation stores, and what they may apply to. */
 import type { VarsetTable } from "../../../database/schema/variables.ts";
-import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { fold, quoted } from "../../../kernel/text.ts";
-import { stored } from "../../shared/changes.ts";
-import type { varsets, VarsetView } from "./definition.ts";
-
-export const varsetReaders =
-  "a member of the organization, or a token of it or of one of its teams; for a project's set also read access to the project";
-export const varsetManagers =
-  "an owner, a team with 'manage-workspaces' or 'manage-projects', or the organization's token";
-export const managingNeeds = "the organization permission 'manage-workspaces' or 'manage-projects'";
+import { type LinkKind, type Links, varsets, type VarsetView } from "./definition.ts";
 
 // --- what is stored
 
 type Identity = Pick<VarsetTable, "id" | "organizationId" | "parentProjectId" | "createdAt">;
 
 export function newVarset(attributes: CreateAttributes<typeof varsets>, identity: Identity): VarsetTable {
-  const { name, description, global = false, priority = false } = attributes;
   return {
+    ...createdColumns(varsets, attributes),
     ...identity,
-    name,
-    nameKey: fold(name),
-    description: description ?? "",
-    global: stored(global),
-    priority: stored(priority),
     linkedCount: 0,
     updatedAt: identity.createdAt,
     version: 1,
-  };
-}
-
-/** Attributes as the table stores them; absent stays absent. */
-export function toColumns(attributes: UpdateAttributes<typeof varsets>) {
-  const { name, description, global, priority } = attributes;
-  return {
-    ...(name !== undefined && { name, nameKey: fold(name) }),
-    description: description === null ? "" : description,
-    global: stored(global),
-    priority: stored(priority),
   };
 }
 
@@ -49,18 +27,19 @@ export function parentProjectIn(parent: string | null | undefined, organizationN
 
 // --- what it applies to
 
-export type LinkKind = "workspaces" | "projects";
-export type Links = Readonly<Record<LinkKind, readonly string[]>>;
+export const kinds: readonly LinkKind[] = ["workspaces", "projects"];
+export const nothing: Links = { workspaces: [], projects: [] };
 export type SentLinks = { readonly [Kind in LinkKind]?: readonly string[] };
 
-export const linksOf = ({ workspaceIds, projectIds }: VarsetView): Links => ({
-  workspaces: workspaceIds,
-  projects: projectIds,
+/** Everything that it applies to, also what the caller may not read. */
+export const allLinksOf = ({ links, hidden }: VarsetView): Links => ({
+  workspaces: [...links.workspaces, ...hidden.workspaces].sort(),
+  projects: [...links.projects, ...hidden.projects].sort(),
 });
 
 /** What it applies to after a change: a list that was sent replaces the one before; a global set has none. */
 export function linksAfter(before: Links, sent: SentLinks, global: number): Links {
-  if (global === 1) return { workspaces: [], projects: [] };
+  if (global === 1) return nothing;
   const one = (kind: LinkKind) => (sent[kind] === undefined ? before[kind] : [...new Set(sent[kind])].sort());
   return { workspaces: one("workspaces"), projects: one("projects") };
 }
@@ -75,7 +54,7 @@ export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }
 
-/** What the register has of what was named: each workspace with its project. */
+/** What there is, for the caller, of what was named: each workspace with its project. */
 export interface Known {
   readonly nameTaken: boolean;
   readonly workspaces: ReadonlyMap<string, string>;
@@ -97,7 +76,7 @@ export function linkFaults(sent: SentLinks, known: Known, parentProjectId: strin
     if (parentProjectId === null || project === parentProjectId) return undefined;
     return `${thing} ${quoted(id)} is not within the project that owns the set`;
   };
-  return (["workspaces", "projects"] as const).flatMap((kind) =>
+  return kinds.flatMap((kind) =>
     (sent[kind] ?? []).flatMap((id, position) => {
       const detail = sentence(kind, id);
       return detail === undefined ? [] : [{ pointer: place(kind, position), detail }];
@@ -108,7 +87,7 @@ export function linkFaults(sent: SentLinks, known: Known, parentProjectId: strin
 /** A set is for everybody, or for those that it names; a project's set is never for everybody. */
 export function globalFaults(set: Pick<VarsetTable, "global" | "parentProjectId">, sent: SentLinks): Fault[] {
   if (set.global === 0) return [];
-  const named = (["workspaces", "projects"] as const).filter((kind) => (sent[kind] ?? []).length > 0);
+  const named = kinds.filter((kind) => (sent[kind] ?? []).length > 0);
   return [
     ...(set.parentProjectId === null
       ? []

@@ -1,4 +1,4 @@
-/** SQL of variable sets and of what they apply to. Who changes either holds the set's row first. */
+/** SQL of variable sets and of what they apply to. Whoever changes either holds the set's row first. */
 import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
@@ -11,18 +11,25 @@ import type { VarsetTable } from "../../../database/schema/variables.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
+import {
+  factsColumns,
+  type OrganizationFacts,
+  type OrganizationView,
+} from "../../identity/organizations/definition.ts";
+import { readableCondition } from "../../register/workspaces/reads.ts";
 import { hasProjectGrant, hasWorkspaceGrant, projectGrants, standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import type { VarsetView } from "./definition.ts";
-import type { Known, LinkKind } from "./rules.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { LinkKind, Links, VarsetView } from "./definition.ts";
+import type { Known } from "./rules.ts";
 
 type Changeable = Granted<VarsetView, "can-manage">;
 
 const workspaceBit = bitOf("runs", "read");
 const projectBit = bitOf("settings", "read");
+const setBit = bitOf("variableSets", "read");
 
-interface VarsetRow extends VarsetTable {
-  readonly organizationName: string;
+interface VarsetRow extends VarsetTable, OrganizationFacts {
   readonly teamAccess: number | null;
   readonly isMember: number;
   readonly projectAccess: number | null;
@@ -46,7 +53,7 @@ function sets(db: Kysely<Schema>, organizationId: Expression<string>, principal:
     .selectFrom("varsets as s")
     .innerJoin("organizations as o", "o.id", "s.organizationId")
     .selectAll("s")
-    .select("o.name as organizationName")
+    .select(factsColumns)
     .select(standingColumns(organizationId, principal))
     .select(projectGrants(organizationId, sql.ref("s.parentProjectId"), principal))
     .select([
@@ -65,24 +72,26 @@ function sets(db: Kysely<Schema>, organizationId: Expression<string>, principal:
 
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
-function visibleIn(ids: readonly string[], readsAll: boolean): string[] {
-  if (!readsAll) return ids.filter((id) => !id.startsWith(hidden));
-  return ids.map((id) => (id.startsWith(hidden) ? id.slice(hidden.length) : id));
-}
-
 function toVarsetView(actor: Actor, row: VarsetRow): VarsetView {
   const { varList, workspaceList, projectList, ...set } = row;
   const standing = standingOf(actor, row);
-  const [workspaces, projects] = [idsIn(workspaceList), idsIn(projectList)];
+  const marked = { workspaces: idsIn(workspaceList), projects: idsIn(projectList) };
+  const readsAll = {
+    workspaces: holds(standing.everywhere, "runs", "read"),
+    projects: holds(standing.everywhere, "settings", "read"),
+  };
+  const partOf = (kind: LinkKind, seen: boolean) =>
+    marked[kind]
+      .filter((id) => (readsAll[kind] || !id.startsWith(hidden)) === seen)
+      .map((id) => (id.startsWith(hidden) ? id.slice(hidden.length) : id))
+      .sort();
   return {
     ...set,
     standing,
     varIds: idsIn(varList),
-    workspaceIds: visibleIn(workspaces, holds(standing.everywhere, "runs", "read")),
-    projectIds: visibleIn(projects, holds(standing.everywhere, "settings", "read")),
-    workspaceCount: workspaces.length,
-    projectCount: projects.length,
-    version: set.version + set.linkedCount - workspaces.length - projects.length,
+    links: { workspaces: partOf("workspaces", true), projects: partOf("projects", true) },
+    hidden: { workspaces: partOf("workspaces", false), projects: partOf("projects", false) },
+    version: set.version + set.linkedCount - marked.workspaces.length - marked.projects.length,
   };
 }
 
@@ -118,8 +127,8 @@ export interface VarsetSearch {
   readonly part: string | undefined;
   /** Which of the organization's sets; undefined for all. */
   readonly which: Condition | undefined;
-  /** Whether the caller reads the projects that own those sets; undefined where it depends on the project. */
-  readonly readsParents: boolean | undefined;
+  /** Whether the caller reads the sets that projects own among them; undefined where it depends on the project. */
+  readonly readsOwned: boolean | undefined;
 }
 
 /** By name. */
@@ -127,17 +136,17 @@ export async function listVarsetRows(
   tx: Tx,
   actor: Actor,
   organizationId: string,
-  { page, part, which, readsParents }: VarsetSearch,
+  { page, part, which, readsOwned }: VarsetSearch,
 ): Promise<{ views: VarsetView[]; totalCount: number }> {
   const principal = principalOf(actor);
   const organization = sql<string>`${organizationId}`;
   let rows = sets(tx.db, organization, principal).where("s.organizationId", "=", organizationId);
   if (which !== undefined) rows = rows.where(which);
   if (part) rows = rows.where(tx.dialect.contains(sql.ref("s.nameKey"), fold(part)));
-  if (readsParents !== true) {
+  if (readsOwned !== true) {
     const readable =
-      readsParents === undefined
-        ? hasProjectGrant(organization, sql.ref("s.parentProjectId"), principal, projectBit)
+      readsOwned === undefined
+        ? hasProjectGrant(organization, sql.ref("s.parentProjectId"), principal, setBit)
         : sql<SqlBool>`1 = 0`;
     rows = rows.where(sql<SqlBool>`(s.parent_project_id is null or ${readable})`);
   }
@@ -160,9 +169,9 @@ interface PlaceOfWorkspace {
 export const ownPlace = 4;
 
 /**
- * The sets that apply to a workspace, as a table with their places: who has the lowest wins, and of two in one place the
+ * The sets that apply to a workspace, as a table with their places: the lowest wins, and of two in one place the
  * first by `name_key`. After the workspace's own come the sets that were given to it, to its project, to everybody; before them, those
- * with priority, the other way round: who gives one to everybody means to have the last word.
+ * with priority, the other way round: whoever gives one to everybody means to have the last word.
  */
 export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace): RawBuilder<unknown> {
   return sql`(
@@ -204,20 +213,32 @@ export interface Named {
   readonly projects?: readonly string[] | undefined;
 }
 
-/** Which of these the organization has, in one statement. */
-export async function lookUp(tx: Tx, organizationId: string, named: Named): Promise<Known> {
+/** Which of these there are, in one statement: a name in the organization, and what of the things the caller may read. */
+export async function lookUp(
+  tx: Tx,
+  actor: Actor,
+  { organizationId, standing }: Pick<VarsetView, "organizationId" | "standing">,
+  named: Named,
+): Promise<Known> {
   const { isOneOf } = tx.dialect;
   const { name, workspaces = [], projects = [] } = named;
   const nameKey = name === undefined ? "" : fold(name);
+  const everything = sql<SqlBool>`1 = 1`;
+  const readableWorkspace = readableCondition(actor, { id: organizationId, standing }) ?? everything;
+  const readableProject = holds(standing.everywhere, "settings", "read")
+    ? everything
+    : hasProjectGrant(sql<string>`${organizationId}`, sql.ref("p.id"), principalOf(actor), projectBit);
   const { rows } = await sql<{ kind: string; id: string; projectId: string }>`
     select 'name' as kind, id, '' as project_id from varsets
     where organization_id = ${organizationId} and name_key = ${nameKey}
     union all
-    select 'workspace' as kind, id, project_id from workspaces
-    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), workspaces)}
+    select 'workspace' as kind, w.id, w.project_id from workspaces as w
+    where w.organization_id = ${organizationId} and ${isOneOf(sql.ref("w.id"), workspaces)} and ${readableWorkspace}
     union all
-    select 'project' as kind, id, id from projects
-    where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), projects)}`.execute(tx.db);
+    select 'project' as kind, p.id, p.id from projects as p
+    where p.organization_id = ${organizationId} and ${isOneOf(sql.ref("p.id"), projects)} and ${readableProject}`.execute(
+    tx.db,
+  );
   const of = (kind: string) => rows.filter((row) => row.kind === kind);
   return {
     nameTaken: of("name").length > 0,
@@ -226,8 +247,13 @@ export async function lookUp(tx: Tx, organizationId: string, named: Named): Prom
   };
 }
 
-export async function insertVarset(tx: Tx, row: VarsetTable): Promise<void> {
+/** What a new set is put into: the organization, or one of its projects. */
+export type VarsetOwner = Granted<OrganizationView, "can-manage-varsets">;
+
+export async function insertVarset(tx: Tx, _into: VarsetOwner, row: VarsetTable, links: Links): Promise<void> {
   await tx.db.insertInto("varsets").values(row).execute();
+  await link(tx, row, "workspaces", links.workspaces);
+  await link(tx, row, "projects", links.projects);
 }
 
 /** `linked` tells how many links more it has, by this change. Returns when it was changed. */
@@ -238,16 +264,7 @@ export async function updateVarsetRow(
   linked = 0,
 ): Promise<string> {
   const updatedAt = now();
-  await tx.db
-    .updateTable("varsets")
-    .set({
-      ...changes,
-      linkedCount: sql`linked_count + ${linked}`,
-      updatedAt,
-      version: sql`version + 1`,
-    })
-    .where("id", "=", set.id)
-    .execute();
+  await updateRow(tx, "varsets", set.id, { ...changes, linkedCount: sql`linked_count + ${linked}`, updatedAt });
   return updatedAt;
 }
 
@@ -261,12 +278,14 @@ const linkTables = {
   projects: { links: "varset_projects", column: "project_id", things: "projects" },
 } as const;
 
-type Linkable = Pick<VarsetTable, "id" | "organizationId">;
-
 /** Those that are there already are skipped; returns the others, in the order of their ids. */
-export async function insertLinks(
+export async function insertLinks(tx: Tx, set: Changeable, kind: LinkKind, ids: readonly string[]): Promise<string[]> {
+  return link(tx, set, kind, ids);
+}
+
+async function link(
   tx: Tx,
-  { id, organizationId }: Linkable,
+  { id, organizationId }: Pick<VarsetTable, "id" | "organizationId">,
   kind: LinkKind,
   ids: readonly string[],
 ): Promise<string[]> {

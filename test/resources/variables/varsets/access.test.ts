@@ -105,7 +105,9 @@ describe("who may read", () => {
     const varId = await addVar(stage.org, varPath(), { key: "one", value: "a value" });
     const before = data(await stage.show());
     expect(statuses(await reads(caller, varId))).toEqual([200, 200, 200, 200]);
-    expect(data(await caller.get(stage.at))).toEqual(before);
+    const permissions = { "can-update": false };
+    const seen = { ...before, attributes: { ...before.attributes, permissions } };
+    expect(data(await caller.get(stage.at))).toEqual(seen);
     for (const answer of await writes(caller, varId)) {
       expect(answer.status, JSON.stringify(answer.body)).toBe(403);
       expect(details(answer)[0]).toContain("the organization permission 'manage-workspaces' or 'manage-projects'");

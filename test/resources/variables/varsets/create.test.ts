@@ -31,6 +31,7 @@ describe("createVarset answers 201", () => {
         "var-count": 0,
         "workspace-count": 3,
         "project-count": 2,
+        permissions: { "can-update": true },
       },
       relationships: {
         organization: {
@@ -41,6 +42,7 @@ describe("createVarset answers 201", () => {
         vars: { data: [] },
         workspaces: linkage("workspaces", stage.workspaces.toSorted()),
         projects: linkage("projects", stage.projects.toSorted()),
+        stacks: { data: [] },
       },
       links: { self: `/api/v2/varsets/${id}` },
     });

@@ -45,7 +45,9 @@ describe("include", () => {
     expect(await included("")).toEqual([]);
     const shown = await stage.org.owner.get(`${stage.at}?include=vars`);
     expect(shown.body.included.map((item: Json) => item.attributes.value)).toEqual(["a value", null]);
-    expect(pointers(await stage.org.owner.get(`${stage.at}?include=stacks`))).toEqual(["include"]);
+    expect(await included("stacks")).toEqual([]);
+    expect(await included("workspaces,stacks")).toHaveLength(3);
+    expect(pointers(await stage.org.owner.get(`${stage.at}?include=colours`))).toEqual(["include"]);
   });
 
   it("shows all variables of the largest set, and of many sets no more than that together", async () => {
@@ -101,7 +103,13 @@ describe("the sets of a workspace and of a project", () => {
   });
 
   it("are those that apply to the workspace", async () => {
-    const of = async (id: string) => namesIn(await stage.org.owner.get(`/workspaces/${id}/varsets?q=sets`));
+    const of = async (id: string) => {
+      const [list, other] = await Promise.all(
+        ["varsets", "applicable-varsets"].map((name) => stage.org.owner.get(`/workspaces/${id}/${name}?q=sets`)),
+      );
+      expect(data(other as Answer)).toEqual(data(list as Answer));
+      return namesIn(list as Answer);
+    };
     expect(await of(stage.workspaces[0] ?? "")).toEqual(["sets a", "sets b", "sets c", "sets d"]);
     expect(await of(stage.workspaces[1] ?? "")).toEqual(["sets a", "sets b"]);
     expect(await of(elsewhere)).toEqual(["sets a", "sets f"]);
@@ -122,7 +130,11 @@ describe("the sets of a workspace and of a project", () => {
   });
 
   it("are 404 for a workspace or project that is not there", async () => {
-    for (const path of ["/workspaces/ws-0000000000000000/varsets", "/projects/prj-0000000000000000/varsets"])
+    for (const path of [
+      "/workspaces/ws-0000000000000000/varsets",
+      "/workspaces/ws-0000000000000000/applicable-varsets",
+      "/projects/prj-0000000000000000/varsets",
+    ])
       expect((await stage.org.owner.get(path)).status).toBe(404);
   });
 });
