@@ -40,16 +40,17 @@ async function appliedTwice(site: Site, name: string, block: typeof inCloud): Pr
 }
 
 const inCloudBlock: Scenario = {
-  name: "`plan`, `apply`, `output`, `state pull`, `destroy` with an `encryption` block, `cloud` block",
+  name: "`plan`, `apply`, `show`, `state pull`, `output`, `destroy` with an `encryption` block, `cloud` block",
   checks:
-    "what the service keeps is encrypted, and each apply is a state version; the CLI reads it; the service shows no outputs and no resources of it",
+    "what the service keeps is encrypted, and each apply is a state version; the CLI reads it; the service has no outputs and no resources of it, and as the CLI asks the service for outputs, `output` finds none",
   since,
   run: async (site) => {
     const folder = await appliedTwice(site, "encrypted", inCloud);
     const state = await kept(site, "encrypted");
     assert.equal(typeof state.encrypted_data, "string");
     assert.ok(!JSON.stringify(state).includes("greeting"));
-    assert.equal((await folder.succeed(["output", "-raw", "greeting"])).stdout, "two");
+    assert.equal(JSON.parse((await folder.succeed(["show", "-json"])).stdout).values.outputs.greeting.value, "two");
+    assert.match((await folder.succeed(["output"])).text, /No outputs found/);
     const pulled = JSON.parse((await folder.succeed(["state", "pull"])).stdout);
     assert.equal(pulled.outputs.greeting.value, "two");
     assert.equal((await site.state("encrypted"))?.["serial"], pulled.serial);
@@ -63,7 +64,7 @@ const inCloudBlock: Scenario = {
 
 const inRemoteBackend: Scenario = {
   name: '`plan`, `apply`, `output`, `state pull` with an `encryption` block, `backend "remote"`',
-  checks: "the same",
+  checks: "the same, but `output` reads the state",
   since,
   run: async (site) => {
     const folder = await appliedTwice(site, "encrypted-remote", inRemote);

@@ -18,8 +18,7 @@ const graceMs = 5_000;
 
 /** Gives back what it wrote. Raises an Error, also where there is no Go. */
 export async function go(words: readonly string[], folder = here): Promise<string> {
-  if (!hasGo())
-    throw new Error("This needs Go, and there is none on this machine. `.ci/install-go` says how to get it.");
+  if (!hasGo()) throw new Error("This needs Go, and there is none on this machine. `.ci/install-go` brings it.");
   const { stdout } = await promisify(execFile)("go", words, { cwd: folder, maxBuffer: 64 * 1024 * 1024 });
   return stdout;
 }

@@ -100,4 +100,4 @@ export const providerAreas: readonly Area[] = [
 export const alone = [named("TestAccTFEOrganizationsDataSource")];
 
 /** What a quick run takes: that each resource can be made, changed and imported. */
-export const quickTests = /_(basic|update|import)$|Settings/;
+export const quickTests = /_(basic|update|import)|Settings/;

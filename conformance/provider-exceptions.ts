@@ -15,6 +15,11 @@ export const providerExceptions: readonly Exception[] = [
       "It expects that a level changed to `custom` keeps the former level's permissions; by the specification it takes the defaults of `custom`.",
   },
   {
+    test: "TestAccTFEWorkspaceSettings_basicOptions",
+    edition: "self-hosted",
+    reason: "It sets `assessments-enabled`, which by the specification the self-hosted edition does not have.",
+  },
+  {
     test: "TestAccTFEWorkspace_alterRemoteStateConsumers",
     edition: "hosted",
     reason:

@@ -68,9 +68,10 @@ export function tally(results: readonly Result[]): string {
   return parts.map(({ kind, number }) => `${number} ${kind}`).join(", ");
 }
 
-/** `passed (7 checks, 1 skipped)` */
-export function verdict({ outcome, checks, leftOut }: Result): string {
-  if (outcome === "out of scope" || outcome === "skipped") return outcome;
+/** `passed (7 checks, 1 skipped)`; a test without subtests is its own check, which is not told. */
+export function verdict({ test, outcome, checks, leftOut }: Result): string {
+  const whole = checks.length === 1 && checks[0]?.name === test;
+  if (outcome === "out of scope" || outcome === "skipped" || (whole && leftOut === 0)) return outcome;
   const number = (kind: Outcome) => checks.filter((check) => check.outcome === kind).length;
   const failed =
     number("failed") > 0 ? `${number("failed")} of ${plural(checks.length, "check")}` : "outside its checks";
