@@ -17,9 +17,9 @@ export interface HeaderFacts {
   readonly edition: "self-hosted" | "hosted";
 }
 
-export function headersOf(requestId: string, { rateLimit, edition }: HeaderFacts): Record<string, string> {
-  return {
-    "x-request-id": requestId,
+/** All but the request id is the same for every answer, so it is put together once. */
+export function headersFor({ rateLimit, edition }: HeaderFacts): (requestId: string) => Record<string, string> {
+  const same = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
     "x-tfe-version": enterpriseRelease.monthly,
@@ -28,4 +28,5 @@ export function headersOf(requestId: string, { rateLimit, edition }: HeaderFacts
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
   };
+  return (requestId) => ({ "x-request-id": requestId, ...same });
 }

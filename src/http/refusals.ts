@@ -6,8 +6,9 @@ import { randomUUID } from "node:crypto";
 import { type IncomingMessage, type Server, STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "../kernel/errors.ts";
-import { type HeaderFacts, headersOf } from "./headers.ts";
 import { errorAnswer } from "./respond.ts";
+
+type HeadersOf = (requestId: string) => Record<string, string>;
 
 interface ParserError extends Error {
   readonly code?: string;
@@ -37,16 +38,18 @@ function refusalOf({ code, reason }: ParserError): AppError | undefined {
 /** How long a client that was refused may go on sending: cut off at once, it might never read why. */
 const lingerMs = 1_000;
 
-function write(socket: Duplex, error: AppError, facts: HeaderFacts): void {
+function write(socket: Duplex, error: AppError, headersOf: HeadersOf): void {
   const { status, headers, text } = errorAnswer(error);
   const all = {
-    ...headersOf(randomUUID(), facts),
+    ...headersOf(randomUUID()),
     ...headers,
     "content-length": String(Buffer.byteLength(text)),
     date: new Date().toUTCString(),
     connection: "close",
   };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  // Whoever goes away instead of reading it is no failure of ours, and must not end the process.
+  socket.on("error", () => socket.destroy());
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("\r\n")}\r\n\r\n${text}`);
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
@@ -57,7 +60,7 @@ function write(socket: Duplex, error: AppError, facts: HeaderFacts): void {
 const answerOn = (socket: Duplex) => (socket as { _httpMessage?: ServerResponse | null })._httpMessage ?? undefined;
 
 /** For the framework: what to do with a connection whose bytes make no request. */
-export function refuseBrokenRequests(facts: HeaderFacts): (error: Error, socket: Duplex) => void {
+export function refuseBrokenRequests(headersOf: HeadersOf): (error: Error, socket: Duplex) => void {
   return function refuse(error, socket): void {
     // After the first fault the parser complains about everything that follows.
     if (socket.writableEnded) return;
@@ -68,24 +71,24 @@ export function refuseBrokenRequests(facts: HeaderFacts): (error: Error, socket:
     else if (answer?.req.complete) answer.once("close", () => setImmediate(() => refuse(error, socket)));
     // An answer that has begun can't be taken back.
     else if (answer?.headersSent) socket.destroy();
-    else write(socket, refusal, facts);
+    else write(socket, refusal, headersOf);
   };
 }
 
 /** The two things that Node itself would answer, or cut off, without a word. */
-export function refuseOddRequests(server: Server, facts: HeaderFacts): void {
+export function refuseOddRequests(server: Server, headersOf: HeadersOf): void {
   server.on("checkExpectation", ({ socket }: IncomingMessage) =>
     write(
       socket,
       new AppError("expectation-failed", "The only expectation that can be met is 100-continue. Leave 'Expect' out."),
-      facts,
+      headersOf,
     ),
   );
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
     write(
       socket,
       new AppError("bad-request", "This is no proxy: CONNECT is not served. Call the API directly."),
-      facts,
+      headersOf,
     ),
   );
 }

@@ -13,7 +13,7 @@ import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { mountDiscovery } from "./discovery.ts";
 import { mountFrontPage } from "./front-page.ts";
-import { type HeaderFacts, headersOf } from "./headers.ts";
+import { headersFor } from "./headers.ts";
 import { mountHealth } from "./health.ts";
 import { serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
@@ -52,7 +52,8 @@ function needsToken(request: FastifyRequest): boolean {
 
 export function createServer(settings: ServerOptions): FastifyInstance {
   verifyResources(resources, foreignTypes);
-  const server = newServer(settings);
+  const headersOf = headersFor({ rateLimit: settings.rateLimit, edition: settings.options.edition });
+  const server = newServer(settings, headersOf);
   const authenticator = new Authenticator(settings.database, settings);
   let stopping = false;
 
@@ -68,7 +69,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
   server.addHook("onRequest", async (request, reply) => {
-    reply.headers(headersOf(request.id, factsOf(settings)));
+    reply.headers(headersOf(request.id));
     refuseWithoutHost(request.raw);
     limitDawdling(request, settings.bodyTimeoutMs);
     if (needsToken(request)) request.actor = await authenticator.authenticate(request);
@@ -78,7 +79,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.addHook("onClose", () => authenticator.close());
 
-  refuseOddRequests(server.server, factsOf(settings));
+  refuseOddRequests(server.server, headersOf);
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);
   mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken });
@@ -111,16 +112,14 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
   };
 }
 
-const factsOf = ({ rateLimit, options: { edition } }: ServerOptions): HeaderFacts => ({ rateLimit, edition });
-
-function newServer(settings: ServerOptions): FastifyInstance {
+function newServer(settings: ServerOptions, headersOf: ReturnType<typeof headersFor>): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
   // `refuseWithoutHost` says what is missing; Node itself would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),
     ...(settings.tls ? { https: { ...settings.tls, ...parsing } } : { http: parsing }),
-    clientErrorHandler: refuseBrokenRequests(factsOf(settings)),
+    clientErrorHandler: refuseBrokenRequests(headersOf),
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
     genReqId: () => randomUUID(),
@@ -135,7 +134,7 @@ function newServer(settings: ServerOptions): FastifyInstance {
       ignoreTrailingSlash: true,
     },
     frameworkErrors: (error, request, reply) => {
-      reply.headers(headersOf(request.id, factsOf(settings)));
+      reply.headers(headersOf(request.id));
       sendError(reply as never, translate(error));
     },
   }) as unknown as FastifyInstance;

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Answer, type Caller, callerOn, mediaType } from "../support/api.ts";
 import { data, resource, unique } from "../support/builders.ts";
 import { deep } from "../support/depth.ts";
@@ -203,6 +203,7 @@ test(
       CADASTRE_ADMIN_TOKEN: adminToken,
       CADASTRE_LOG_LEVEL: "fatal",
     });
+    onTestFinished(() => void service.process.kill("SIGKILL"));
     const email = "a@example.com";
     data(
       await callerOn(service.url, adminToken).post(

@@ -7,6 +7,7 @@ import { request as httpsRequest } from "node:https";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
+import { connect as secureConnect } from "node:tls";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { mediaType } from "../support/api.ts";
@@ -97,6 +98,14 @@ test("serves over TLS", async () => {
   const [response] = await once(asked, "response");
   expect(response.statusCode).toBe(200);
   response.resume();
+  const { hostname, port } = new URL(service.url);
+  const broken = secureConnect({ host: hostname, port: Number(port), ca: certificate });
+  broken.write("NOTHING\r\n\r\n");
+  expect(await textOf(broken)).toMatch(/^HTTP\/1\.1 400 .*"errors"/s);
+  // Without TLS there is nobody to answer; the service goes on.
+  const plain = await connection(service.url);
+  plain.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(plain.resume(), "close");
   expect((await stopService(service)).code).toBe(0);
 });
 

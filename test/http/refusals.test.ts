@@ -148,6 +148,21 @@ describe("what the framework refuses", () => {
   });
 });
 
+it("outlives those who go away instead of reading why", async () => {
+  const { hostname, port } = new URL(api.url);
+  for (const sent of ["CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n", "NOTHING\r\n\r\n", `GET /${large}`]) {
+    for (let times = 0; times < 10; times += 1) {
+      const socket = connect(Number(port), hostname);
+      socket.on("error", () => {});
+      await new Promise<void>((resolve) => socket.write(sent, () => resolve()));
+      if (times % 2 === 0) await sleep(times);
+      socket.resetAndDestroy();
+    }
+  }
+  await sleep(100);
+  expect((await fetch(`${api.url}/healthz`)).status).toBe(200);
+});
+
 it("what is whole is answered before what is broken behind it", async () => {
   const whole = "GET /.well-known/terraform.json HTTP/1.1\r\nHost: x\r\n\r\n";
   const { head, body } = await speak(api.url, `${whole}${whole}NOTHING\r\n\r\n`);
