@@ -9,7 +9,7 @@ const pure = [
   "test/jsonapi/**/*.test.ts",
   "test/settings.test.ts",
   "test/goldens.test.ts",
-  "test/house.test.ts",
+  "test/{house,owners,proofs}.test.ts",
 ];
 const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
 
