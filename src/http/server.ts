@@ -86,8 +86,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const options = withPublicUrl(server, settings);
   mountFrontPage(server, () => options.publicUrl);
   mountResources(server, resources, { ...settings, options });
-  const description = describeApi(settings.version);
-  server.get(`${basePath}/openapi.json`, async (_request, reply) => sendJson(reply, description, "application/json"));
+  mountDescription(server, settings.version);
   return server;
 }
 
@@ -138,6 +137,15 @@ function newServer(settings: ServerOptions, headersOf: ReturnType<typeof headers
       sendError(reply as never, translate(error));
     },
   }) as unknown as FastifyInstance;
+}
+
+/** Put together when it is first asked for: most servers never are, and all of them should start soon. */
+function mountDescription(server: FastifyInstance, version: string): void {
+  let description: object | undefined;
+  server.get(`${basePath}/openapi.json`, async (_request, reply) => {
+    description ??= describeApi(version);
+    return sendJson(reply, description, "application/json");
+  });
 }
 
 export function describeApi(version: string): object {

@@ -10,16 +10,17 @@ import { addToken } from "../../src/resources/identity/authentication-tokens/wri
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
+import { exchange, type Received } from "./client.ts";
 import { type Engine, newDatabase, type TestDatabase } from "./database.ts";
 
 export const mediaType = "application/vnd.api+json";
 
-// biome-ignore lint: tests look into documents freely
+/** Tests look into documents freely. */
 export type Json = any;
 
 export interface Answer {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: Received;
   /** The parsed body; undefined where there is none. */
   readonly body: Json;
 }
@@ -129,20 +130,18 @@ async function addFirstAdmin(database: Database): Promise<void> {
 export function callerOn(url: string, token: string | undefined): Caller {
   const send: Caller["send"] = async (method, path, body, headers = {}) => {
     const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
-    const response = await fetch(
-      url + (path.startsWith("/api/") || path.startsWith("/.") || !path.startsWith("/") ? path : `/api/v2${path}`),
-      {
-        method,
-        headers: {
-          ...(token !== undefined && { authorization: `Bearer ${token}` }),
-          ...(text !== undefined && { "content-type": mediaType }),
-          ...headers,
-        },
-        ...(text !== undefined && { body: text }),
+    const isWhole = path.startsWith("/api/") || path.startsWith("/.") || !path.startsWith("/");
+    const answer = await exchange(url + (isWhole ? path : `/api/v2${path}`), {
+      method,
+      headers: {
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(text !== undefined && { "content-type": mediaType }),
+        ...headers,
       },
-    );
-    const received = await response.text();
-    return { status: response.status, headers: response.headers, body: received === "" ? undefined : parse(received) };
+      body: text,
+    });
+    const { status, headers: received } = answer;
+    return { status, headers: received, body: answer.text === "" ? undefined : parse(answer.text) };
   };
   return {
     token,

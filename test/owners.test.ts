@@ -1,0 +1,116 @@
+/** Each table has one owner: the folder whose files may change it. Others have it changed by the owner's `writes.ts`. */
+import { describe, expect, it } from "vitest";
+import { tablesAfter } from "../src/backup/tables.ts";
+import { migrations } from "../src/database/migrate.ts";
+import { camel } from "../src/kernel/names.ts";
+import { parsed, readSource, sourcePaths, writesIn } from "./support/code.ts";
+
+const owners: Readonly<Record<string, readonly string[]>> = {
+  "database/migrate.ts": ["migrations"],
+  "database/vault.ts": ["meta"],
+  jobs: ["jobs"],
+  "resources/shared/audit-events": ["auditEvents"],
+  "resources/identity/users": ["users"],
+  "resources/identity/organizations": ["organizations"],
+  "resources/identity/organization-memberships": ["organizationMemberships"],
+  "resources/identity/teams": ["teams", "teamMembers"],
+  "resources/identity/authentication-tokens": ["tokens"],
+  "resources/site/terraform-versions": ["engineVersions"],
+  "resources/register/projects": ["projects"],
+  "resources/register/workspaces": ["workspaces"],
+  "resources/register/tags": ["tags", "workspaceTags"],
+  "resources/register/tag-bindings": ["tagBindings"],
+  "resources/register/reserved-tag-keys": ["reservedTagKeys"],
+  "resources/register/data-retention-policies": ["dataRetentionPolicies"],
+  "resources/sharing/team-projects": ["teamProjects"],
+  "resources/sharing/team-workspaces": ["teamWorkspaces"],
+  "resources/variables/vars": ["vars"],
+  "resources/variables/varsets": ["varsets", "varsetWorkspaces", "varsetProjects"],
+  "resources/connections/ssh-keys": ["sshKeys"],
+  "resources/connections/agent-pools": ["agentPools", "agentPoolScopes"],
+  "resources/connections/oauth-clients": ["oauthClients"],
+  "resources/connections/oauth-tokens": ["oauthTokens"],
+  "resources/state/state-versions": [
+    "stateVersions",
+    "stateContents",
+    "stateChunks",
+    "stateVersionOutputs",
+    "stateResources",
+  ],
+  "resources/state/remote-state-consumers": ["remoteStateConsumers"],
+};
+
+/** Files in which the running program chooses the table, and why that is right. */
+const choosing: Readonly<Record<string, string>> = {
+  "backup/restore.ts": "a backup holds every table",
+  "resources/variables/varsets/store.ts": "one of the two tables of links, both the folder's own",
+};
+
+/** Who writes another's table today. This list only shrinks. */
+const strangersToday: readonly string[] = [
+  "teamMembers ← resources/identity/organization-memberships/writes.ts",
+  "workspaces ← resources/connections/oauth-tokens/store.ts",
+  "workspaces ← resources/connections/ssh-keys/store.ts",
+  "workspaces ← resources/register/data-retention-policies/store.ts",
+  "workspaces ← resources/register/tags/store.ts",
+  "workspaces ← resources/register/tags/writes.ts",
+  "workspaces ← resources/register/workspace-moves/store.ts",
+];
+
+/** Files that hold a statement that changes a table, though their name does not tell. This list only shrinks. */
+const elsewhereToday: readonly string[] = ["resources/state/state-versions/arrival/processing.ts"];
+
+const owned = (table: string, path: string) =>
+  Object.entries(owners).some(
+    ([owner, tables]) => tables.includes(table) && (path === owner || path.startsWith(`${owner}/`)),
+  );
+
+const found = sourcePaths
+  // A migration changes whatever it is about; released ones are never touched again.
+  .filter((path) => !path.startsWith("database/migrations/"))
+  .flatMap((path) => writesIn(readSource(path).program).map(({ table }) => ({ table, path })));
+
+const told = (lines: readonly string[]) => [...new Set(lines)].toSorted();
+
+describe("the owners of tables", () => {
+  it("are known for every table, one for each", () => {
+    const tables = tablesAfter(migrations.map(({ name }) => name)).map((name) => camel(name));
+    expect(Object.values(owners).flat().toSorted()).toEqual(tables.toSorted());
+  });
+
+  it("are the only ones who change them", () => {
+    const strangers = found.flatMap(({ table, path }) =>
+      table === undefined || owned(table, path) ? [] : [`${table} ← ${path}`],
+    );
+    expect(told(strangers)).toEqual(strangersToday);
+  });
+
+  it("are told by the statement, but where a file is known to choose the table", () => {
+    const files = found.filter(({ table }) => table === undefined).map(({ path }) => path);
+    expect(told(files)).toEqual(Object.keys(choosing).toSorted());
+  });
+
+  it("keep the statements in files whose name says so", () => {
+    const files = found
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith("resources/") && !/\/(store|writes)\.ts$/.test(path));
+    expect(told(files)).toEqual(elsewhereToday);
+  });
+
+  it.each([
+    ['tx.db.insertInto("workspaces").values(row)', ["workspaces"]],
+    ['tx.db.updateTable("workspaces as w").set({})', ["workspaces"]],
+    ['tx.db.deleteFrom("teamMembers")', ["teamMembers"]],
+    ["tx.db.insertInto(table as never)", [undefined]],
+    ["sql`insert into state_versions (id) values (${id})`", ["stateVersions"]],
+    ["sql`UPDATE tags SET version = version + 1`", ["tags"]],
+    ["sql`update tags as t set version = version + 1`", ["tags"]],
+    ["sql`delete from ${sql.table(links)} where id = ${id}`", [undefined]],
+    ["sql`with gone as (delete from tags returning id) update workspaces set version = 1`", ["tags", "workspaces"]],
+    ["sql`select id from tags for update of tags`", []],
+    ["sql`insert into tags (id) values (1) on conflict do update set id = 2`", ["tags"]],
+    ['tx.db.selectFrom("workspaces")', []],
+  ])("are found in %s", (code, tables) => {
+    expect(writesIn(parsed("a.ts", code).program).map(({ table }) => table)).toEqual(tables);
+  });
+});

@@ -1,0 +1,222 @@
+/**
+ * Whatever changes a table asks for the proof that its caller may: a parameter of type `Granted<…, …>` that names the
+ * permissions which let it write. `string` names none, and a permission to read lets nobody write.
+ */
+import { describe, expect, it } from "vitest";
+import {
+  functionsOf,
+  type Node,
+  parsed,
+  readSource,
+  type SourceFile,
+  type SourceFunction,
+  sourcePaths,
+  within,
+  writesIn,
+} from "./support/code.ts";
+
+/** Why a function needs none, and those that do not for this reason. */
+const reasons: Readonly<Record<string, readonly string[]>> = {
+  "counters and versions that follow from a change which was granted, in its transaction": [
+    "resources/connections/oauth-clients/writes.ts touchOauthClient",
+    "resources/connections/oauth-tokens/store.ts raiseWorkspaces",
+    "resources/identity/organizations/writes.ts countProjects",
+    "resources/identity/organizations/writes.ts raiseOrganizationVersion",
+    "resources/identity/teams/writes.ts countPerson",
+    "resources/identity/teams/writes.ts discountMembership",
+    "resources/identity/teams/writes.ts discountUser",
+    "resources/register/projects/writes.ts countTeams",
+    "resources/register/projects/writes.ts countWorkspaces",
+    "resources/register/projects/writes.ts discountTeam",
+    "resources/register/projects/writes.ts moveCounted",
+    "resources/register/projects/writes.ts raiseProjectVersions",
+    "resources/register/tags/store.ts recountTags",
+    "resources/register/workspaces/writes.ts raiseFollowersOf",
+    "resources/register/workspaces/writes.ts raiseWorkspaceVersions",
+  ],
+  "what else goes, or changes, with a thing whose removal or change was granted, in its transaction": [
+    "resources/connections/agent-pools/writes.ts forgetScopeTarget",
+    "resources/connections/oauth-tokens/store.ts clearConnections",
+    "resources/identity/organization-memberships/writes.ts activateInvitations",
+    "resources/identity/organization-memberships/writes.ts addFirstOwner",
+    "resources/identity/organization-memberships/writes.ts moveMemberships",
+    "resources/register/tags/store.ts rewriteTagNames",
+    "resources/register/workspaces/writes.ts inheritDuration",
+    "resources/state/state-versions/writes.ts settleState",
+  ],
+  "a state's content, which comes by a signed URL of a version whose creation was granted": [
+    "resources/register/workspaces/writes.ts noteStateRead",
+    "resources/register/workspaces/writes.ts noteStateWritten",
+    "resources/state/state-versions/arrival/processing.ts insertOutputs",
+    "resources/state/state-versions/arrival/processing.ts insertResources",
+    "resources/state/state-versions/contents/store.ts appendChunk",
+    "resources/state/state-versions/contents/store.ts beginContent",
+    "resources/state/state-versions/contents/store.ts completeContent",
+    "resources/state/state-versions/contents/store.ts insertContents",
+    "resources/state/state-versions/contents/store.ts orphanContent",
+    "resources/state/state-versions/store.ts deleteOutputsAndResources",
+    "resources/state/state-versions/store.ts discardVersions",
+    "resources/state/state-versions/store.ts updateStateVersion",
+  ],
+  "background work, which nobody asked for": [
+    "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
+    "resources/identity/authentication-tokens/writes.ts noteUses",
+    "resources/state/state-versions/contents/store.ts abandonContents",
+    "resources/state/state-versions/contents/store.ts removeSome",
+    "resources/state/state-versions/upkeep/store.ts deleteVersions",
+    "resources/state/state-versions/upkeep/store.ts removeSuperseded",
+  ],
+  "the trail of every change": ["resources/shared/audit-events/writes.ts recordEvents"],
+  "put into nothing that a caller could hold; also made at the first start, and by the operator": [
+    "resources/identity/organizations/store.ts insertOrganization",
+    "resources/identity/users/store.ts insertUser",
+  ],
+};
+const excused: readonly string[] = Object.values(reasons).flat();
+
+/** Functions that should ask for one and do not yet. This list only shrinks. */
+const withoutToday: readonly string[] = [
+  "resources/connections/agent-pools/store.ts insertAgentPool",
+  "resources/connections/agent-pools/store.ts insertScopes",
+  "resources/connections/oauth-clients/store.ts insertOauthClient",
+  "resources/connections/oauth-tokens/store.ts insertOauthToken",
+  "resources/connections/oauth-tokens/store.ts updateSecret",
+  "resources/connections/ssh-keys/store.ts insertSshKey",
+  "resources/identity/authentication-tokens/store.ts deleteTokenRow",
+  "resources/identity/authentication-tokens/store.ts insertToken",
+  "resources/identity/organization-memberships/store.ts insertMembership",
+  "resources/identity/teams/store.ts insertTeam",
+  "resources/register/data-retention-policies/store.ts deletePolicyRow",
+  "resources/register/data-retention-policies/store.ts insertPolicy",
+  "resources/register/data-retention-policies/store.ts updatePolicyRow",
+  "resources/register/projects/store.ts insertProject",
+  "resources/register/reserved-tag-keys/store.ts insertReservedTagKey",
+  "resources/register/tag-bindings/store.ts deleteBindings",
+  "resources/register/tag-bindings/store.ts upsertBindings",
+  "resources/register/tags/store.ts deleteTags",
+  "resources/register/tags/store.ts insertTags",
+  "resources/register/tags/store.ts linkTags",
+  "resources/register/tags/store.ts unlinkTags",
+  "resources/register/tags/writes.ts tagNewWorkspace",
+  "resources/register/workspaces/store.ts insertWorkspace",
+  "resources/register/workspaces/store.ts updateWorkspaceRow",
+  "resources/state/state-versions/store.ts insertStateVersion",
+  "resources/variables/varsets/store.ts insertLinks",
+  "resources/variables/varsets/store.ts insertVarset",
+];
+
+type Types = ReadonlyMap<string, Node>;
+
+/** The types that a file declares, by their names; what they stand for is looked into. */
+function typesOf({ program }: SourceFile): [string, Node][] {
+  return [...within(program)]
+    .filter(({ type }) => type === "TSTypeAliasDeclaration" || type === "TSInterfaceDeclaration")
+    .map((node) => [String((node["id"] as Node)["name"]), node]);
+}
+
+const nameOf = (node: Node): string | undefined =>
+  node.type === "TSTypeReference" ? String((node["typeName"] as Node)["name"]) : undefined;
+
+const isCallable = ({ type }: Node) => type === "TSFunctionType" || type === "TSMethodSignature";
+
+/** What is written as a type, with the types that it names, each looked into once. What a function would take or give is none. */
+function* reaching(node: Node, types: Types, seen: Set<string> = new Set()): Generator<Node> {
+  for (const part of within(node, isCallable)) {
+    yield part;
+    const name = nameOf(part);
+    const declared = name === undefined || seen.has(name) ? undefined : types.get(name);
+    if (name === undefined || declared === undefined) continue;
+    seen.add(name);
+    yield* reaching(declared, types, seen);
+  }
+}
+
+/** The permissions that a `Granted<Row, Permission>` names; none for `string`, or for whatever the caller likes. */
+function permissionsOf(permission: Node, types: Types): string[] {
+  return [...reaching(permission, types)].flatMap((part) => {
+    const literal = part.type === "TSLiteralType" ? (part["literal"] as Node)["value"] : undefined;
+    return typeof literal === "string" ? [literal] : [];
+  });
+}
+
+function isProof(node: Node, types: Types): boolean {
+  if (nameOf(node) !== "Granted") return false;
+  const [, permission] = (node["typeArguments"] as { readonly params: readonly Node[] }).params;
+  const permissions = permission === undefined ? [] : permissionsOf(permission, types);
+  return permissions.length > 0 && !permissions.some((name) => name.startsWith("can-read"));
+}
+
+const asks = ({ parameters }: SourceFunction, types: Types): boolean =>
+  parameters.some((parameter) => [...reaching(parameter, types)].some((part) => isProof(part, types)));
+
+/** The exported functions of a file that change a table, by themselves or by others of the file that are not exported. */
+function writersOf(file: SourceFile): SourceFunction[] {
+  const functions = functionsOf(file);
+  const hidden = new Map(functions.filter(({ isExported }) => !isExported).map((each) => [each.name, each]));
+  const writes = (node: Node, seen: readonly string[] = []): boolean =>
+    writesIn(node).length > 0 ||
+    [...within(node)].some((part) => {
+      const name = part.type === "Identifier" ? String(part["name"]) : "";
+      const called = seen.includes(name) ? undefined : hidden.get(name);
+      return called !== undefined && writes(called.node, [...seen, name]);
+    });
+  return functions.filter(({ isExported, node }) => isExported && writes(node));
+}
+
+const types: Types = new Map(sourcePaths.flatMap((path) => typesOf(readSource(path))));
+
+function withoutProof(file: SourceFile, known: Types): string[] {
+  return writersOf(file)
+    .filter((writer) => !asks(writer, known))
+    .map(({ name }) => `${file.path} ${name}`);
+}
+
+describe("the functions that change a table", () => {
+  const found = sourcePaths
+    .filter((path) => path.startsWith("resources/"))
+    .flatMap((path) => withoutProof(readSource(path), types))
+    .toSorted();
+
+  it("ask for a proof that names its permissions, or need none for a reason", () => {
+    expect(found.filter((name) => !excused.includes(name))).toEqual(withoutToday);
+  });
+
+  it("need none for a reason only where they ask for none", () => {
+    expect(excused.filter((name) => !found.includes(name))).toEqual([]);
+  });
+
+  const writing = 'Promise<void> { await tx.db.updateTable("workspaces").set({}).execute(); }';
+  it.each([
+    ["no proof", `export async function f(tx: Tx, id: string): ${writing}`, false],
+    ["any proof", `export async function f(tx: Tx, w: Granted<View, string>): ${writing}`, false],
+    [
+      "whatever proof the caller has",
+      `export async function f<Name extends string>(tx: Tx, w: Granted<View, Name>): ${writing}`,
+      false,
+    ],
+    ["a proof of reading", `export async function f(tx: Tx, w: Granted<View, "can-read-settings">): ${writing}`, false],
+    ["a proof", `export async function f(tx: Tx, w: Granted<View, "can-update">): ${writing}`, true],
+    ["a proof of one of two", `export async function f(tx: Tx, w: Granted<View, "can-a" | "can-b">): ${writing}`, true],
+    ["proofs", `export async function f(tx: Tx, all: readonly Granted<View, "can-update">[]): ${writing}`, true],
+    [
+      "a proof under another name",
+      `type Name = "can-update"; type Mine = { thing: Granted<View, Name> }; export async function f(tx: Tx, { thing }: Mine): ${writing}`,
+      true,
+    ],
+    [
+      "no proof, through another function",
+      `export const f = (tx: Tx) => g(tx); async function g(tx: Tx): ${writing}`,
+      false,
+    ],
+    [
+      "a function that gives one",
+      `export async function f(tx: Tx, by: () => Granted<View, "can-update">): ${writing}`,
+      false,
+    ],
+    ["nothing, and changes nothing", 'export const f = (tx: Tx) => tx.db.selectFrom("workspaces")', true],
+    ["nothing, and is nobody else's", `async function f(tx: Tx): ${writing}`, true],
+  ])("are judged right: one that asks for %s", (_, code, isRight) => {
+    const file = parsed("a.ts", code);
+    expect(withoutProof(file, new Map(typesOf(file)))).toEqual(isRight ? [] : ["a.ts f"]);
+  });
+});

@@ -1,0 +1,113 @@
+/** The code of `src` as data: its functions, and the statements in it that change a table. For tests about the code itself. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, sep } from "node:path";
+import { parseAst } from "vite";
+import { camel } from "../../src/kernel/names.ts";
+
+/** A node of the syntax tree; what it holds depends on its type. */
+export interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [name: string]: unknown;
+}
+
+export interface SourceFile {
+  /** Below `src`, with slashes. */
+  readonly path: string;
+  readonly text: string;
+  readonly program: Node;
+}
+
+export const sourcePaths: readonly string[] = readdirSync("src", { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => path.split(sep).join("/"))
+  .toSorted();
+
+export const parsed = (path: string, text: string): SourceFile => ({
+  path,
+  text,
+  program: parseAst(text, { lang: "ts" }) as unknown as Node,
+});
+
+export const readSource = (path: string): SourceFile => parsed(path, readFileSync(join("src", path), "utf8"));
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && typeof (value as Node).type === "string";
+
+const childrenOf = (node: Node): Node[] =>
+  Object.values(node).flatMap((value) => (Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : []));
+
+/** The node and all below it, in the order of the text, but for what is passed over. */
+export function* within(node: Node, isPassedOver: (node: Node) => boolean = () => false): Generator<Node> {
+  if (isPassedOver(node)) return;
+  yield node;
+  for (const child of childrenOf(node)) yield* within(child, isPassedOver);
+}
+
+export interface Write {
+  /** As the schema names it; undefined where only the running program knows it. */
+  readonly table: string | undefined;
+}
+
+const builders = new Set(["insertInto", "updateTable", "deleteFrom", "mergeInto", "replaceInto"]);
+const computed = "\u0000";
+/** In lower or upper case, as people write SQL. `for update of …` and `do update set …` are no statements of their own. */
+const statements = new RegExp(
+  `\\b(?:(?:insert|merge|replace)\\s+into|delete\\s+from|truncate\\s+table|update(?=\\s+\\S+\\s+(?:as\\s+\\S+\\s+)?set\\b))\\s+("?)([a-z_]+|${computed})\\1`,
+  "gi",
+);
+
+/** What in this part of the code changes a table, by the query builder or in SQL. */
+export function writesIn(node: Node): Write[] {
+  return [...within(node)].flatMap((part) => {
+    if (part.type === "CallExpression") return builtBy(part);
+    const text = textOf(part);
+    if (text === undefined) return [];
+    return [...text.matchAll(statements)].map(([, , table = ""]) => ({
+      table: table === computed ? undefined : camel(table.toLowerCase()),
+    }));
+  });
+}
+
+function builtBy(call: Node): Write[] {
+  const callee = call["callee"] as Node;
+  if (callee.type !== "MemberExpression" || !builders.has(String((callee["property"] as Node)["name"]))) return [];
+  const [table] = call["arguments"] as readonly Node[];
+  const name = table?.type === "Literal" ? String(table["value"]).split(" ")[0] : undefined;
+  return [{ table: name }];
+}
+
+function textOf(node: Node): string | undefined {
+  if (node.type === "Literal" && typeof node["value"] === "string") return node["value"];
+  if (node.type !== "TemplateLiteral") return undefined;
+  return (node["quasis"] as readonly Node[])
+    .map((quasi) => (quasi["value"] as { readonly raw: string }).raw)
+    .join(computed);
+}
+
+export interface SourceFunction {
+  readonly name: string;
+  readonly isExported: boolean;
+  readonly node: Node;
+  readonly parameters: readonly Node[];
+}
+
+/** The functions of a file that have a name at its top level. */
+export function functionsOf({ program }: SourceFile): SourceFunction[] {
+  return (program["body"] as readonly Node[]).flatMap((statement) => {
+    const isExported = statement.type === "ExportNamedDeclaration";
+    const declaration = (isExported ? statement["declaration"] : statement) as Node | null;
+    if (declaration?.type === "FunctionDeclaration") return [functionOf(declaration, declaration, isExported)];
+    if (declaration?.type !== "VariableDeclaration") return [];
+    return (declaration["declarations"] as readonly Node[])
+      .filter((variable) => (variable["init"] as Node | null) !== null)
+      .map((variable) => functionOf(variable, variable["init"] as Node, isExported));
+  });
+}
+
+/** A constant that holds no function counts as one without parameters: a prepared statement is run by whoever has it. */
+function functionOf(named: Node, node: Node, isExported: boolean): SourceFunction {
+  const parameters = (node["params"] as readonly Node[] | undefined) ?? [];
+  return { name: String((named["id"] as Node)["name"]), isExported, node, parameters };
+}
