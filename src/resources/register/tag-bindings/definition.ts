@@ -17,13 +17,42 @@ export const bindingItem = z.object({
 
 const example = { data: [{ type: "tag-bindings", attributes: { key: "environment", value: "production" } }] };
 
-const list = { method: "GET", answer: "list" } as const satisfies Partial<Operation>;
 const change = {
   method: "PATCH",
   body: { custom: z.object({ data: bindingItem.array().max(1000) }) },
   answer: "list",
   example,
 } as const satisfies Partial<Operation>;
+
+// Each stands under two paths: clients know the one or the other.
+const listOfWorkspace = <const Path extends string>(path: Path) =>
+  ({
+    method: "GET",
+    path,
+    summary: "List a workspace's own key-value tags",
+    needs: "read access to the workspace's runs",
+    answer: "list",
+  }) as const;
+const changeOfWorkspace = <const Path extends string>(path: Path) => ({
+  ...change,
+  path,
+  summary: "Add key-value tags to a workspace, or change their values",
+  needs: "admin access to the workspace",
+});
+const listOfProject = <const Path extends string>(path: Path) =>
+  ({
+    method: "GET",
+    path,
+    summary: "List a project's key-value tags",
+    needs: "read access to the project",
+    answer: "list",
+  }) as const;
+const changeOfProject = <const Path extends string>(path: Path) => ({
+  ...change,
+  path,
+  summary: "Add key-value tags to a project, or change their values",
+  needs: "'update' on the project's settings",
+});
 
 export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
   type: "tag-bindings",
@@ -35,29 +64,13 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
   },
   relationships: {},
   operations: {
-    listWorkspaceTagBindings: {
-      ...list,
-      path: "/workspaces/:workspace_id/tag-bindings",
-      summary: "List a workspace's own key-value tags",
-      needs: "read access to the workspace's runs",
-    },
-    changeWorkspaceTagBindings: {
-      ...change,
-      path: "/workspaces/:workspace_id/tag-bindings",
-      summary: "Add key-value tags to a workspace, or change their values",
-      needs: "admin access to the workspace",
-    },
-    listProjectTagBindings: {
-      ...list,
-      path: "/projects/:project_id/tag-bindings",
-      summary: "List a project's key-value tags",
-      needs: "read access to the project",
-    },
-    changeProjectTagBindings: {
-      ...change,
-      path: "/projects/:project_id/tag-bindings",
-      summary: "Add key-value tags to a project, or change their values",
-      needs: "'update' on the project's settings",
-    },
+    listWorkspaceTagBindings: listOfWorkspace("/workspaces/:workspace_id/tag-bindings"),
+    listRelatedWorkspaceTagBindings: listOfWorkspace("/workspaces/:workspace_id/relationships/tag-bindings"),
+    changeWorkspaceTagBindings: changeOfWorkspace("/workspaces/:workspace_id/tag-bindings"),
+    changeRelatedWorkspaceTagBindings: changeOfWorkspace("/workspaces/:workspace_id/relationships/tag-bindings"),
+    listProjectTagBindings: listOfProject("/projects/:project_id/tag-bindings"),
+    listRelatedProjectTagBindings: listOfProject("/projects/:project_id/relationships/tag-bindings"),
+    changeProjectTagBindings: changeOfProject("/projects/:project_id/tag-bindings"),
+    changeRelatedProjectTagBindings: changeOfProject("/projects/:project_id/relationships/tag-bindings"),
   },
 }));

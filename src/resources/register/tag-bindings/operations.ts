@@ -1,4 +1,4 @@
-/** Operations on key-value tags. Who may see the workspace or project may see them; who may update it may change them. */
+/** Operations on key-value tags. Whoever may see the workspace or project may see them; whoever may update it may change them. */
 import type { ListAnswer } from "../../../jsonapi/define.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { grantProject, loadProject } from "../projects/reads.ts";
@@ -10,40 +10,49 @@ import { type Bound, findBindings } from "./store.ts";
 import { addBindings, type BindingItem, told } from "./writes.ts";
 
 export const tagBindingResource = implement(tagBindings, {
-  async listWorkspaceTagBindings({ context, params }) {
-    const tx = context.database.reader;
-    const workspace = await loadWorkspace(tx, context, params);
-    return { views: await findBindings(tx, { organizationId: workspace.organizationId, workspaceId: workspace.id }) };
-  },
+  listWorkspaceTagBindings: ({ context, params }) => listOfWorkspace(context, params.workspaceId),
+  listRelatedWorkspaceTagBindings: ({ context, params }) => listOfWorkspace(context, params.workspaceId),
+  changeWorkspaceTagBindings: ({ context, params, body }) => changeOfWorkspace(context, params.workspaceId, body.data),
+  changeRelatedWorkspaceTagBindings: ({ context, params, body }) =>
+    changeOfWorkspace(context, params.workspaceId, body.data),
 
-  async changeWorkspaceTagBindings({ context, params, body }) {
-    return context.database.write(async (tx) => {
-      const workspace = grantWorkspace(await loadWorkspace(tx, context, params, true), "can-manage-tags");
-      return change(tx, context, { organizationId: workspace.organizationId, workspaceId: workspace.id }, body.data);
-    });
-  },
-
-  async listProjectTagBindings({ context, params }) {
-    const tx = context.database.reader;
-    const project = await loadProject(tx, context, params.projectId);
-    return { views: await findBindings(tx, { organizationId: project.organizationId, projectId: project.id }) };
-  },
-
-  async changeProjectTagBindings({ context, params, body }) {
-    return context.database.write(async (tx) => {
-      const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
-      return change(tx, context, { organizationId: project.organizationId, projectId: project.id }, body.data);
-    });
-  },
+  listProjectTagBindings: ({ context, params }) => listOfProject(context, params.projectId),
+  listRelatedProjectTagBindings: ({ context, params }) => listOfProject(context, params.projectId),
+  changeProjectTagBindings: ({ context, params, body }) => changeOfProject(context, params.projectId, body.data),
+  changeRelatedProjectTagBindings: ({ context, params, body }) => changeOfProject(context, params.projectId, body.data),
 });
 
+type Bindings = ListAnswer<TagBindingView>;
+type Items = readonly BindingItem[];
+
+async function listOfWorkspace(context: Context, workspaceId: string): Promise<Bindings> {
+  const tx = context.database.reader;
+  const { organizationId, id } = await loadWorkspace(tx, context, { workspaceId });
+  return { views: await findBindings(tx, { organizationId, workspaceId: id }) };
+}
+
+async function changeOfWorkspace(context: Context, workspaceId: string, items: Items): Promise<Bindings> {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-manage-tags");
+    return change(tx, context, { organizationId: workspace.organizationId, workspaceId: workspace.id }, items);
+  });
+}
+
+async function listOfProject(context: Context, projectId: string): Promise<Bindings> {
+  const tx = context.database.reader;
+  const { organizationId, id } = await loadProject(tx, context, projectId);
+  return { views: await findBindings(tx, { organizationId, projectId: id }) };
+}
+
+async function changeOfProject(context: Context, projectId: string, items: Items): Promise<Bindings> {
+  return context.database.write(async (tx) => {
+    const project = grantProject(await loadProject(tx, context, projectId, true), "can-update");
+    return change(tx, context, { organizationId: project.organizationId, projectId: project.id }, items);
+  });
+}
+
 /** Answers with what was sent, in the order in which it was sent. */
-async function change(
-  tx: Tx,
-  context: Context,
-  bound: Bound,
-  items: readonly BindingItem[],
-): Promise<ListAnswer<TagBindingView>> {
+async function change(tx: Tx, context: Context, bound: Bound, items: Items): Promise<Bindings> {
   const { before, after } = await addBindings(tx, bound, items);
   await recordEvent(tx, context, {
     organizationId: bound.organizationId,

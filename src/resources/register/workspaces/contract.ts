@@ -51,8 +51,10 @@ const list = {
     sort: ["name", "current-run.created-at", "latest-change-at"],
     parameters: {
       "search[name]": textParameter("Part of the name, ignoring case."),
-      "search[tags]": listParameter("Tags, comma-separated; all are required."),
-      "search[exclude-tags]": listParameter("Tags, comma-separated; none may be there."),
+      "search[tags]": listParameter(
+        "Tags, comma-separated; all are required. The keys of its own and its project's key-value tags count as well.",
+      ),
+      "search[exclude-tags]": listParameter("The same; none may be there."),
       "search[wildcard-name]": textParameter(
         "A whole name in which `*`, up to ten of them, stands for any text; ignoring case.",
       ),

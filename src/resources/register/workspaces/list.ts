@@ -121,10 +121,12 @@ function order({ column, descending }: Shape): RawBuilder<unknown> {
 }
 
 /** Only what the conditions look at: with more, no index holds everything, and every row has to be read. */
-function columnsLookedAt({ part, wildcard, projectId, tagged, runStatuses }: WorkspaceSearch): string[] {
+function columnsLookedAt(search: WorkspaceSearch): string[] {
+  const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses } = search;
+  const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
   return [
     ...(part || wildcard ? ["name_key"] : []),
-    ...(projectId !== undefined || tagged.length > 0 ? ["project_id"] : []),
+    ...(looksAtProjects ? ["project_id"] : []),
     ...(runStatuses.length > 0 ? ["current_run_status"] : []),
   ];
 }

@@ -38,11 +38,7 @@ export function conditionsOf(tx: Tx, organizationId: string, search: WorkspaceSe
   if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
   if (search.wildcard) conditions.push(matches(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)]));
-  if (search.excludedTags.length > 0) {
-    conditions.push(sql<SqlBool>`not exists (
-      select 1 from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
-      where wt.workspace_id = w.id and ${tx.dialect.isOneOf(sql.ref("t.name"), search.excludedTags)})`);
-  }
+  if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags));
   if (search.runStatuses.length > 0) {
     conditions.push(tx.dialect.isOneOf(sql.ref("w.currentRunStatus"), search.runStatuses));
   }
@@ -50,22 +46,65 @@ export function conditionsOf(tx: Tx, organizationId: string, search: WorkspaceSe
   return conditions;
 }
 
-/** One condition, however many tags: engines bound how deep a statement may be nested. */
+/** So many tags are looked for as sets of workspaces; the planners of both engines are quick with a few of these. */
+const tagSetsMax = 5;
+
+/**
+ * A tag is a flat one, or the key of a binding: the workspace's own, or its project's. (One that overrides the project's has
+ * the same key.) Tags beyond the first few are looked for on each workspace that carries those: engines bound how deep a
+ * statement may be nested.
+ */
 function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<SqlBool> {
-  const [only] = tags;
-  if (only !== undefined && tags.length === 1) return sql<SqlBool>`w.id in ${withTag(organizationId, only)}`;
-  return sql<SqlBool>`w.id in (
-    select wt.workspace_id from tags as t
-    inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
-    where t.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("t.name"), tags)}
-    group by wt.workspace_id having count(*) = cast(${tags.length} as bigint))`;
+  const sets = tags.slice(0, tagSetsMax).map((tag) => carriesTag(organizationId, tag));
+  const others = tags.slice(tagSetsMax);
+  const [flat, own, inherited] = tagsOn(tx, organizationId, others);
+  const rest = sql`(
+    select count(*) from (
+      select t.name as tag ${flat} union select own.key ${own} union select inherited.key ${inherited}) as found
+    ) = cast(${others.length} as bigint)`;
+  return sql<SqlBool>`(${sql.join(others.length === 0 ? sets : [...sets, rest], sql` and `)})`;
 }
 
+function carriesTag(organizationId: string, tag: string): RawBuilder<SqlBool> {
+  return sql<SqlBool>`w.id in (
+    ${withTag(organizationId, tag)}
+    union all
+    select own.workspace_id from tag_bindings as own
+    where own.organization_id = ${organizationId} and own.key = ${tag} and own.workspace_id is not null
+    union all
+    select heir.id from tag_bindings as inherited cross join workspaces as heir
+    where inherited.organization_id = ${organizationId} and inherited.key = ${tag} and inherited.project_id is not null
+      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id)`;
+}
+
+/** Neither a flat one of these, nor a key. */
+function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<SqlBool> {
+  const [flat, own, inherited] = tagsOn(tx, organizationId, tags);
+  return sql<SqlBool>`(not exists (select 1 ${flat}) and not exists (select 1 ${own})
+    and not exists (select 1 ${inherited}))`;
+}
+
+/** Where a workspace `w` may have one of these tags. */
+function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
+  const named = (column: string) => tx.dialect.isOneOf(sql.ref(column), tags);
+  const bound = (to: string, table: string) => sql`
+    from tag_bindings as ${sql.table(table)}
+    where ${sql.ref(`${table}.${to}`)} = ${sql.ref(`w.${to === "workspaceId" ? "id" : to}`)}
+      and ${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${named(`${table}.key`)}`;
+  return [
+    sql`from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
+      where wt.workspace_id = w.id and t.organization_id = ${organizationId} and ${named("t.name")}`,
+    bound("workspaceId", "own"),
+    bound("projectId", "inherited"),
+  ] as const;
+}
+
+/** The ids of the workspaces with a flat tag. */
 function withTag(organizationId: string, tag: string): RawBuilder<unknown> {
-  return sql`(
+  return sql`
     select wt.workspace_id from tags as t
     inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
-    where t.organization_id = ${organizationId} and t.name = ${tag})`;
+    where t.organization_id = ${organizationId} and t.name = ${tag}`;
 }
 
 /** `*` stands for any text; everything else, `%` and `_` too, stands for itself. */
@@ -91,7 +130,7 @@ function isTagged(organizationId: string, { key, value }: { key?: string; value?
     const keyFits = key === undefined || key === "" ? sql`1 = 1` : sql`${sql.ref(`${table}.key`)} = ${key}`;
     return anyValue ? keyFits : sql`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}`;
   };
-  const flat = anyValue && key ? sql`or w.id in ${withTag(organizationId, key)}` : sql``;
+  const flat = anyValue && key ? sql`or w.id in (${withTag(organizationId, key)})` : sql``;
   return sql<SqlBool>`(
     exists (select 1 from tag_bindings as own where own.workspace_id = w.id and ${fits("own")})
     or exists (

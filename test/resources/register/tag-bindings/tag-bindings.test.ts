@@ -30,10 +30,13 @@ const kinds = ["workspaces", "projects"] as const;
 const make = async (kind: (typeof kinds)[number]) =>
   kind === "workspaces" ? makeWorkspace(api, org.name) : makeProject(api, org.name);
 
-describe.each(kinds)("PATCH /%s/:id/tag-bindings", (kind) => {
+/** Each list of bindings has two spellings. */
+const places = kinds.flatMap((kind) => ["tag-bindings", "relationships/tag-bindings"].map((name) => ({ kind, name })));
+
+describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
   it("adds and changes, keeps the others, and answers in the order of the request", async () => {
     const { id } = await make(kind);
-    const path = `/${kind}/${id}/tag-bindings`;
+    const path = `/${kind}/${id}/${name}`;
     const first = await org.owner.patch(path, bindings({ zone: "eu", cost: "42" }));
     expect(first.status).toBe(200);
     expect(first.body.data.map((binding: Json) => binding.attributes)).toEqual([
@@ -43,17 +46,18 @@ describe.each(kinds)("PATCH /%s/:id/tag-bindings", (kind) => {
     expect(first.body.data[0]).toMatchObject({ type: "tag-bindings", id: expect.stringMatching(/^tb-/) });
     const second = await org.owner.patch(path, bindings({ cost: "43", new: "" }));
     expect(second.body.data[0].id).toBe(first.body.data[1].id);
-    expect(await read(path)).toEqual({ cost: "43", new: "", zone: "eu" });
+    for (const place of places.filter((other) => other.kind === kind))
+      expect(await read(`/${kind}/${id}/${place.name}`)).toEqual({ cost: "43", new: "", zone: "eu" });
   });
 
   it("refuses more than 25, in one request or together with those that are there", async () => {
     const { id } = await make(kind);
     const many = (count: number, prefix: string) =>
       bindings(Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, "v"])));
-    expect((await org.owner.patch(`/${kind}/${id}/tag-bindings`, many(26, "a"))).status).toBe(422);
-    expect((await org.owner.patch(`/${kind}/${id}/tag-bindings`, many(25, "a"))).status).toBe(200);
-    expect((await org.owner.patch(`/${kind}/${id}/tag-bindings`, many(1, "b"))).status).toBe(422);
-    expect((await org.owner.patch(`/${kind}/${id}/tag-bindings`, many(25, "a"))).status).toBe(200);
+    expect((await org.owner.patch(`/${kind}/${id}/${name}`, many(26, "a"))).status).toBe(422);
+    expect((await org.owner.patch(`/${kind}/${id}/${name}`, many(25, "a"))).status).toBe(200);
+    expect((await org.owner.patch(`/${kind}/${id}/${name}`, many(1, "b"))).status).toBe(422);
+    expect((await org.owner.patch(`/${kind}/${id}/${name}`, many(25, "a"))).status).toBe(200);
   });
 
   it.each([
@@ -69,28 +73,28 @@ describe.each(kinds)("PATCH /%s/:id/tag-bindings", (kind) => {
     ["no attributes", { data: [{ type: "tag-bindings" }] }, "/data/0/attributes"],
   ])("refuses %s: 422", async (_, body, pointer) => {
     const { id } = await make(kind);
-    const answer = await org.owner.patch(`/${kind}/${id}/tag-bindings`, body);
+    const answer = await org.owner.patch(`/${kind}/${id}/${name}`, body);
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual([pointer]);
-    expect(await read(`/${kind}/${id}/tag-bindings`)).toEqual({});
+    expect(await read(`/${kind}/${id}/${name}`)).toEqual({});
   });
 
-  it("needs the right to change the thing: 403 for who may only read it, 404 for who may not", async () => {
+  it("needs the right to change the thing: 403 for whoever may only read it, 404 for whoever may not", async () => {
     const { id } = await make(kind);
     const reader = await makeHolder(api, org.name, "read-projects");
-    expect((await reader.patch(`/${kind}/${id}/tag-bindings`, bindings({ a: "1" }))).status).toBe(403);
-    expect((await reader.get(`/${kind}/${id}/tag-bindings`)).status).toBe(200);
+    expect((await reader.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }))).status).toBe(403);
+    expect((await reader.get(`/${kind}/${id}/${name}`)).status).toBe(200);
     expect((await reader.get(`/${kind}/${id}/effective-tag-bindings`)).status).toBe(200);
     const member = await makeMember(api, org.name);
-    for (const path of ["tag-bindings", "effective-tag-bindings"])
+    for (const path of [name, "effective-tag-bindings"])
       expect((await member.get(`/${kind}/${id}/${path}`)).status).toBe(404);
-    expect((await member.patch(`/${kind}/${id}/tag-bindings`, bindings({ a: "1" }))).status).toBe(404);
+    expect((await member.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }))).status).toBe(404);
   });
 
   it("leaves an audit event with the values before and after", async () => {
     const { id } = await make(kind);
-    await org.owner.patch(`/${kind}/${id}/tag-bindings`, bindings({ a: "1" }));
-    await org.owner.patch(`/${kind}/${id}/tag-bindings`, bindings({ a: "2" }));
+    await org.owner.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }));
+    await org.owner.patch(`/${kind}/${id}/${name}`, bindings({ a: "2" }));
     const events = data(
       await org.owner.get(
         `/organizations/${org.name}/audit-events?filter[subject][id]=${id}&filter[action]=${kind}.bind-tags`,
@@ -107,13 +111,13 @@ describe.each(kinds)("PATCH /%s/:id/tag-bindings", (kind) => {
     const { id } = await make(kind);
     const update = (relationships?: object) =>
       org.owner.patch(`/${kind}/${id}`, resource(kind, { description: "x" }, relationships));
-    await org.owner.patch(`/${kind}/${id}/tag-bindings`, bindings({ a: "1" }));
+    await org.owner.patch(`/${kind}/${id}/${name}`, bindings({ a: "1" }));
     expect((await update()).status).toBe(200);
-    expect(await read(`/${kind}/${id}/tag-bindings`)).toEqual({ a: "1" });
+    expect(await read(`/${kind}/${id}/${name}`)).toEqual({ a: "1" });
     expect((await update({ "tag-bindings": bindings({ b: "2" }) })).status).toBe(200);
-    expect(await read(`/${kind}/${id}/tag-bindings`)).toEqual({ b: "2" });
+    expect(await read(`/${kind}/${id}/${name}`)).toEqual({ b: "2" });
     expect((await update({ "tag-bindings": { data: [] } })).status).toBe(200);
-    expect(await read(`/${kind}/${id}/tag-bindings`)).toEqual({});
+    expect(await read(`/${kind}/${id}/${name}`)).toEqual({});
   });
 });
 

@@ -24,6 +24,8 @@ const size = 40;
 const tagNames = ["a", "b", "A", "c:d"];
 const keys = ["k1", "k2", "a"];
 const values = ["", "v1", "v2"];
+/** What `search[tags]` looks for: flat tags and keys, of which one is both. */
+const searched = [...new Set([...tagNames, ...keys])];
 const statuses = ["applied", "errored", "planning"];
 
 interface Item {
@@ -143,8 +145,8 @@ const fragment = fc.string({ unit: fc.constantFrom("a", "b", "A", "_", "-", "1",
 const queries: fc.Arbitrary<Query> = fc.record({
   part: maybe(fragment),
   wildcard: maybe(fc.array(fragment, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("*"))),
-  tags: maybe(fc.subarray(tagNames, { minLength: 1, maxLength: 2 })),
-  excluded: maybe(fc.subarray(tagNames, { minLength: 1, maxLength: 2 })),
+  tags: maybe(fc.subarray(searched, { minLength: 1, maxLength: 2 })),
+  excluded: maybe(fc.subarray(searched, { minLength: 1, maxLength: 2 })),
   project: maybe(fc.nat(2)),
   statuses: maybe(fc.subarray(statuses, { minLength: 1 })),
   tagged: maybe(
@@ -177,8 +179,8 @@ function isFound(item: Item, query: Query): boolean {
   return (
     (query.part === undefined || name.includes(query.part.toLowerCase())) &&
     (!query.wildcard || fits(name, query.wildcard.toLowerCase())) &&
-    (query.tags ?? []).every((tag) => item.tags.includes(tag)) &&
-    !(query.excluded ?? []).some((tag) => item.tags.includes(tag)) &&
+    (query.tags ?? []).every((tag) => hasTag(item, tag, undefined)) &&
+    !(query.excluded ?? []).some((tag) => hasTag(item, tag, undefined)) &&
     (query.project === undefined || item.project === query.project) &&
     (query.statuses === undefined || (item.status !== null && query.statuses.includes(item.status))) &&
     query.tagged.every(({ key, value }) => hasTag(item, key, value))

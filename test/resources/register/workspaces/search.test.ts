@@ -122,8 +122,45 @@ describe("listWorkspaces: search[tags] and search[exclude-tags]", () => {
     ["search[exclude-tags]=", everything],
     ["search[tags]=net&search[exclude-tags]=prod", ["Net-Dev"]],
     ["search[tags]=net&search[exclude-tags]=net", []],
+    // Keys of bindings are tags, too: a workspace's own, and those of its project.
+    ["search[tags]=env", everything],
+    ["search[tags]=team", ["net-prod"]],
+    ["search[tags]=owner", ["appXprod", "app_prod"]],
+    ["search[tags]=env,owner", ["appXprod", "app_prod"]],
+    ["search[tags]=env,team", ["net-prod"]],
+    ["search[tags]=owner,prod", ["app_prod"]],
+    ["search[tags]=team,owner", []],
+    ["search[tags]=ENV", []],
+    ["search[tags]=platform", []],
+    ["search[exclude-tags]=team", ["Net-Dev", "appXprod", "app_prod", "solo"]],
+    ["search[exclude-tags]=owner", ["Net-Dev", "net-prod", "solo"]],
+    ["search[exclude-tags]=env", []],
+    ["search[exclude-tags]=owner,net", ["solo"]],
+    ["search[tags]=env&search[exclude-tags]=owner", ["Net-Dev", "net-prod", "solo"]],
+    ["search[tags]=env&filter[tagged][0][key]=env&filter[tagged][0][value]=prod", ["net-prod"]],
   ])("%s", async (query, expected) => {
     expect(await found(query)).toEqual(expected);
+  });
+
+  it("all of many are required, wherever each comes from", async () => {
+    const names = ["t1", "t2", "t3", "t4"];
+    const full = await makeOrganization(api);
+    const shared = (await makeProject(api, full.name)).id;
+    const relationships = bound({ p1: "", p2: "x" });
+    data(await full.owner.patch(`/projects/${shared}`, { data: { type: "projects", relationships } }));
+    const all = { ...tagged(...names), ...bound({ b1: "v", b2: "" }), ...inProject(shared) };
+    await makeWorkspace(api, full.name, { name: "all" }, all);
+    await makeWorkspace(api, full.name, { name: "flat" }, { ...tagged(...names, "p1", "b1"), ...bound({ b2: "" }) });
+    const having = async (...tags: string[]) =>
+      data(await full.owner.get(`/organizations/${full.name}/workspaces?search[tags]=${tags.join(",")}`)).map(
+        (workspace: Json) => workspace.attributes.name,
+      );
+    expect(await having(...names, "b1", "b2", "p1")).toEqual(["all", "flat"]);
+    expect(await having("b1", "b2", "p1", ...names)).toEqual(["all", "flat"]);
+    expect(await having(...names, "b1", "b2", "p1", "p2")).toEqual(["all"]);
+    expect(await having("p2", "p1", "b2", "b1", ...names.toReversed())).toEqual(["all"]);
+    expect(await having(...names, "b1", "b2", "p1", "p2", "unknown")).toEqual([]);
+    expect(await having("unknown", ...names, "b1", "b2", "p1", "p2")).toEqual([]);
   });
 
   it.each(["tags", "exclude-tags"])("search[%s] takes as many as fit into a parameter", async (name) => {
