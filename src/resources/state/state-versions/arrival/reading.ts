@@ -1,63 +1,66 @@
 /**
- * What is read out of a state: its outputs and its resources. A small state is read with the request that brings it; the resources
- * of a large one by a job, in short transactions, and its document says so meanwhile (`resources-processed`).
+ * What is read out of a state on its way: its outputs and its resources. Those of a small one are written together with it; the
+ * resources of a large one by a job, in short transactions, and its document says so meanwhile (`resources-processed`).
  */
-import { sql } from "kysely";
-import type { Tx } from "../../../../database/database.ts";
 import type {
   StateResourceTable,
   StateVersionOutputTable,
   StateVersionTable,
 } from "../../../../database/schema/state.ts";
 import type { Vault } from "../../../../database/vault.ts";
-import { newId } from "../../../../kernel/ids.ts";
-import { sealedValue } from "../../state-version-outputs/values.ts";
-import type { StateFile, StateInstance, StateOutput } from "../../../../statefile/state-file.ts";
+import { type StateFile, StateFileReader, type StateInstance } from "../../../../statefile/state-file.ts";
+import { newResources } from "../../resources/rules.ts";
+import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
+import { type ReadColumns, unread } from "../rules.ts";
+
+/** The job that reads large states. */
+export const processingJob = "state-processing";
 
 /** A state up to this size, with at most so many of each, is read within its request. */
-export const inlineBytesMax = 1024 * 1024;
-export const inlineRowsMax = 1000;
+const inlineBytesMax = 1024 * 1024;
+const inlineRowsMax = 1000;
 
 export interface ReadState {
   readonly file: StateFile;
-  /** Undefined where they are too many to be written with the request. */
+  /** Undefined where they are too many to be written with the state: they are left to the job. */
   readonly instances: readonly StateInstance[] | undefined;
 }
 
-export const isInline = (size: number, file: StateFile): boolean =>
-  size <= inlineBytesMax && file.instanceCount <= inlineRowsMax && file.outputs.length <= inlineRowsMax;
+/** Reads a state that passes, in bounded memory: instances are kept only while there are few. */
+export class PassingState {
+  readonly #reader = new StateFileReader();
+  #instances: StateInstance[] | undefined = [];
+  #size = 0;
 
-type Owner = Pick<StateVersionTable, "id" | "organizationId" | "createdAt">;
+  /** Raises `invalid` as soon as it shows that this is no state. */
+  write(piece: Uint8Array): void {
+    this.#reader.write(piece);
+    this.#size += piece.length;
+    this.#gather();
+  }
 
-/** The columns of a version that a state's content fills. */
-export type FileColumns = Pick<
-  StateVersionTable,
-  | "format"
-  | "engineVersion"
-  | "modules"
-  | "providers"
-  | "resources"
-  | "resourcesProcessed"
-  | "resourceCount"
-  | "outputIds"
->;
+  /** Raises `invalid` where what has passed is no state. */
+  end(): ReadState {
+    const file = this.#reader.end();
+    this.#gather();
+    // There is nothing to be read in it, whatever its size.
+    if (file.encrypted) return { file, instances: [] };
+    return { file, instances: file.outputs.length > inlineRowsMax ? undefined : this.#instances };
+  }
 
-export const unread: FileColumns = {
-  format: null,
-  engineVersion: null,
-  modules: "{}",
-  providers: "{}",
-  resources: "[]",
-  resourcesProcessed: 0,
-  resourceCount: 0,
-  outputIds: "",
-};
+  #gather(): void {
+    if (this.#instances === undefined) return;
+    this.#instances = this.#instances.concat(this.#reader.takeInstances());
+    if (this.#size <= inlineBytesMax && this.#instances.length <= inlineRowsMax) return;
+    this.#instances = undefined;
+    this.#reader.stopListing();
+  }
+}
 
 /** What the head of a state tells, whether or not its outputs and resources are written yet. */
-export function columnsOf(
-  file: StateFile,
-): Pick<FileColumns, "format" | "engineVersion" | "modules" | "providers" | "resources"> {
+export function headOf(file: StateFile): Omit<ReadColumns, "resourcesProcessed" | "resourceCount" | "outputIds"> {
   return {
+    encrypted: Number(file.encrypted),
     format: file.format,
     engineVersion: file.engineVersion,
     modules: JSON.stringify(file.modules),
@@ -66,151 +69,22 @@ export function columnsOf(
   };
 }
 
-/** Names and addresses that a database can't keep as text belong to no configuration that an engine would take. */
-const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
-
-export function outputRows(
-  vault: Vault,
-  { id, organizationId }: Owner,
-  outputs: readonly StateOutput[],
-): StateVersionOutputTable[] {
-  return outputs
-    .filter(({ name }) => isStorable(name))
-    .map((output) => {
-      const outputId = newId("state-version-outputs");
-      return {
-        id: outputId,
-        organizationId,
-        stateVersionId: id,
-        name: output.name,
-        sensitive: Number(output.sensitive),
-        type: shortType(output.type),
-        detailedType: output.type,
-        value: sealedValue(vault, outputId, output.value ?? "null"),
-      };
-    });
-}
-
-/** Documents name so many of a state's outputs; the list has them all. */
-const namedMax = 1000;
-
-export const namedIds = (outputs: readonly Pick<StateVersionOutputTable, "id">[]): string =>
-  outputs
-    .slice(0, namedMax)
-    .map((output) => output.id)
-    .join(",");
-
-const shortTypes: ReadonlyMap<unknown, string> = new Map([
-  ["string", "string"],
-  ["number", "number"],
-  ["bool", "boolean"],
-  ["list", "array"],
-  ["set", "array"],
-  ["tuple", "array"],
-  ["map", "object"],
-  ["object", "object"],
-]);
-
-/** The kind of an output's type, as documents name it: `["list", "string"]` is an `array`. */
-function shortType(json: string): string {
-  const type = JSON.parse(json) as unknown;
-  return shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
-}
-
-/** An index of PostgreSQL holds no longer ones. */
-const addressMax = 600;
-
-export function resourceRows(
-  { id, organizationId, createdAt }: Owner,
-  instances: readonly StateInstance[],
-): StateResourceTable[] {
-  // A state that names an address twice is broken; the first one stands.
-  const byAddress = new Map<string, StateInstance>();
-  for (const instance of instances) {
-    const { address, provider } = instance;
-    if (!byAddress.has(address) && address.length <= addressMax && isStorable(address + provider))
-      byAddress.set(address, instance);
-  }
-  return [...byAddress.values()].map((instance) => ({
-    ...instance,
-    id: newId("resources"),
-    organizationId,
-    stateVersionId: id,
-    modifiedByStateVersionId: id,
-    createdAt,
-    updatedAt: createdAt,
-  }));
-}
-
-/** Many rows need many statements, each of a size that an engine takes. */
-const rowsPerStatement = 500;
-
-export async function insertOutputs(tx: Tx, rows: readonly StateVersionOutputTable[]): Promise<void> {
-  for (let start = 0; start < rows.length; start += rowsPerStatement)
-    await tx.db
-      .insertInto("stateVersionOutputs")
-      .values(rows.slice(start, start + rowsPerStatement))
-      .execute();
-}
-
-/** Those that are there already, from a try that was broken off, stay as they are. */
-export async function insertResources(
-  tx: Tx,
-  rows: readonly StateResourceTable[],
-  predecessorId: string | undefined,
-): Promise<void> {
-  for (let start = 0; start < rows.length; start += rowsPerStatement)
-    await tx.db
-      .insertInto("stateResources")
-      .values(rows.slice(start, start + rowsPerStatement))
-      .onConflict((conflict) => conflict.columns(["stateVersionId", "address"]).doNothing())
-      .execute();
-  await carryOver(tx, rows, predecessorId);
-}
-
-/** A resource that the version before had too is the same one: its id, its age and, unless it was changed, who changed it last. */
-async function carryOver(
-  tx: Tx,
-  rows: readonly StateResourceTable[],
-  predecessorId: string | undefined,
-): Promise<void> {
-  const stateVersionId = rows[0]?.stateVersionId;
-  if (stateVersionId === undefined || predecessorId === undefined) return;
-  const addresses = rows.map((row) => row.address);
-  const unchanged = (kept: string, otherwise: string) =>
-    sql<string>`case when before.fingerprint = state_resources.fingerprint then ${sql.ref(`before.${kept}`)} else ${sql.ref(`state_resources.${otherwise}`)} end`;
-  await sql`
-    update state_resources set id = before.id, created_at = before.created_at,
-      updated_at = ${unchanged("updated_at", "updated_at")},
-      modified_by_state_version_id = ${unchanged("modified_by_state_version_id", "modified_by_state_version_id")}
-    from state_resources as before
-    where state_resources.state_version_id = ${stateVersionId} and before.state_version_id = ${predecessorId}
-      and before.address = state_resources.address
-      and ${tx.dialect.isOneOf(sql.ref("state_resources.address"), addresses)}`.execute(tx.db);
-}
-
-/** What a state that is read within its request adds to the register. */
+/** What a state adds to the register together with its version. */
 export interface ReadRows {
-  readonly columns: FileColumns;
+  readonly columns: ReadColumns;
   readonly outputs: readonly StateVersionOutputTable[];
   readonly resources: readonly StateResourceTable[];
 }
 
 /** The outputs of a large state too, unless they are very many: an engine asks for them as soon as it has written it. */
-export function rowsOf(vault: Vault, version: Owner, { file, instances }: ReadState): ReadRows {
-  const outputs = file.outputs.length <= inlineRowsMax ? outputRows(vault, version, file.outputs) : [];
-  const columns = { ...unread, ...columnsOf(file), outputIds: namedIds(outputs) };
+export function rowsOf(
+  vault: Vault,
+  version: Pick<StateVersionTable, "id" | "organizationId" | "createdAt">,
+  { file, instances }: ReadState,
+): ReadRows {
+  const outputs = file.outputs.length <= inlineRowsMax ? newOutputs(vault, version, file.outputs) : [];
+  const columns = { ...unread, ...headOf(file), outputIds: namedIds(outputs) };
   if (instances === undefined) return { columns, outputs, resources: [] };
-  const resources = resourceRows(version, instances);
+  const resources = newResources(version, instances);
   return { columns: { ...columns, resourcesProcessed: 1, resourceCount: resources.length }, outputs, resources };
-}
-
-/** Once the version is there. */
-export async function insertRead(
-  tx: Tx,
-  { outputs, resources }: ReadRows,
-  predecessorId: string | undefined,
-): Promise<void> {
-  await insertOutputs(tx, outputs);
-  await insertResources(tx, resources, predecessorId);
 }
