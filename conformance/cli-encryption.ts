@@ -56,6 +56,8 @@ const inCloudBlock: Scenario = {
     assert.equal((await site.state("encrypted"))?.["serial"], pulled.serial);
     const { id, attributes } = await site.workspace("encrypted");
     assert.equal(attributes["locked"], false);
+    assert.equal(attributes["resource-count"], null);
+    assert.equal((await site.state("encrypted"))?.["encrypted"], true);
     assert.deepEqual((await site.api(`/workspaces/${id}/current-state-version-outputs`)).body.data, []);
     assert.deepEqual((await site.api(`/workspaces/${id}/resources`)).body.data, []);
     assert.match((await folder.succeed(["destroy", "-auto-approve"])).text, /1 destroyed/);

@@ -61,14 +61,21 @@ const pushByForce: Scenario = {
 const pushByForceInCloud: Scenario = {
   name: "`state push -force`, `cloud` block",
   checks:
-    "this CLI does not pass `-force` on with a `cloud` block, so the service refuses; the CLI leaves the workspace locked, and `force-unlock` frees it",
+    "this CLI does not pass `-force` on with a `cloud` block, so the service refuses and says what helps; the CLI leaves the workspace locked, and `force-unlock` frees it; the state with a higher serial is taken",
   run: async (site) => {
     const folder = await withHistory(site, "push-cloud", inCloud);
-    await folder.refuse(["state", "push", "-force", "old.json"], /conflict There is another state with the serial/);
+    const { text } = await folder.refuse(
+      ["state", "push", "-force", "old.json"],
+      /conflict There is another state with the serial/,
+    );
+    const serial = Number(/raise 'serial' in yours above (\d+)/.exec(text)?.[1]);
     assert.equal((await folder.succeed(["output", "-raw", "greeting"])).stdout, "two");
     assert.equal((await site.workspace("push-cloud")).attributes["locked"], true);
     await folder.succeed(["force-unlock", "-force", `${organization}/push-cloud`]);
     assert.equal((await folder.run(["plan", "-detailed-exitcode"])).code, 0);
+    const raised = JSON.stringify({ ...JSON.parse(folder.read("old.json")), serial: serial + 1 });
+    await folder.succeed(["state", "push", "-"], { input: raised });
+    assert.equal((await folder.succeed(["output", "-raw", "greeting"])).stdout, "one");
   },
 };
 

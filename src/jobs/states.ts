@@ -1,6 +1,6 @@
 /** What is done for states without anybody asking: reading the large ones, and removing what has had its time. */
 import { cleaningJob } from "../resources/state/state-versions/contents/contents.ts";
-import { processingJob } from "../resources/state/state-versions/arrival/creation.ts";
+import { processingJob } from "../resources/state/state-versions/arrival/reading.ts";
 import {
   enforceRetention,
   readLargeStates,

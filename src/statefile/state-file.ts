@@ -1,9 +1,10 @@
 /**
  * Reads a state file of Terraform or OpenTofu as it arrives, in bounded memory, and refuses what is none. Of format 4 it tells
- * the outputs, the managed instances and a summary; of any other format only the head.
+ * the outputs, the managed instances and a summary; of any other format, and of one that is encrypted, only the head.
  */
 import { attributeFault, invalid } from "../kernel/errors.ts";
 import { Capture, JsonError, type JsonReader, JsonScanner } from "./json-scanner.ts";
+import { EncryptionReader } from "./state-encryption.ts";
 import { OutputsReader, type StateOutput } from "./state-outputs.ts";
 import { nameBytesMax, ResourcesReader, type StateInstance, stringOf } from "./state-resources.ts";
 import { StateSummary } from "./state-summary.ts";
@@ -14,7 +15,10 @@ export type { StateInstance, StateOutput };
 const formatRead = 4;
 
 export interface StateFile {
-  format: number;
+  /** By the engine, before it was sent: nothing but the head can be read. */
+  encrypted: boolean;
+  /** Null where it is encrypted. */
+  format: number | null;
   engineVersion: string | null;
   serial: number | null;
   lineage: string | null;
@@ -42,12 +46,12 @@ export class StateFileReader {
     return this.#root.stateFile();
   }
 
-  /** For who wants no instances: from now on they cost nothing. */
+  /** For whoever wants no instances: from now on they cost nothing. */
   stopListing(): void {
     this.#root.resources.stopListing();
   }
 
-  /** The managed instances seen since the last call. Who never asks has them all in memory. */
+  /** The managed instances seen since the last call. Whoever never asks has them all in memory. */
   takeInstances(): StateInstance[] {
     return this.#root.resources.take();
   }
@@ -59,23 +63,33 @@ class RootReader implements JsonReader {
   readonly #serial = new Capture(nameBytesMax);
   readonly #lineage = new Capture(nameBytesMax);
   readonly #outputs = new OutputsReader();
+  readonly #encryption = new EncryptionReader();
   readonly resources = new ResourcesReader();
-  #hasResources = false;
+  /** Those that are only found in the open, or at most once. */
+  readonly #seen = new Set<string>();
 
   member(key: string): JsonReader | undefined {
+    const encryption = this.#encryption.member(key);
+    if (encryption !== undefined) return this.#once(key, encryption);
     switch (key) {
       case "version":
         return this.#version;
       case "terraform_version":
+        this.#seen.add(key);
         return this.#engineVersion;
       case "serial":
         return this.#serial;
       case "lineage":
         return this.#lineage;
       case "outputs":
+        this.#seen.add(key);
         return this.#outputs;
       case "resources":
-        return this.#resourcesIfRead();
+        // Instances are told before the file ends, so what comes later can't take them back.
+        return this.#isOtherFormat() ? undefined : this.#once(key, this.resources);
+      case "modules":
+        this.#seen.add(key);
+        return undefined;
       default:
         return undefined;
     }
@@ -83,15 +97,11 @@ class RootReader implements JsonReader {
 
   /** Raises `invalid` without a version, and where resources were told that turn out not to be any. */
   stateFile(): StateFile {
-    const format = wholeNumberOf(this.#version);
-    if (format === null || format === 0) {
-      throw fault('The state must be a JSON object with a member "version", a whole number from 1 on.');
-    }
+    const encrypted = this.#version.size === 0 && this.#encryption.isClaimed;
+    const format = encrypted ? this.#sealedFormat() : this.#openFormat();
     const isRead = format === formatRead;
-    if (!isRead && this.resources.instanceCount > 0) {
-      throw fault(`The state has format ${format}, but resources of format ${formatRead}.`);
-    }
     return {
+      encrypted,
       format,
       engineVersion: stringOf(this.#engineVersion) ?? null,
       serial: wholeNumberOf(this.#serial),
@@ -102,12 +112,29 @@ class RootReader implements JsonReader {
     };
   }
 
-  /** Instances are told before the file ends, so what comes later can't take them back. */
-  #resourcesIfRead(): JsonReader | undefined {
-    if (this.#version.text !== undefined && wholeNumberOf(this.#version) !== formatRead) return undefined;
-    if (this.#hasResources) throw fault('The state has the member "resources" twice.');
-    this.#hasResources = true;
-    return this.resources;
+  /** Raises `invalid` where it only resembles an encrypted state. */
+  #sealedFormat(): null {
+    const open = ["terraform_version", "outputs", "resources", "modules"].find((member) => this.#seen.has(member));
+    const fault = this.#encryption.fault() ?? (open && `has the member "${open}" of one that is not`);
+    if (fault !== undefined) throw invalidState(`The state looks encrypted, but ${fault}.`);
+    return null;
+  }
+
+  #openFormat(): number {
+    const format = wholeNumberOf(this.#version);
+    if (format === null || format === 0)
+      throw invalidState('The state must be a JSON object with a member "version", a whole number from 1 on.');
+    if (format !== formatRead && this.resources.instanceCount > 0)
+      throw invalidState(`The state has format ${format}, but resources of format ${formatRead}.`);
+    return format;
+  }
+
+  readonly #isOtherFormat = () => this.#version.text !== undefined && wholeNumberOf(this.#version) !== formatRead;
+
+  #once(key: string, reader: JsonReader): JsonReader {
+    if (this.#seen.has(key)) throw invalidState(`The state has the member "${key}" twice.`);
+    this.#seen.add(key);
+    return reader;
   }
 }
 
@@ -121,10 +148,10 @@ function explaining(act: () => void): void {
   try {
     act();
   } catch (error) {
-    throw error instanceof JsonError ? fault(`The state is not JSON: it ${error.message}.`) : error;
+    throw error instanceof JsonError ? invalidState(`The state is not JSON: it ${error.message}.`) : error;
   }
 }
 
-function fault(detail: string): Error {
+function invalidState(detail: string): Error {
   return invalid([attributeFault("state", detail)]);
 }

@@ -21,6 +21,13 @@ export function stateOf({ serial = 1, lineage: own = lineage, outputs = {}, reso
   return JSON.stringify({ version: 4, terraform_version: "1.9.5", serial, lineage: own, outputs, resources });
 }
 
+/** A state as OpenTofu writes it when it encrypts: about so many bytes that nobody here can read. */
+export function encryptedStateOf({ serial = 1, lineage: own = lineage, bytes = 300 } = {}): string {
+  const meta = { "key_provider.pbkdf2.main": base64('{"salt":"c2FsdA==","iterations":600000}') };
+  const encrypted_data = randomBytes(bytes).toString("base64");
+  return JSON.stringify({ serial, lineage: own, meta, encrypted_data, encryption_version: "v0" });
+}
+
 /** A managed resource with so many instances. */
 export function managed(name: string, count = 1, attributes: object = {}): object {
   const instances = Array.from({ length: count }, (_, index) => ({

@@ -14,6 +14,8 @@ export interface StateVersionTable {
   /** Made under a lock that is still held: it does not become the current one before that is released. */
   intermediate: number;
   size: number;
+  /** By the engine, before it was sent: what follows can't be read out of it. */
+  encrypted: number;
   /** The version of the state's format. */
   format: number | null;
   engineVersion: string | null;

@@ -50,6 +50,8 @@ export interface WorkspaceTable {
   /** Sorted and joined by commas, kept with every change of the workspace's tags. */
   tagNames: string;
   resourceCount: number;
+  /** Whether the engine encrypted the current state: then nobody knows what is managed, and the count says nothing. */
+  stateEncrypted: number;
   currentStateVersionId: string | null;
   currentRunId: string | null;
   currentRunStatus: string | null;

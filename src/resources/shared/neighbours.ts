@@ -3,6 +3,7 @@
  * part in that, the part is declared here, carried out there (`neighbours.ts` of that room), and joined in `index.ts`. All of it
  * happens in the caller's transaction.
  */
+import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
 import type { OrganizationTable } from "../../database/schema/identity.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
@@ -10,7 +11,10 @@ import type { Included } from "../../jsonapi/define.ts";
 import type { Context } from "./context.ts";
 
 /** What a workspace takes over from the state version that becomes its current one. */
-export type SettledState = Pick<WorkspaceTable, "currentStateVersionId" | "resourceCount" | "outputIds">;
+export type SettledState = Pick<
+  WorkspaceTable,
+  "currentStateVersionId" | "resourceCount" | "stateEncrypted" | "outputIds"
+>;
 type StateHolder = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
 export interface Neighbours {
@@ -25,9 +29,12 @@ export interface Neighbours {
   /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
   /** At an unlock: the latest state that was written becomes the current one. Raises `unavailable` while it is awaited. */
-  settleState(tx: Tx, workspace: StateHolder): Promise<SettledState | undefined>;
+  settleState(
+    tx: Tx,
+    workspace: Granted<StateHolder, "can-unlock" | "can-force-unlock">,
+  ): Promise<SettledState | undefined>;
   /** At an unlock by force: states that are still awaited are given up. */
-  discardPendingStates(tx: Tx, context: Context, workspace: StateHolder): Promise<void>;
+  discardPendingStates(tx: Tx, context: Context, workspace: Granted<StateHolder, "can-force-unlock">): Promise<void>;
   /** The outputs of workspaces' states that the caller may read. */
   outputsOf(tx: Tx, context: Context, organizationId: string, stateVersionIds: readonly string[]): Promise<Included[]>;
 }

@@ -234,7 +234,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "policy-check-failures": kpi("How many of the latest runs a policy check stopped."),
     "run-failures": kpi("How many of the latest runs failed."),
     "workspace-kpis-runs-count": kpi("How many runs these figures are about, at most 30."),
-    "resource-count": readOnly(wholeNumber(), "How many resources it manages.", { audited: false }),
+    "resource-count": readOnly(
+      wholeNumber().nullable(),
+      "How many resources it manages; null where the engine encrypted its state, so that nobody can tell.",
+      { from: ({ stateEncrypted, resourceCount }) => (stateEncrypted === 1 ? null : resourceCount), audited: false },
+    ),
   },
   relationships: {
     "agent-pool": toOne("agent-pools", "The agent pool in force.", { nullable: true, id: agentPoolOf }),

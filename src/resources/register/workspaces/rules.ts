@@ -32,6 +32,7 @@ const untouched = {
   lockedReason: null,
   tagNames: "",
   resourceCount: 0,
+  stateEncrypted: 0,
   outputIds: "",
   varIds: "",
   currentStateVersionId: null,
@@ -172,13 +173,17 @@ export function referenceFaults(
 
 /** Why a workspace can't be deleted safely, if it can't. */
 export function safeDeleteObstacle(
-  workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount">,
+  workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount" | "stateEncrypted">,
   stateIsProcessing: boolean,
 ): AppError | undefined {
   if (workspace.lockedByType !== null)
     return conflict("Unable to delete workspace. The workspace is locked; unlock it first.");
   if (stateIsProcessing)
     return conflict("Unable to delete workspace. Its latest state is still being processed; try again shortly.");
+  if (workspace.stateEncrypted === 1)
+    return conflict(
+      "Unable to delete workspace. The engine encrypted its state, so nobody can tell here whether it still manages resources. Make sure that they are destroyed, then force the deletion.",
+    );
   if (workspace.resourceCount === 0) return undefined;
   return conflict(
     `Unable to delete workspace. The workspace manages ${workspace.resourceCount} resources; destroy them first, or force the deletion.`,

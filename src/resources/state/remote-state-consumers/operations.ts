@@ -6,7 +6,7 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
-import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
+import { loadWorkspace, pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { remoteStateConsumers } from "./definition.ts";
 import {
   grantReplacing,
@@ -78,7 +78,9 @@ async function checked(
   const ids = [...new Set(body.map((item) => item.id))];
   const { current, readable } = await lockWithNamed(tx, context.actor, workspace, ids);
   if (current === undefined) throw notFound("workspace");
-  checkIfMatch(ifMatch, workspaces, { ...workspace, ...current });
+  // Its row is locked by now.
+  if (ifMatch !== undefined)
+    checkIfMatch(ifMatch, workspaces, await loadWorkspace(tx, context, { workspaceId: workspace.id }));
   refuseIfAny([...sharedFaults(current), ...own, ...unknownFaults(body, readable)]);
   return ids;
 }

@@ -10,7 +10,6 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 /** The workspace whose state is read, with what the caller holds on it. */
 export interface SharingWorkspace {
   readonly id: string;
-  readonly version: number;
   readonly projectId: string;
   readonly globalRemoteState: number;
   readonly projectRemoteState: number;
@@ -34,7 +33,7 @@ export function grantSharing<Permission extends "can-read-settings" | "can-updat
   });
 }
 
-/** The whole list is replaced only by who manages all workspaces. Raises `not-found`. */
+/** The whole list is replaced only by whoever manages all workspaces. Raises `not-found`. */
 export function grantReplacing(workspace: SharingWorkspace): Granted<SharingWorkspace, "can-update"> {
   const { standing } = workspace.organization;
   return grant(workspace, {

@@ -15,7 +15,6 @@ import type { SharingWorkspace } from "./rules.ts";
 
 interface SharingRow extends OrganizationTable {
   readonly workspaceId: string;
-  readonly workspaceVersion: number;
   readonly projectId: string;
   readonly globalRemoteState: number;
   readonly projectRemoteState: number;
@@ -30,8 +29,7 @@ function sharingForActor(db: Kysely<Schema>, principal: string) {
     .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("o")
-    .select(["w.id as workspaceId", "w.version as workspaceVersion", "w.projectId"])
-    .select(["w.globalRemoteState", "w.projectRemoteState"])
+    .select(["w.id as workspaceId", "w.projectId", "w.globalRemoteState", "w.projectRemoteState"])
     .select(standingColumns(sql.ref("w.organizationId"), principal))
     .select(projectGrants(sql.ref("w.organizationId"), sql.ref("w.projectId"), principal))
     .select(workspaceGrants(sql.ref("w.organizationId"), sql.ref("w.id"), principal));
@@ -45,12 +43,11 @@ const byId = prepared<{ id: string; principal: string }, SharingRow>((db, { id, 
 export async function findSharing(tx: Tx, actor: Actor, id: string): Promise<SharingWorkspace | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
   if (row === undefined) return undefined;
-  const { workspaceId, workspaceVersion, projectId, globalRemoteState, projectRemoteState, ...rest } = row;
+  const { workspaceId, projectId, globalRemoteState, projectRemoteState, ...rest } = row;
   const { projectAccess, workspaceAccess, ...organization } = rest;
   const standing = standingOf(actor, { ...row, organizationId: row.id });
   return {
     id: workspaceId,
-    version: workspaceVersion,
     projectId,
     globalRemoteState,
     projectRemoteState,
@@ -69,7 +66,7 @@ export function consumersOf(workspace: SharingWorkspace): RawBuilder<boolean> {
 
 export interface Locked {
   /** The workspace as it is now; undefined when it went meanwhile. */
-  readonly current: Pick<SharingWorkspace, "version" | "globalRemoteState" | "projectRemoteState"> | undefined;
+  readonly current: Pick<SharingWorkspace, "globalRemoteState" | "projectRemoteState"> | undefined;
   /** Those that are named and that the caller may read. */
   readonly readable: ReadonlySet<string>;
 }
@@ -87,7 +84,7 @@ export async function lockWithNamed(
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
     .selectFrom("workspaces as w")
-    .select(["w.id", "w.version", "w.globalRemoteState", "w.projectRemoteState"])
+    .select(["w.id", "w.globalRemoteState", "w.projectRemoteState"])
     .where("w.organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...named]))
     .where(condition)

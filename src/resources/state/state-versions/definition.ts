@@ -1,14 +1,14 @@
 /** A state version: one state of a workspace, as an engine wrote it, and what was read out of it. */
 import { z } from "zod";
-import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import { type WorkspaceFacts, workspacePermissions } from "../../../access/permissions.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
-import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { Fault } from "../../../kernel/errors.ts";
-import { contentBytesMax } from "./contents/contents.ts";
-import { requestFaults } from "./rules.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
+import { base64, bodyBytesMax, inRequestBytesMax, md5, requestFaults, tooLargeSentence } from "./request.ts";
 
 export const statuses = [
   "pending",
@@ -18,11 +18,12 @@ export const statuses = [
   "backing_data_permanently_deleted",
 ] as const;
 
-export interface StateVersionView extends StateVersionTable, WorkspaceFacts {
+export interface StateVersionView extends StateVersionTable, WorkspaceFacts, OrganizationFacts {
   readonly workspaceName: string;
-  readonly organizationName: string;
+  /** How often that has changed. */
+  readonly workspaceFacts: number;
   readonly currentStateVersionId: string | null;
-  /** Where contents are fetched and, by who made a pending version, sent; null where there is nothing to. */
+  /** Where contents are fetched and, by whoever made a pending version, sent; null where there is nothing to. */
   readonly urls: StateVersionUrls;
 }
 
@@ -33,32 +34,16 @@ export interface StateVersionUrls {
   readonly jsonUpload: string | null;
 }
 
-const mebibyte = 1024 * 1024;
-/** What each of the contents in one request may have. */
-export const inRequestBytesMax = 16 * mebibyte;
-/** A state and its JSON form, which some engines send together; base64 makes them a third larger. */
-const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;
-export const tooLargeSentence = `A state in the request itself can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', and send the content with PUT to its 'hosted-state-upload-url': up to ${contentBytesMax} bytes.`;
-
-/** Bytes, as base64. What was sent is decoded here, so that nothing later sees the text. */
-function base64(): z.ZodType<Uint8Array> {
-  return z
-    .string()
-    .transform((sent, context) => {
-      const digits = sent.replaceAll(/[\r\n]/g, "").replace(/={1,2}$/, "");
-      const bytes = Buffer.from(digits, "base64");
-      // The decoder passes over what is no digit, and then there is less than there should be.
-      if (bytes.length === Math.floor((digits.length * 3) / 4)) return bytes;
-      context.addIssue({ code: "custom", message: "must be base64" });
-      return z.NEVER;
-    })
-    .meta({ type: "string", contentEncoding: "base64" }) as unknown as z.ZodType<Uint8Array>;
-}
-
-const md5 = text({ pattern: /^[0-9a-fA-F]{32}$/, sentence: "must be the MD5 of the content as 32 hex digits" });
 const serialMax = Number.MAX_SAFE_INTEGER;
 const json = (stored: string): JsonText => new JsonText(stored);
-const hidden = { shown: false, audited: false } as const;
+const hidden = { shown: false, audited: false, column: false } as const;
+/** Those of the workspace that say what may be done with its states. */
+const shownPermissions = [
+  "can-update",
+  "can-read-state-versions",
+  "can-read-state-outputs",
+  "can-create-state-versions",
+] as const;
 const stateReaders = "'read' on the workspace's state versions";
 const byId = "/state-versions/:state_version_id";
 const byWorkspace = "/workspaces/:workspace_id";
@@ -98,7 +83,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
   type: "state-versions",
   doc: "One state of a workspace, as an engine wrote it. Its content is stored compressed and encrypted.",
   id: (version) => version.id,
-  version: (version) => version.version,
+  version: (version) => [version.version, version.organizationFacts, version.workspaceFacts],
   attributes: {
     serial: once(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
     md5: once(md5, "The MD5 of the state, in hex: what arrives is checked against it.", { shown: false }),
@@ -128,16 +113,20 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     }),
     "hosted-state-upload-url": readOnly(
       text().nullable(),
-      "Where the state is to be sent with PUT, without a token; shown to who made the version, while it is pending.",
+      "Where the state is to be sent with PUT, without a token; shown to whoever made the version, while it is pending.",
       { from: ({ urls }) => urls.upload, audited: false },
     ),
     "hosted-json-state-upload-url": readOnly(text().nullable(), "The same for its JSON form.", {
       from: ({ urls }) => urls.jsonUpload,
       audited: false,
     }),
+    encrypted: readOnly(
+      flag(),
+      "Whether the engine encrypted it before it was sent: it is given back as it came, and nothing of what follows can be read out of it.",
+    ),
     "resources-processed": readOnly(
       flag(),
-      "Whether what follows was read out of the state yet; a large one takes a moment.",
+      "Whether what follows was read out of the state as far as it can be; a large one takes a moment.",
       { audited: false },
     ),
     "state-version": readOnly(wholeNumber().nullable(), "The version of the state's format.", {
@@ -145,10 +134,15 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
       audited: false,
     }),
     "engine-version": readOnly(text().nullable(), "The engine that wrote it.", { audited: false }),
-    "billable-rum-count": readOnly(wholeNumber().nullable(), "How many managed resources it has.", {
-      from: (version) => (version.resourcesProcessed === 1 ? version.resourceCount : null),
-      audited: false,
-    }),
+    "billable-rum-count": readOnly(
+      wholeNumber().nullable(),
+      "How many managed resources it has; null where that is not known.",
+      {
+        from: ({ resourcesProcessed, encrypted, resourceCount }) =>
+          resourcesProcessed === 1 && encrypted === 0 ? resourceCount : null,
+        audited: false,
+      },
+    ),
     modules: readOnly(z.record(z.string(), z.unknown()), "How many resources of each type, by module.", {
       from: ({ modules }) => json(modules),
       audited: false,
@@ -166,6 +160,13 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
       audited: false,
     }),
     "vcs-commit-url": readOnly(text().nullable(), "Where that commit is.", { from: () => null, audited: false }),
+    permissions: readOnly(flags(shownPermissions), "What the caller may do with the workspace's states.", {
+      from: (version) => {
+        const held = workspacePermissions(version);
+        return Object.fromEntries(shownPermissions.map((name) => [name, held[name]]));
+      },
+      audited: false,
+    }),
   },
   relationships: {
     workspace: toOne("workspaces", "The workspace whose state it is.", {

@@ -4,20 +4,21 @@ import type { ContentAnswer, DocumentAnswer, Included } from "../../../jsonapi/d
 import { notFound } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { outputsOfVersions } from "../state-version-outputs/reads.ts";
+import { deleteResources } from "../resources/writes.ts";
 import { stateVersionOutputs } from "../state-version-outputs/definition.ts";
+import { outputsOfVersions } from "../state-version-outputs/reads.ts";
+import { deleteOutputs } from "../state-version-outputs/writes.ts";
 import { teams } from "../../identity/teams/definition.ts";
 import { readableTeams } from "../../identity/teams/reads.ts";
 import { users } from "../../identity/users/definition.ts";
 import { readableUsers } from "../../identity/users/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { abandonContents, type ContentKind, findContent } from "./contents/store.ts";
-import { readContent } from "./contents/contents.ts";
+import { abandonContents, type ContentKind, findContent, readContent } from "./contents/contents.ts";
 import { admitWriter, createStateVersion } from "./arrival/creation.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
 import { grantStateVersion, loadStateVersion } from "./reads.ts";
 import { type BackingDataMove, backingDataMoves, backingDataObstacle } from "./rules.ts";
-import { deleteOutputsAndResources, findCurrentStateVersion, pageOfVersions, updateStateVersion } from "./store.ts";
+import { findCurrentStateVersion, pageOfVersions, updateStateVersion } from "./store.ts";
 import { receiveJsonState, receiveState } from "./arrival/upload.ts";
 import { checkUploadUrl } from "./arrival/upload-urls.ts";
 
@@ -52,12 +53,10 @@ export const stateVersionResource = implement(
     downloadJsonState: ({ context, params }) => download(context, params.stateVersionId, "json"),
 
     async uploadState({ context, params, query, body }) {
-      checkUploadUrl(context, params.stateVersionId, "state", query);
-      await receiveState(context, params.stateVersionId, body);
+      await receiveState(context, checkUploadUrl(context, params.stateVersionId, "state", query), body);
     },
     async uploadJsonState({ context, params, query, body }) {
-      checkUploadUrl(context, params.stateVersionId, "json", query);
-      await receiveJsonState(context, params.stateVersionId, body);
+      await receiveJsonState(context, checkUploadUrl(context, params.stateVersionId, "json", query), body);
     },
 
     softDeleteBackingData: ({ context, params }) => move(context, params.stateVersionId, "soft-delete"),
@@ -125,7 +124,8 @@ async function move(context: Context, id: string, how: BackingDataMove): Promise
     await updateStateVersion(tx, version, { status: to, ...(removed && { outputIds: "", hasJson: 0 }) });
     if (removed) {
       await abandonContents(tx, id);
-      await deleteOutputsAndResources(tx, id);
+      await deleteOutputs(tx, version, id);
+      await deleteResources(tx, version, id);
     }
     await recordEvent(tx, context, {
       organizationId: version.organizationId,

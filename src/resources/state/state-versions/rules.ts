@@ -1,39 +1,101 @@
-/** Pure rules of state versions: what may follow what. */
-import { type AppError, attributeFault, conflict, type Fault } from "../../../kernel/errors.ts";
+/** Pure rules of state versions: what a new one is, what may follow what, and what may become of a content. */
+import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
-import { md5Of } from "./contents/contents.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { type AppError, conflict } from "../../../kernel/errors.ts";
+import { stateVersions } from "./definition.ts";
 
-/** What a request shows by itself. */
-export function requestFaults({
-  state,
-  jsonState,
-  md5,
-}: {
-  readonly state?: Uint8Array;
-  readonly jsonState?: Uint8Array | null;
-  readonly md5?: string;
-}): Fault[] {
-  const faults: Fault[] = [];
-  if (state !== undefined && md5 !== undefined && md5Of(state) !== md5.toLowerCase())
-    faults.push(attributeFault("md5", "Md5 is not the MD5 of the state that was sent; send it again"));
-  if (state === undefined && jsonState)
-    faults.push(attributeFault("json-state", "Json state can't be sent without the state itself"));
-  return faults;
+/** The columns that a state's content fills. */
+export type ReadColumns = Pick<
+  StateVersionTable,
+  | "encrypted"
+  | "format"
+  | "engineVersion"
+  | "modules"
+  | "providers"
+  | "resources"
+  | "resourcesProcessed"
+  | "resourceCount"
+  | "outputIds"
+>;
+
+/** Until its content was read. */
+export const unread: ReadColumns = {
+  encrypted: 0,
+  format: null,
+  engineVersion: null,
+  modules: "{}",
+  providers: "{}",
+  resources: "[]",
+  resourcesProcessed: 0,
+  resourceCount: 0,
+  outputIds: "",
+};
+
+interface NewVersionFacts extends Pick<StateVersionTable, "id" | "position" | "createdAt"> {
+  readonly workspace: { readonly id: string; readonly organizationId: string };
+  /** What the content says of itself, where it came with the request. */
+  readonly ownLineage: string | null | undefined;
+}
+
+/** Long enough for an engine that was interrupted to send once more. */
+export const uploadLifetimeMs = 60 * 60 * 1000;
+
+/** A version whose content is awaited. */
+export function newStateVersion(
+  attributes: CreateAttributes<typeof stateVersions>,
+  { id, position, createdAt, workspace, ownLineage }: NewVersionFacts,
+  actor: Actor,
+): StateVersionTable {
+  return {
+    ...createdColumns(stateVersions, attributes),
+    ...unread,
+    id,
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    position,
+    createdAt,
+    md5: attributes.md5.toLowerCase(),
+    // Empty where it is not known and whatever comes is taken.
+    lineage: attributes.lineage || ownLineage || (attributes.force ? "" : null),
+    status: "pending",
+    intermediate: 1,
+    size: 0,
+    superseded: 0,
+    uploadExpiresAt: new Date(Date.parse(createdAt) + uploadLifetimeMs).toISOString(),
+    hasJson: 0,
+    runId: null,
+    createdByKind: actor.kind,
+    createdById: actorId(actor),
+    createdByName: actorName(actor),
+    createdByTokenId: tokenIdOf(actor),
+    version: 1,
+  };
+}
+
+/** The maker of a version, as the caller that a token of theirs would be; for what is done later in their name. */
+export function makerOf(version: StateVersionTable): Actor {
+  const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
+  const tokenId = createdByTokenId ?? "";
+  return kind === "team"
+    ? { kind, teamId: id, name, organizationId, tokenId }
+    : { kind: "user", userId: id, name, siteAdmin: false, tokenId };
 }
 
 /** The latest version of a workspace that was not discarded. */
 export type LatestVersion = Pick<StateVersionTable, "id" | "serial" | "md5" | "lineage" | "status">;
 
-export interface NewVersion {
-  readonly serial: number;
-  readonly md5: string;
-  readonly lineage: string | null;
-}
+type Following = Pick<StateVersionTable, "serial" | "md5" | "lineage">;
+
+/** The CLI shows this to whoever pushed with `-force`, which it keeps to itself with a `cloud` block. */
+const byForce =
+  "and push it without '-force', or send 'force': true to the API: with a 'cloud' block the CLI never sends it.";
 
 /** Why a version can't follow the latest, if it can't. The same state once more is no mistake: somebody tried again. */
-export function successionObstacle(latest: LatestVersion | undefined, next: NewVersion): AppError | undefined {
+export function successionObstacle(latest: LatestVersion | undefined, next: Following): AppError | undefined {
   if (latest === undefined) return undefined;
-  const remedy = "Pull the latest state and start from it, or set 'force' if you mean to replace it.";
+  const remedy = `Pull the latest state and start from it. To replace it, raise 'serial' in yours above ${latest.serial}, ${byForce}`;
   const lineage = lineageObstacle(latest, next.lineage);
   if (lineage !== undefined) return lineage;
   if (next.serial < latest.serial)
@@ -45,13 +107,10 @@ export function successionObstacle(latest: LatestVersion | undefined, next: NewV
   return undefined;
 }
 
-export function lineageObstacle(
-  latest: Pick<LatestVersion, "lineage"> | undefined,
-  lineage: string | null,
-): AppError | undefined {
+export function lineageObstacle(latest: LatestVersion | undefined, lineage: string | null): AppError | undefined {
   if (!latest?.lineage || !lineage || latest.lineage === lineage) return undefined;
   return conflict(
-    `The state's lineage ${lineage} is not the workspace's, ${latest.lineage}: it is the state of something else. Check which workspace you write to, or set 'force' if you mean to replace its state.`,
+    `The state's lineage ${lineage} is not the workspace's, ${latest.lineage}: it is the state of something else. Check which workspace you write to. To replace its state, set 'lineage' in yours to the workspace's and 'serial' above ${latest.serial}, ${byForce}`,
   );
 }
 

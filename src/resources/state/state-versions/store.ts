@@ -1,23 +1,31 @@
 /** SQL of state versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
 import { type Kysely, sql } from "kysely";
-import { type Actor, principalOf } from "../../../access/actor.ts";
+import { principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import { factsColumns } from "../../identity/organizations/definition.ts";
+import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
+import type { UploadRight } from "./arrival/upload-urls.ts";
 import type { StateVersionView } from "./definition.ts";
+import type { StateDiscarder } from "./proofs.ts";
 import type { LatestVersion } from "./rules.ts";
 import { urlsOf } from "./urls.ts";
 
-type VersionRow = StateVersionTable &
-  WorkspaceAccessRow &
-  Pick<StateVersionView, "workspaceName" | "organizationName" | "currentStateVersionId">;
+type PlaceColumn =
+  | "organizationName"
+  | "organizationFacts"
+  | "workspaceName"
+  | "workspaceFacts"
+  | "currentStateVersionId";
+type VersionRow = StateVersionTable & WorkspaceAccessRow & Pick<StateVersionView, PlaceColumn>;
 
 function versionForActor(db: Kysely<Schema>, principal: string) {
   return db
@@ -25,8 +33,8 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
-    .select(["w.name as workspaceName", "w.currentStateVersionId", "o.name as organizationName"])
-    .select("o.allowForceDeleteWorkspaces")
+    .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
+    .select(["w.name as workspaceName", "w.factsVersion as workspaceFacts", "w.currentStateVersionId"])
     .select(workspaceAccessColumns(principal));
 }
 
@@ -74,9 +82,16 @@ function toView(row: VersionRow, context: Caller): StateVersionView {
 
 /** A version of a workspace that is loaded already. */
 export function inWorkspace(row: StateVersionTable, workspace: WorkspaceView, context: Caller): StateVersionView {
-  const { access, owner, allowForceDeleteWorkspaces, currentStateVersionId, organizationName } = workspace;
-  const facts = { access, owner, allowForceDeleteWorkspaces, currentStateVersionId, organizationName };
-  return { ...row, ...facts, workspaceName: workspace.name, urls: urlsOf(row, context) };
+  const { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts } = workspace;
+  const facts = { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts };
+  return {
+    ...row,
+    ...facts,
+    workspaceName: workspace.name,
+    workspaceFacts: workspace.factsVersion,
+    currentStateVersionId: workspace.currentStateVersionId,
+    urls: urlsOf(row, context),
+  };
 }
 
 export async function pageOfVersions(
@@ -104,9 +119,11 @@ export async function pageOfVersions(
 
 export interface Succession {
   /** Where the next version of the workspace stands. */
-  readonly nextPosition: number;
+  readonly position: number;
   /** The latest that was not discarded. */
   readonly latest: LatestVersion | undefined;
+  /** The latest that has its content: one that is awaited has nothing yet to follow, and may never have. */
+  readonly predecessorId: string | undefined;
   /** Whether any version still waits for its content. */
   readonly awaits: boolean;
 }
@@ -115,25 +132,29 @@ export interface Succession {
 export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succession> {
   const versions = (alias: string) =>
     sql`from state_versions as ${sql.table(alias)} where ${sql.ref(`${alias}.workspaceId`)} = ${workspaceId}`;
-  const { rows } = await sql<Partial<LatestVersion> & { last: number | null; pending: number }>`
-    select summary.last, summary.pending, latest.id, latest.serial, latest.md5, latest.lineage, latest.status
+  const { rows } = await sql<
+    Partial<LatestVersion> & { last: number | null; predecessor: string | null; pending: number }
+  >`
+    select summary.last, summary.predecessor, summary.pending, latest.id, latest.serial, latest.md5, latest.lineage, latest.status
     from (
       select (select max(a.position) ${versions("a")}) as last,
+        (select f.id ${versions("f")} and f.status = 'finalized' order by f.position desc limit 1) as predecessor,
         (select count(*) ${versions("p")} and p.status = 'pending') as pending
     ) as summary
     left join (
       select l.id, l.serial, l.md5, l.lineage, l.status ${versions("l")} and l.status <> 'discarded'
       order by l.position desc limit 1
     ) as latest on true`.execute(tx.db);
-  const { last, pending, ...latest } = rows[0] ?? { last: null, pending: 0 };
+  const { last, predecessor, pending, ...latest } = rows[0] ?? { last: null, predecessor: null, pending: 0 };
   return {
-    nextPosition: Number(last ?? 0) + 1,
+    position: Number(last ?? 0) + 1,
     latest: latest.id == null ? undefined : (latest as LatestVersion),
+    predecessorId: predecessor ?? undefined,
     awaits: Number(pending) > 0,
   };
 }
 
-/** The version before one that it follows: one that is awaited has nothing yet to follow, and may never have. */
+/** The version that another follows, as `predecessorId` of one that is there already. */
 export async function findPredecessor(
   tx: Tx,
   { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,
@@ -149,56 +170,50 @@ export async function findPredecessor(
     .executeTakeFirst();
 }
 
-export async function insertStateVersion(tx: Tx, row: StateVersionTable): Promise<void> {
+export async function insertStateVersion(
+  tx: Tx,
+  _into: Granted<WorkspaceView, "can-create-state-versions">,
+  row: StateVersionTable,
+): Promise<void> {
   await tx.db.insertInto("stateVersions").values(row).execute();
 }
 
 export async function updateStateVersion(
   tx: Tx,
-  version: Pick<StateVersionTable, "id" | "version">,
+  version: Granted<StateVersionTable, "can-update" | "can-upload">,
   changes: Partial<StateVersionTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("stateVersions")
-    .set({ ...changes, version: version.version + 1 })
-    .where("id", "=", version.id)
-    .execute();
+  await updateRow(tx, "stateVersions", version.id, changes);
 }
 
-/** What still waits for its content, of a workspace or older than one of its versions, waits no more. */
-export async function discardVersions(tx: Tx, workspaceId: string, before?: number): Promise<string[]> {
-  const discarded = await tx.db
+/** What still waits for its content, of a workspace or older than one of its versions, waits no more. Gives them. */
+export async function discardVersions(
+  tx: Tx,
+  _by: StateDiscarder,
+  { workspaceId, position }: { readonly workspaceId: string; readonly position?: number },
+): Promise<Pick<StateVersionTable, "id" | "organizationId">[]> {
+  return tx.db
     .updateTable("stateVersions")
-    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, version: sql`version + 1` })
+    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, ...raised })
     .where("workspaceId", "=", workspaceId)
     .where("status", "=", "pending")
-    .$if(before !== undefined, (query) => query.where("position", "<", before ?? 0))
-    .returning("id")
+    .$if(position !== undefined, (query) => query.where("position", "<", position ?? 0))
+    .returning(["id", "organizationId"])
     .execute();
-  return discarded.map((row) => row.id);
 }
 
-export async function deleteOutputsAndResources(tx: Tx, stateVersionId: string): Promise<void> {
-  await tx.db.deleteFrom("stateVersionOutputs").where("stateVersionId", "=", stateVersionId).execute();
-  await tx.db.deleteFrom("stateResources").where("stateVersionId", "=", stateVersionId).execute();
-}
-
-/** A version that somebody with a signed URL sends content to: there is no caller to ask what it may. */
-export async function findForUpload(tx: Tx, id: string, lock = false): Promise<StateVersionTable | undefined> {
-  return tx.db
+/** The version that a signed URL is for: there is no caller to ask what it may, the URL is the right itself. */
+export async function findForUpload(
+  tx: Tx,
+  { stateVersionId }: UploadRight,
+  lock = false,
+): Promise<Granted<StateVersionTable, "can-upload"> | undefined> {
+  const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .selectAll("v")
-    .where("v.id", "=", id)
+    .where("v.id", "=", stateVersionId)
     .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("w")).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
-}
-
-/** The maker of a version, as the caller that a token of theirs would be; for what is done later in their name. */
-export function makerOf(version: StateVersionTable): Actor {
-  const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
-  const tokenId = createdByTokenId ?? "";
-  return kind === "team"
-    ? { kind, teamId: id, name, organizationId, tokenId }
-    : { kind: "user", userId: id, name, siteAdmin: false, tokenId };
+  return row as Granted<StateVersionTable, "can-upload"> | undefined;
 }

@@ -5,7 +5,7 @@ import type { Context } from "../../shared/context.ts";
 import type { StateVersionUrls } from "./definition.ts";
 import { uploadUrl } from "./arrival/upload-urls.ts";
 
-/** An upload URL is a permission: only who made the version is shown one, and only while it is good for something. */
+/** An upload URL is a permission: only whoever made the version is shown one, and only while it is good for something. */
 export function urlsOf(
   version: StateVersionTable,
   context: Pick<Context, "actor" | "vault" | "options">,

@@ -1,11 +1,13 @@
 /** What a workspace's lock does to its state versions, inside the lock's own transaction. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SettledState } from "../../shared/neighbours.ts";
+import type { Granted } from "../../../access/granted.ts";
 import { raised } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";
 
@@ -15,10 +17,13 @@ type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVer
  * The latest version that was written under the lock becomes the current one, and none is intermediate any more. Undefined
  * where none was written. Raises `unavailable` while the latest still waits for its content.
  */
-export async function settleState(tx: Tx, workspace: Workspace): Promise<SettledState | undefined> {
+export async function settleState(
+  tx: Tx,
+  workspace: Granted<Workspace, "can-unlock" | "can-force-unlock">,
+): Promise<SettledState | undefined> {
   const latest = await tx.db
     .selectFrom("stateVersions")
-    .select(["id", "status", "resourceCount", "outputIds"])
+    .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
     .where("workspaceId", "=", workspace.id)
     .where("intermediate", "=", 1)
     .orderBy("position", "desc")
@@ -43,24 +48,30 @@ export async function settleState(tx: Tx, workspace: Workspace): Promise<Settled
       where.or([where("intermediate", "=", 1), where("id", "=", workspace.currentStateVersionId ?? "")]),
     )
     .execute();
-  return { currentStateVersionId: latest.id, resourceCount: latest.resourceCount, outputIds: latest.outputIds };
+  const { id: currentStateVersionId, resourceCount, outputIds, encrypted: stateEncrypted } = latest;
+  return { currentStateVersionId, resourceCount, outputIds, stateEncrypted };
 }
 
 /** Versions whose content is still awaited are given up. */
-export async function discardPending(tx: Tx, context: Context, workspace: Workspace): Promise<void> {
-  await recordDiscarded(tx, context, workspace, await discardVersions(tx, workspace.id));
+export async function discardPending(
+  tx: Tx,
+  context: Context,
+  workspace: Granted<Workspace, "can-force-unlock">,
+): Promise<void> {
+  await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }
+
+export type DiscardedVersion = Pick<StateVersionTable, "id" | "organizationId">;
 
 export async function recordDiscarded(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
-  { organizationId }: Pick<Workspace, "organizationId">,
-  ids: readonly string[],
+  versions: readonly DiscardedVersion[],
 ): Promise<void> {
   await recordEvents(
     tx,
     context,
-    ids.map((id) => ({
+    versions.map(({ id, organizationId }) => ({
       organizationId,
       verb: "discard",
       subject: { type: "state-versions", id },

@@ -11,6 +11,7 @@ import {
   makeWorkspace,
   pointers,
   resource,
+  unique,
 } from "../../../support/builders.ts";
 import { consumersOf, consumersPath, link, makeSharing, statuses, told, trailOf } from "./support.ts";
 
@@ -156,6 +157,23 @@ describe("replacing", () => {
       const etag = (await org.owner.get(`/workspaces/${shared.id}`)).headers.get("etag") ?? "";
       const fitting = await org.owner.send(method, consumersPath(shared), link(others[0]), { "if-match": etag });
       expect(fitting.status).toBe(204);
+    }
+  });
+});
+
+describe("an If-Match of a workspace that shows others' changes", () => {
+  it("fits as its document has it, and only so", async () => {
+    const { org, shared, others } = await makeSharing(api, 1);
+    const etagOf = async () => (await org.owner.get(`/workspaces/${shared.id}`)).headers.get("etag") ?? "";
+    const before = await etagOf();
+    const renamed = resource("organizations", { name: unique("renamed") });
+    data(await org.owner.patch(`/organizations/${org.name}`, renamed));
+    for (const [etag, status] of [
+      [before, 412],
+      [await etagOf(), 204],
+    ] as const) {
+      const answer = await org.owner.send("PATCH", consumersPath(shared), link(others[0]), { "if-match": etag });
+      expect(answer.status).toBe(status);
     }
   });
 });

@@ -37,6 +37,7 @@ describe("createStateVersion with the content: 201", () => {
         "hosted-json-state-download-url": null,
         "hosted-state-upload-url": null,
         "hosted-json-state-upload-url": null,
+        encrypted: false,
         "resources-processed": true,
         "state-version": 4,
         "engine-version": "1.9.5",
@@ -47,6 +48,12 @@ describe("createStateVersion with the content: 201", () => {
         resources: [{ name: "a", type: "null_resource", count: 2, module: "root", provider }],
         "vcs-commit-sha": null,
         "vcs-commit-url": null,
+        permissions: {
+          "can-update": true,
+          "can-read-state-versions": true,
+          "can-read-state-outputs": true,
+          "can-create-state-versions": true,
+        },
       },
       relationships: {
         workspace: {

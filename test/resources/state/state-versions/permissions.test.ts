@@ -87,6 +87,29 @@ describe("levels", () => {
     expect(await all(await memberWith(attributes))).toEqual(statuses);
   });
 
+  it.each<[string, object, boolean, boolean]>([
+    ["read", { access: "read" }, false, false],
+    ["write", { access: "write" }, true, false],
+    ["admin", { access: "admin" }, true, true],
+    ["custom: read", { access: "custom", "state-versions": "read" }, false, false],
+    ["custom: write", { access: "custom", "state-versions": "write" }, true, false],
+  ])("documents promise what requests get: %s", async (_, attributes, writes, updates) => {
+    const caller = await memberWith(attributes);
+    const statuses = await all(caller);
+    // The content of the state in force stays, so whoever may remove contents is told that.
+    const removal = await caller.post(`/state-versions/${version.id}/actions/soft_delete_backing_data`);
+    const promised = {
+      "can-read-state-versions": statuses["download"] === 200,
+      "can-read-state-outputs": statuses["list outputs"] === 200,
+      "can-create-state-versions": statuses["create"] === 409,
+      "can-update": removal.status === 409,
+    };
+    expect(data(await caller.get(`/state-versions/${version.id}`)).attributes.permissions).toEqual(promised);
+    const listed = data(await caller.get(`/workspaces/${workspace.id}/state-versions`));
+    expect(listed[0].attributes.permissions).toEqual(promised);
+    expect([promised["can-create-state-versions"], promised["can-update"]]).toEqual([writes, updates]);
+  });
+
   it("the refusals name what is missing", async () => {
     const caller = await memberWith({ access: "custom", "state-versions": "none" });
     const { body } = await caller.get(`/state-versions/${version.id}`);

@@ -17,11 +17,16 @@ const api = useApi();
 const stage = useStage(api);
 
 const other = "00000000-e579-fb7c-ffdd-f0c858a647a7";
-const remedy = "Pull the latest state and start from it, or set 'force' if you mean to replace it.";
+/** What the CLI shows to somebody who pushed with '-force', which it does not pass on with a 'cloud' block. */
+const byForce =
+  "and push it without '-force', or send 'force': true to the API: with a 'cloud' block the CLI never sends it.";
+const remedy = (latest: number) =>
+  `Pull the latest state and start from it. To replace it, raise 'serial' in yours above ${latest}, ${byForce}`;
 const older = (serial: number, latest: number) =>
-  `The state's serial ${serial} is older than the latest one, ${latest}: somebody wrote state since. ${remedy}`;
-const twice = (serial: number) => `There is another state with the serial ${serial} already. ${remedy}`;
-const foreign = `The state's lineage ${other} is not the workspace's, ${lineage}: it is the state of something else. Check which workspace you write to, or set 'force' if you mean to replace its state.`;
+  `The state's serial ${serial} is older than the latest one, ${latest}: somebody wrote state since. ${remedy(latest)}`;
+const twice = (serial: number) => `There is another state with the serial ${serial} already. ${remedy(serial)}`;
+const foreign = (latest = 1) =>
+  `The state's lineage ${other} is not the workspace's, ${lineage}: it is the state of something else. Check which workspace you write to. To replace its state, set 'lineage' in yours to the workspace's and 'serial' above ${latest}, ${byForce}`;
 
 describe("the serial", () => {
   it("goes up, by any number", async () => {
@@ -79,13 +84,13 @@ describe("the lineage", () => {
   it("of another history: 409", async () => {
     await stage.write(stateOf());
     await stage.lock();
-    expectRefused(await stage.send(stateOf({ serial: 2, lineage: other })), 409, foreign);
+    expectRefused(await stage.send(stateOf({ serial: 2, lineage: other })), 409, foreign());
   });
 
   it("is read from the state where it is not sent", async () => {
     await stage.write(stateOf(), { lineage: undefined });
     await stage.lock();
-    expectRefused(await stage.send(stateOf({ serial: 2, lineage: other }), { lineage: undefined }), 409, foreign);
+    expectRefused(await stage.send(stateOf({ serial: 2, lineage: other }), { lineage: undefined }), 409, foreign());
     expect((await stage.send(stateOf({ serial: 2 }), { lineage: undefined })).status).toBe(201);
   });
 
@@ -95,7 +100,7 @@ describe("the lineage", () => {
     const strange = stateOf({ serial: 2, lineage: other });
     const version = await stage.announce(strange, { lineage: undefined });
     const answer = await put(uploadUrlOf(version), strange);
-    expectRefused(answer, 409, foreign);
+    expectRefused(answer, 409, foreign());
     expect(await stage.status(version.id)).toBe("pending");
   });
 

@@ -1,184 +1,114 @@
 /** A new state version: with its content in the request, or announced, to be sent to its upload URL. */
 import { setImmediate } from "node:timers/promises";
-import { actorId, actorName, tokenIdOf } from "../../../../access/actor.ts";
 import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import type { CreateAttributes, DocumentAnswer } from "../../../../jsonapi/define.ts";
-import { AppError, conflict } from "../../../../kernel/errors.ts";
+import { conflict } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
-import { recordChange } from "../../../shared/audit-events/writes.ts";
-import type { Context } from "../../../shared/context.ts";
 import { grantWorkspace, holdsLock, loadWorkspace, nameOfHolder } from "../../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
-import { noteStateWritten } from "../../../register/workspaces/writes.ts";
-import { insertContents, type PreparedContent } from "../contents/store.ts";
-import { prepareContent } from "../contents/contents.ts";
-import { inRequestBytesMax, stateVersions, type StateVersionView, tooLargeSentence } from "../definition.ts";
-import { inlineBytesMax, insertRead, isInline, type ReadState, rowsOf, unread } from "./processing.ts";
-import { successionObstacle } from "../rules.ts";
-import { StateFileReader } from "../../../../statefile/state-file.ts";
-import { discardVersions, findPredecessor, findSuccession, insertStateVersion, inWorkspace } from "../store.ts";
-import { uploadLifetimeMs } from "./upload-urls.ts";
-import { recordDiscarded } from "../writes.ts";
+import { recordChange } from "../../../shared/audit-events/writes.ts";
+import type { Context } from "../../../shared/context.ts";
+import { insertContents, type PreparedContent, prepareContent } from "../contents/contents.ts";
+import { stateVersions, type StateVersionView } from "../definition.ts";
+import { refuseTooLarge } from "../request.ts";
+import { newStateVersion, successionObstacle } from "../rules.ts";
+import { findSuccession, insertStateVersion, inWorkspace } from "../store.ts";
+import { writeOutcome } from "./outcome.ts";
+import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.ts";
 
 type Attributes = CreateAttributes<typeof stateVersions>;
+type Writable = Granted<WorkspaceView, "can-create-state-versions">;
 
-interface CreateBody {
-  readonly attributes: Attributes;
-}
-
-/** What the request brought, ready to be written. */
-interface Brought {
-  readonly contents: readonly PreparedContent[];
-  readonly read: ReadState;
-}
-
-/** The job that reads large states. */
-export const processingJob = "state-processing";
-
+/**
+ * What is asked → may the caller → does it follow → the version → its content → what was read out of it and the workspace →
+ * the trail. Raises `too-large`, `invalid` for what is no state, and `conflict` without the lock or out of turn.
+ */
 export async function createStateVersion(
   context: Context,
   workspaceId: string,
-  { attributes }: CreateBody,
+  { attributes }: { readonly attributes: Attributes },
 ): Promise<DocumentAnswer<StateVersionView>> {
   refuseTooLarge(attributes);
   const id = newId("state-versions");
-  const brought = await prepare(context, id, attributes);
-  const answer = await context.database.write(async (tx) => {
-    const workspace = grantWorkspace(
-      await loadWorkspace(tx, context, { workspaceId }, true),
-      "can-create-state-versions",
-    );
-    refuseWithoutLock(context, workspace);
-    return write(tx, context, workspace, { id, attributes, brought });
+  // Read, packed and sealed before the transaction: nobody has to wait for the workspace's row meanwhile.
+  const brought = await broughtBy(context, id, attributes);
+  const view = await context.database.write(async (tx) => {
+    const workspace = await loadWritable(tx, context, workspaceId, true);
+    const { position, latest, predecessorId, awaits } = await findSuccession(tx, workspace.id);
+    const facts = { id, position, workspace, ownLineage: brought?.read.file.lineage, createdAt: now() };
+    const announced = newStateVersion(attributes, facts, context.actor);
+    const obstacle = attributes.force ? undefined : successionObstacle(latest, announced);
+    if (obstacle !== undefined) throw obstacle;
+
+    const rows = brought && rowsOf(context.vault, announced, brought.read);
+    const version: StateVersionTable = { ...announced, ...rows?.columns, ...arrivalOf(brought?.contents) };
+    await insertStateVersion(tx, workspace, version);
+    if (brought !== undefined && rows !== undefined) {
+      await insertContents(tx, workspace, brought.contents);
+      await writeOutcome(tx, context, workspace, { version, rows, predecessorId, awaits });
+    }
+    const shown = inWorkspace(version, workspace, context);
+    await recordChange(tx, context, stateVersions, { after: shown }, { after: { workspace: workspace.id } });
+    return shown;
   });
-  if (brought !== undefined && answer.view.resourcesProcessed === 0) context.wake?.(processingJob);
-  return answer;
+  if (brought !== undefined && view.resourcesProcessed === 0) context.wake?.(processingJob);
+  return { view };
 }
 
-interface Sender {
+/** Only whoever could write the state is let send one that is large. Raises what the creation itself would. */
+export async function admitWriter(request: {
   readonly context: Context;
   readonly params: { readonly workspaceId: string };
+}): Promise<void> {
+  const { context, params } = request;
+  await loadWritable(context.database.reader, context, params.workspaceId);
 }
 
-/** Only who could write the state is let send one that is large. Raises what the creation itself would. */
-export async function admitWriter({ context, params }: Sender): Promise<void> {
-  const workspace = await loadWorkspace(context.database.reader, context, params);
-  refuseWithoutLock(context, grantWorkspace(workspace, "can-create-state-versions"));
-}
-
-function refuseTooLarge({ state, jsonState }: Attributes): void {
-  if (Math.max(state?.length ?? 0, jsonState?.length ?? 0) > inRequestBytesMax)
-    throw new AppError("too-large", tooLargeSentence);
-}
-
-/** Raises `conflict` unless the caller holds the workspace's lock. */
-function refuseWithoutLock({ actor }: Context, workspace: WorkspaceView): void {
+/** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
+async function loadWritable(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<Writable> {
+  const found = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(found, "can-create-state-versions");
   if (workspace.lockedByType === null)
     throw conflict("Unable to write state. The workspace is not locked; lock it first.");
-  if (!holdsLock(actor, workspace))
+  if (!holdsLock(context.actor, workspace))
     throw conflict(
       `Unable to write state. The workspace is locked by ${nameOfHolder(workspace)}, who alone may write state until it is unlocked.`,
     );
+  return workspace;
+}
+
+interface Brought {
+  readonly read: ReadState;
+  readonly contents: readonly PreparedContent[];
 }
 
 const sliceBytes = 64 * 1024;
 
 /** Undefined where the content comes later. Raises `invalid` for what is no state. */
-async function prepare(
+async function broughtBy(
   { vault }: Context,
   stateVersionId: string,
   { state, jsonState }: Attributes,
 ): Promise<Brought | undefined> {
   if (state === undefined) return undefined;
-  const reader = new StateFileReader();
-  if (state.length > inlineBytesMax) reader.stopListing();
+  const passing = new PassingState();
   for (let start = 0; start < state.length; start += sliceBytes) {
-    reader.write(state.subarray(start, start + sliceBytes));
+    passing.write(state.subarray(start, start + sliceBytes));
     // Others have their turn.
     if (start + sliceBytes < state.length) await setImmediate();
   }
-  const file = reader.end();
+  const read = passing.end();
   const contents = [await prepareContent(vault, { stateVersionId, kind: "state" }, state)];
   if (jsonState) contents.push(await prepareContent(vault, { stateVersionId, kind: "json" }, jsonState));
-  const instances = isInline(state.length, file) ? reader.takeInstances() : undefined;
-  return { contents, read: { file, instances } };
+  return { read, contents };
 }
 
-async function write(
-  tx: Tx,
-  context: Context,
-  workspace: Granted<WorkspaceView, "can-create-state-versions">,
-  {
-    id,
-    attributes,
-    brought,
-  }: { readonly id: string; readonly attributes: Attributes; readonly brought?: Brought | undefined },
-): Promise<DocumentAnswer<StateVersionView>> {
-  const { nextPosition, latest, awaits } = await findSuccession(tx, workspace.id);
-  const announced = newVersion(context, workspace, { id, position: nextPosition, attributes });
-  const lineage = announced.lineage || (brought?.read.file.lineage ?? announced.lineage);
-  const obstacle = attributes.force ? undefined : successionObstacle(latest, { ...announced, lineage });
-  if (obstacle !== undefined) throw obstacle;
-  let row: StateVersionTable = { ...announced, lineage };
-  if (brought === undefined) await insertStateVersion(tx, row);
-  else {
-    const { contents, read } = brought;
-    const rows = rowsOf(context.vault, row, read);
-    row = { ...row, ...rows.columns, ...arrived(contents) };
-    await insertStateVersion(tx, row);
-    await insertContents(tx, workspace.organizationId, contents);
-    const predecessor = latest?.status === "pending" ? await findPredecessor(tx, row) : latest;
-    await insertRead(tx, rows, predecessor?.id);
-    if (awaits) await recordDiscarded(tx, context, workspace, await discardVersions(tx, workspace.id, nextPosition));
-    await noteStateWritten(tx, workspace.id, row.createdAt);
-  }
-  const view = inWorkspace(row, workspace, context);
-  await recordChange(tx, context, stateVersions, { after: view }, { after: { workspace: workspace.id } });
-  return { view };
-}
-
-function arrived(contents: readonly PreparedContent[]): Partial<StateVersionTable> {
-  return {
-    status: "finalized",
-    size: contents[0]?.size ?? 0,
-    hasJson: Number(contents.length > 1),
-    uploadExpiresAt: null,
-  };
-}
-
-/** A version whose content is awaited. */
-function newVersion(
-  { actor }: Context,
-  workspace: WorkspaceView,
-  facts: { readonly id: string; readonly position: number; readonly attributes: Attributes },
-): StateVersionTable {
-  const { id, position, attributes } = facts;
-  const createdAt = now();
-  return {
-    ...unread,
-    id,
-    organizationId: workspace.organizationId,
-    workspaceId: workspace.id,
-    position,
-    serial: attributes.serial,
-    // Empty where it is not known and whatever comes is taken.
-    lineage: attributes.lineage || (attributes.force ? "" : null),
-    md5: attributes.md5.toLowerCase(),
-    status: "pending",
-    intermediate: 1,
-    size: 0,
-    superseded: 0,
-    uploadExpiresAt: new Date(Date.parse(createdAt) + uploadLifetimeMs).toISOString(),
-    hasJson: 0,
-    runId: null,
-    createdByKind: actor.kind,
-    createdById: actorId(actor),
-    createdByName: actorName(actor),
-    createdByTokenId: tokenIdOf(actor),
-    createdAt,
-    version: 1,
-  };
+/** What a version says of a content that is there; nothing while it is awaited. */
+function arrivalOf(contents: readonly PreparedContent[] | undefined): Partial<StateVersionTable> {
+  if (contents === undefined) return {};
+  const [state, json] = contents;
+  return { status: "finalized", size: state?.size ?? 0, hasJson: Number(json !== undefined), uploadExpiresAt: null };
 }

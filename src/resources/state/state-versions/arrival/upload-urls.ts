@@ -2,12 +2,13 @@
  * URLs that carry their own permission: whoever holds one may send one content of one state version, until it expires. Engines
  * send their state without a token, so the URL is signed. It is never logged.
  */
+import type { Granted } from "../../../../access/granted.ts";
 import { AppError, notFound } from "../../../../kernel/errors.ts";
 import type { Context } from "../../../shared/context.ts";
-import type { ContentKind } from "../contents/store.ts";
+import type { ContentKind } from "../contents/contents.ts";
 
-/** Long enough for an engine that was interrupted to send once more. */
-export const uploadLifetimeMs = 60 * 60 * 1000;
+/** That somebody came with a URL of ours that has not expired, for this content of this version. */
+export type UploadRight = Granted<{ readonly stateVersionId: string; readonly kind: ContentKind }, "can-upload">;
 
 const paths: Record<ContentKind, string> = { state: "upload", json: "json-upload" };
 
@@ -28,14 +29,15 @@ export function uploadUrl(
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
 export function checkUploadUrl(
   { vault }: Pick<Context, "vault">,
-  id: string,
+  stateVersionId: string,
   kind: ContentKind,
   { expires, signature }: { readonly expires: string | undefined; readonly signature: string | undefined },
-): void {
-  if (!vault.isSignature(signedText(id, kind, expires ?? ""), signature ?? "")) throw notFound("upload");
+): UploadRight {
+  if (!vault.isSignature(signedText(stateVersionId, kind, expires ?? ""), signature ?? "")) throw notFound("upload");
   if (Number(expires) < Date.now())
     throw new AppError(
       "forbidden",
       "This upload URL has expired. Create the state version again, and use its new URL.",
     );
+  return { stateVersionId, kind } as UploadRight;
 }

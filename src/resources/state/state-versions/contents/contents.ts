@@ -1,14 +1,15 @@
 /**
- * The contents of state versions: compressed, cut into chunks, each chunk sealed and bound to its place. Bytes stream through
- * in both directions; a content of any size needs the memory of a few chunks. Who uploads slowly holds nothing: each chunk
- * is a short transaction of its own, and the version is only told of them when all are there.
+ * Contents: bytes of any size, compressed, cut into chunks, each chunk sealed and bound to its place. They stream through in
+ * both directions and need the memory of a few chunks. Whoever uploads slowly holds nothing: each chunk is a short transaction
+ * of its own, and the version is only told of them when all are there. This file is all that others see of them, and nothing
+ * here knows what the bytes mean.
  */
 import { createHash } from "node:crypto";
 import { pipeline, Readable } from "node:stream";
 import { pipeline as piped } from "node:stream/promises";
 import { promisify } from "node:util";
 import { createZstdCompress, createZstdDecompress, zstdCompress } from "node:zlib";
-import type { Database } from "../../../../database/database.ts";
+import type { Database, Tx } from "../../../../database/database.ts";
 import type { Vault } from "../../../../database/vault.ts";
 import { AppError } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
@@ -17,11 +18,16 @@ import {
   appendChunk,
   beginContent,
   type ContentKind,
+  findAbandoned,
   orphanContent,
   type PreparedContent,
   readChunks,
+  removeSome,
   type StoredContent,
 } from "./store.ts";
+
+export { abandonContents, completeContent, findContent, insertContents } from "./store.ts";
+export type { ContentKind, PreparedContent, StoredContent };
 
 /** How large a content can be. */
 export const contentBytesMax = 256 * 1024 * 1024;
@@ -175,7 +181,7 @@ async function nextOf(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult
 
 /**
  * Reads on without keeping anything: a sender that is refused in the middle reads the answer once it has sent all, and a
- * connection whose rest nobody reads would hang, and keep the server from stopping. Bounded, for who never ends.
+ * connection whose rest nobody reads would hang, and keep the server from stopping. Bounded, for whoever never ends.
  */
 async function letPass(source: AsyncIterable<Uint8Array>, pieces: AsyncIterator<Uint8Array>): Promise<void> {
   for (let size = 0; size <= contentBytesMax;) {
@@ -235,4 +241,28 @@ export async function* readContent(
   }
   if (hash.digest("hex") !== content.md5) throw new Error(`the content ${content.id} is not what was stored`);
   if (held !== undefined) yield held;
+}
+
+const chunksPerStep = 32;
+
+/** What a job gives: short transactions, as long as it may go on. */
+interface Steps {
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+/** Removes contents that nothing leads to, and those that nothing was added to since a time. Gives how many. */
+export async function removeAbandonedContents(
+  database: Database,
+  { signal, step }: Steps,
+  before: string,
+): Promise<number> {
+  let removed = 0;
+  while (!signal.aborted) {
+    const contentId = await findAbandoned(database.reader, before);
+    if (contentId === undefined) break;
+    while (!(await step((tx) => removeSome(tx, contentId, chunksPerStep))));
+    removed += 1;
+  }
+  return removed;
 }

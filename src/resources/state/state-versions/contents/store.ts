@@ -1,4 +1,4 @@
-/** SQL of contents and their chunks. */
+/** SQL of contents and their chunks; others ask `contents.ts`. */
 import type { Tx } from "../../../../database/database.ts";
 import type { StateChunkTable } from "../../../../database/schema/state.ts";
 import { now } from "../../../../kernel/time.ts";
@@ -42,7 +42,7 @@ export async function appendChunk(tx: Tx, chunk: StateChunkTable): Promise<void>
 /** Whole contents at once, each with its chunks: two statements. */
 export async function insertContents(
   tx: Tx,
-  organizationId: string,
+  { organizationId }: { readonly organizationId: string },
   contents: readonly PreparedContent[],
 ): Promise<void> {
   const rows = contents.map(({ id, stateVersionId, kind, size, md5, chunkCount }) => ({

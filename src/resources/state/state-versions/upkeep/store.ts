@@ -2,6 +2,9 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import { raised, updateRow } from "../../../shared/versions.ts";
+import type { ReadColumns } from "../rules.ts";
+import type { DiscardedVersion } from "../writes.ts";
 
 /** The oldest state that waits to be read, after a place in their order (`CREATED-AT ID`). */
 export async function findUnread(tx: Tx, after: string): Promise<StateVersionTable | undefined> {
@@ -23,21 +26,31 @@ export async function findUnread(tx: Tx, after: string): Promise<StateVersionTab
     .executeTakeFirst();
 }
 
-export async function countResources(tx: Tx, stateVersionId: string): Promise<number> {
-  const { count } = await tx.db
-    .selectFrom("stateResources")
-    .select((select) => select.fn.countAll<number>().as("count"))
-    .where("stateVersionId", "=", stateVersionId)
-    .executeTakeFirstOrThrow();
-  return Number(count);
-}
-
-/** Versions whose upload URL has expired, with their workspaces' rows locked. */
-export async function findExpiredUploads(tx: Tx, at: string, limit: number): Promise<StateVersionTable[]> {
-  return tx.db
+/** Whether it still waits to be read; nobody else changes it, or what its workspace keeps of it, from now on. */
+export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
-    .selectAll("v")
+    .select("v.id")
+    .where("v.id", "=", id)
+    .where("v.resourcesProcessed", "=", 0)
+    .where("v.status", "=", "finalized")
+    .modifyEnd(tx.dialect.lockRows("w"))
+    .modifyEnd(tx.dialect.lockRows("v"))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function finishReading(tx: Tx, id: string, read: ReadColumns): Promise<void> {
+  await updateRow(tx, "stateVersions", id, read);
+}
+
+/** Versions whose upload URL has expired are awaited no more. Gives them. */
+export async function discardExpiredUploads(tx: Tx, at: string, limit: number): Promise<DiscardedVersion[]> {
+  const expired = await tx.db
+    .selectFrom("stateVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .select(["v.id", "v.organizationId"])
     .where("v.status", "=", "pending")
     .where("v.uploadExpiresAt", "<", at)
     .orderBy("v.workspaceId")
@@ -45,6 +58,13 @@ export async function findExpiredUploads(tx: Tx, at: string, limit: number): Pro
     .modifyEnd(tx.dialect.lockRows("w"))
     .modifyEnd(tx.dialect.lockRows("v"))
     .execute();
+  const ids = expired.map((version) => version.id);
+  await tx.db
+    .updateTable("stateVersions")
+    .set({ status: "discarded", intermediate: 0, uploadExpiresAt: null, ...raised })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+  return expired;
 }
 
 /** A policy that removes: of a workspace, or of the whole organization where that is null. */
@@ -124,19 +144,7 @@ export async function findSuperseded(tx: Tx): Promise<string | undefined> {
   return row?.id;
 }
 
-/** Some of its resources. Tells whether all are gone. */
-export async function removeSuperseded(tx: Tx, stateVersionId: string, limit: number): Promise<boolean> {
-  const some = tx.db
-    .selectFrom("stateResources")
-    .select("address")
-    .where("stateVersionId", "=", stateVersionId)
-    .limit(limit);
-  const { numDeletedRows } = await tx.db
-    .deleteFrom("stateResources")
-    .where("stateVersionId", "=", stateVersionId)
-    .where("address", "in", some)
-    .executeTakeFirst();
-  if (Number(numDeletedRows) === limit) return false;
+/** Its resources are gone; its document never showed them, so its version stays. */
+export async function finishSuperseded(tx: Tx, stateVersionId: string): Promise<void> {
   await tx.db.updateTable("stateVersions").set({ superseded: 0 }).where("id", "=", stateVersionId).execute();
-  return true;
 }

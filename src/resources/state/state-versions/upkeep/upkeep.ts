@@ -9,30 +9,28 @@ import { recordEvents } from "../../../shared/audit-events/writes.ts";
 import { daysMax } from "../../../register/data-retention-policies/definition.ts";
 import type { Context } from "../../../shared/context.ts";
 import { noteStateRead } from "../../../register/workspaces/writes.ts";
-import { findAbandoned, findContent, removeSome } from "../contents/store.ts";
-import { readContent } from "../contents/contents.ts";
-import {
-  columnsOf,
-  insertOutputs,
-  insertResources,
-  namedIds,
-  outputRows,
-  resourceRows,
-} from "../arrival/processing.ts";
 import { StateFileReader } from "../../../../statefile/state-file.ts";
-import { findForUpload, findPredecessor, updateStateVersion } from "../store.ts";
+import { newResources } from "../../resources/rules.ts";
+import { countResources } from "../../resources/reads.ts";
+import { deleteSomeResources, insertResources } from "../../resources/writes.ts";
+import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
+import { insertOutputs } from "../../state-version-outputs/writes.ts";
+import { headOf } from "../arrival/reading.ts";
+import { findContent, readContent, removeAbandonedContents } from "../contents/contents.ts";
+import { uploadLifetimeMs } from "../rules.ts";
+import { findPredecessor } from "../store.ts";
 import {
-  countResources,
   type DeletingPolicy,
   deleteVersions,
-  findExpiredUploads,
+  discardExpiredUploads,
   findOutlived,
   findPolicies,
   findSuperseded,
   findUnread,
-  removeSuperseded,
+  finishReading,
+  finishSuperseded,
+  lockUnread,
 } from "./store.ts";
-import { uploadLifetimeMs } from "../arrival/upload-urls.ts";
 import { recordDiscarded } from "../writes.ts";
 
 /** What a job gives: short transactions, as long as it may go on. */
@@ -43,7 +41,6 @@ export interface Upkeep {
 }
 
 const resourcesPerStep = 500;
-const chunksPerStep = 32;
 const versionsPerStep = 100;
 const policiesAtOnce = 100;
 
@@ -75,8 +72,8 @@ async function readState({ context, step, signal }: Upkeep, version: StateVersio
   const reader = new StateFileReader();
   let waiting = reader.takeInstances();
   const write = (count: number) => {
-    const rows = resourceRows(version, waiting.splice(0, count));
-    return step((tx) => insertResources(tx, rows, predecessor?.id));
+    const rows = newResources(version, waiting.splice(0, count));
+    return step((tx) => insertResources(tx, "a job", rows, predecessor?.id));
   };
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
@@ -89,41 +86,30 @@ async function readState({ context, step, signal }: Upkeep, version: StateVersio
   waiting = waiting.concat(reader.takeInstances());
   while (waiting.length > 0) await write(resourcesPerStep);
   // Unless they were written with the version.
-  const outputs = version.outputIds === "" ? outputRows(context.vault, version, file.outputs) : [];
+  const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
-    const locked = await findForUpload(tx, version.id, true);
-    if (locked === undefined || locked.resourcesProcessed === 1 || locked.status !== "finalized") return;
-    await insertOutputs(tx, outputs);
+    if (!(await lockUnread(tx, version.id))) return;
+    await insertOutputs(tx, "a job", outputs);
     const outputIds = version.outputIds || namedIds(outputs);
     const read = { resourceCount: await countResources(tx, version.id), outputIds };
-    await updateStateVersion(tx, locked, { ...columnsOf(file), ...read, resourcesProcessed: 1 });
+    await finishReading(tx, version.id, { ...headOf(file), ...read, resourcesProcessed: 1 });
     await noteStateRead(tx, version, read);
   });
 }
 
 /** Gives up what was announced and never sent, and removes contents that nothing leads to. */
 export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
-  const { context, signal, step } = work;
-  let handled = await discardExpired(work);
+  const discarded = await discardExpired(work);
   const before = new Date(Date.now() - uploadLifetimeMs).toISOString();
-  while (!signal.aborted) {
-    const contentId = await findAbandoned(context.database.reader, before);
-    if (contentId === undefined) break;
-    while (!(await step((tx) => removeSome(tx, contentId, chunksPerStep))));
-    handled += 1;
-  }
-  return handled;
+  return discarded + (await removeAbandonedContents(work.context.database, work, before));
 }
 
 async function discardExpired({ context, signal, step }: Upkeep): Promise<number> {
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {
-      const expired = await findExpiredUploads(tx, now(), versionsPerStep);
-      for (const version of expired) {
-        await updateStateVersion(tx, version, { status: "discarded", intermediate: 0, uploadExpiresAt: null });
-        await recordDiscarded(tx, context, version, [version.id]);
-      }
+      const expired = await discardExpiredUploads(tx, now(), versionsPerStep);
+      await recordDiscarded(tx, context, expired);
       return expired.length;
     });
   }
@@ -176,7 +162,8 @@ export async function removeSupersededResources({ context, signal, step }: Upkee
   while (!signal.aborted) {
     const id = await findSuperseded(context.database.reader);
     if (id === undefined) break;
-    while (!(await step((tx) => removeSuperseded(tx, id, resourcesPerStep))));
+    while (!(await step((tx) => deleteSomeResources(tx, "a job", id, resourcesPerStep))));
+    await step((tx) => finishSuperseded(tx, id));
     handled += 1;
   }
   return handled;

@@ -1,0 +1,53 @@
+/** Pure rules of outputs: what those of a state become. */
+import type { StateVersionOutputTable, StateVersionTable } from "../../../database/schema/state.ts";
+import type { Vault } from "../../../database/vault.ts";
+import { newId } from "../../../kernel/ids.ts";
+import type { StateOutput } from "../../../statefile/state-file.ts";
+import { sealedValue } from "./values.ts";
+
+export function newOutputs(
+  vault: Vault,
+  { id: stateVersionId, organizationId }: Pick<StateVersionTable, "id" | "organizationId">,
+  outputs: readonly StateOutput[],
+): StateVersionOutputTable[] {
+  return outputs.map((output) => {
+    const id = newId("state-version-outputs");
+    return {
+      id,
+      organizationId,
+      stateVersionId,
+      name: output.name,
+      sensitive: Number(output.sensitive),
+      type: shortType(output.type),
+      detailedType: output.type,
+      value: sealedValue(vault, id, output.value ?? "null"),
+    };
+  });
+}
+
+const shortTypes: ReadonlyMap<unknown, string> = new Map([
+  ["string", "string"],
+  ["number", "number"],
+  ["bool", "boolean"],
+  ["list", "array"],
+  ["set", "array"],
+  ["tuple", "array"],
+  ["map", "object"],
+  ["object", "object"],
+]);
+
+/** The kind of an output's type, as documents name it: `["list", "string"]` is an `array`. */
+function shortType(json: string): string {
+  const type = JSON.parse(json) as unknown;
+  return shortTypes.get(Array.isArray(type) ? type[0] : type) ?? "dynamic";
+}
+
+/** Documents name so many of a state's outputs; the list has them all. */
+const namedMax = 1000;
+
+/** Joined by commas, as versions and workspaces keep them. */
+export const namedIds = (outputs: readonly Pick<StateVersionOutputTable, "id">[]): string =>
+  outputs
+    .slice(0, namedMax)
+    .map((output) => output.id)
+    .join(",");

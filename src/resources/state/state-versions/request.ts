@@ -1,0 +1,54 @@
+/** What a request may hold that brings a state, or announces one. */
+import { z } from "zod";
+import { text } from "../../../jsonapi/schemas.ts";
+import { AppError, attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { contentBytesMax, md5Of } from "./contents/contents.ts";
+
+const mebibyte = 1024 * 1024;
+/** What each of the contents in one request may have. */
+export const inRequestBytesMax = 16 * mebibyte;
+/** A state and its JSON form, which some engines send together; base64 makes them a third larger. */
+export const bodyBytesMax = 2 * Math.ceil((inRequestBytesMax * 4) / 3) + mebibyte;
+export const tooLargeSentence = `A state in the request itself can have at most ${inRequestBytesMax} bytes. Create the state version without 'state', and send the content with PUT to its 'hosted-state-upload-url': up to ${contentBytesMax} bytes.`;
+
+/** Bytes, as base64. What was sent is decoded here, so that nothing later sees the text. */
+export function base64(): z.ZodType<Uint8Array> {
+  return z
+    .string()
+    .transform((sent, context) => {
+      const digits = sent.replaceAll(/[\r\n]/g, "").replace(/={1,2}$/, "");
+      const bytes = Buffer.from(digits, "base64");
+      // The decoder passes over what is no digit, and then there is less than there should be.
+      if (bytes.length === Math.floor((digits.length * 3) / 4)) return bytes;
+      context.addIssue({ code: "custom", message: "must be base64" });
+      return z.NEVER;
+    })
+    .meta({ type: "string", contentEncoding: "base64" }) as unknown as z.ZodType<Uint8Array>;
+}
+
+export const md5: z.ZodType<string> = text({
+  pattern: /^[0-9a-fA-F]{32}$/,
+  sentence: "must be the MD5 of the content as 32 hex digits",
+});
+
+interface Sent {
+  readonly state?: Uint8Array;
+  readonly jsonState?: Uint8Array | null;
+  readonly md5?: string;
+}
+
+/** What the request shows by itself. */
+export function requestFaults({ state, jsonState, md5: announced }: Sent): Fault[] {
+  const faults: Fault[] = [];
+  if (state !== undefined && announced !== undefined && md5Of(state) !== announced.toLowerCase())
+    faults.push(attributeFault("md5", "Md5 is not the MD5 of the state that was sent; send it again"));
+  if (state === undefined && jsonState)
+    faults.push(attributeFault("json-state", "Json state can't be sent without the state itself"));
+  return faults;
+}
+
+/** Raises `too-large`. */
+export function refuseTooLarge({ state, jsonState }: Sent): void {
+  if (Math.max(state?.length ?? 0, jsonState?.length ?? 0) > inRequestBytesMax)
+    throw new AppError("too-large", tooLargeSentence);
+}

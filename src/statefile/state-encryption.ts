@@ -1,0 +1,92 @@
+/**
+ * Recognizes a state that OpenTofu encrypted before it sent it: base64 in `encrypted_data`, beside it `meta` and
+ * `encryption_version`, and nothing of a state in the open. What only resembles one is told what is wrong with it.
+ */
+import { Capture, type JsonReader } from "./json-scanner.ts";
+
+const versionBytesMax = 1024;
+
+export class EncryptionReader {
+  readonly #data = new Base64Check();
+  readonly #meta = new ObjectCheck();
+  readonly #version = new Capture(versionBytesMax);
+
+  /** Undefined for a member that has nothing to do with it. */
+  member(key: string): JsonReader | undefined {
+    switch (key) {
+      case "encrypted_data":
+        return this.#data;
+      case "meta":
+        return this.#meta;
+      case "encryption_version":
+        return this.#version;
+      default:
+        return undefined;
+    }
+  }
+
+  /** Whether the text claims to be encrypted. */
+  get isClaimed(): boolean {
+    return this.#data.isThere;
+  }
+
+  /** Why the claim is not true, if it is not. */
+  fault(): string | undefined {
+    if (!this.#data.isBase64) return 'its member "encrypted_data" is not text in base64';
+    if (this.#meta.shape === "other") return 'its member "meta" is not an object';
+    if (this.#version.size > 0 && !/^"[^"\\]+"$/.test(this.#version.text ?? ""))
+      return 'its member "encryption_version" is not text';
+    if (this.#meta.shape !== "object" && this.#version.size === 0)
+      return 'has neither "meta" nor "encryption_version", one of which engines write beside "encrypted_data"';
+    return undefined;
+  }
+}
+
+/** What a value begins with tells its kind. */
+class ObjectCheck implements JsonReader {
+  shape: "absent" | "null" | "object" | "other" = "absent";
+
+  begin(): void {
+    this.shape = "absent";
+  }
+
+  raw(piece: Buffer): void {
+    if (this.shape !== "absent" || piece.length === 0) return;
+    this.shape = piece[0] === 0x7b ? "object" : piece[0] === 0x6e ? "null" : "other";
+  }
+}
+
+const quote = 0x22;
+const padding = 0x3d;
+const isDigit = Uint8Array.from({ length: 256 }, (_, byte) => Number(/[A-Za-z0-9+/]/.test(String.fromCharCode(byte))));
+
+/** Whether a value is text in base64 with its padding, and not empty. It may have any size, so nothing of it is kept. */
+class Base64Check implements JsonReader {
+  isThere = false;
+  #digits = 0;
+  #paddings = 0;
+  #quotes = 0;
+  #isBroken = false;
+
+  get isBase64(): boolean {
+    const length = this.#digits + this.#paddings;
+    return !this.#isBroken && this.#quotes === 2 && this.#digits > 0 && this.#paddings <= 2 && length % 4 === 0;
+  }
+
+  begin(): void {
+    this.isThere = true;
+  }
+
+  raw(piece: Buffer): void {
+    if (this.#isBroken) return;
+    for (const byte of piece) {
+      if (isDigit[byte] === 1 && this.#quotes === 1 && this.#paddings === 0) this.#digits++;
+      else if (byte === padding && this.#quotes === 1) this.#paddings++;
+      else if (byte === quote) this.#quotes++;
+      else {
+        this.#isBroken = true;
+        return;
+      }
+    }
+  }
+}
