@@ -38,7 +38,7 @@ const onSqlite = () => {
 };
 
 /** So that nobody has to wait for long; in the same order as those of a server. */
-const limits = { connectMs: 1_500, statementMs: 2_500, suspectMs: 500, answerMs: 1_000 };
+const limits = { connectMs: 3_000, statementMs: 4_000, suspectMs: 500, answerMs: 3_000 };
 const gone = /can't be reached/;
 const unknown = /outcome is unknown.*Look before you send it again/;
 
@@ -147,9 +147,9 @@ const onPostgres = () => {
     const headers = { authorization: "Bearer metrics-token-0123456789" };
     expect((await fetch(`${behindGate.url}/metrics`, { headers })).status).toBe(200);
     for (const answer of await Promise.all(asked)) expectHonest(answer, gone);
-    expect(performance.now() - begunAt).toBeLessThan(6_000);
+    expect(performance.now() - begunAt).toBeLessThan(12_000);
     gate.speak();
-    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(200), { timeout: 5_000, interval: 50 });
+    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(200), { timeout: 10_000, interval: 50 });
     expect((await createOrganization(behindGate)).status).toBe(201);
   });
 
@@ -171,17 +171,17 @@ const onPostgres = () => {
 
   it("notices within a moment where an answer was lost on the way, and waits for a statement that is slow", async () => {
     const { database } = behindGate;
-    const sleeping = (tx: Pick<typeof database.reader, "db">) => sql`select pg_sleep(2)`.execute(tx.db);
+    const sleeping = (tx: Pick<typeof database.reader, "db">) => sql`select pg_sleep(1)`.execute(tx.db);
     atFirst("pg_sleep", (_, passage) => void passage.silence());
     const begunAt = performance.now();
     const lost = database.write(sleeping);
     await sleep(50);
     const slow = database.write(sleeping);
     await slow;
-    expect(performance.now() - begunAt).toBeGreaterThan(2_000);
+    expect(performance.now() - begunAt).toBeGreaterThan(1_000);
     // The first was not given up while the database was at work on it.
     await expect(lost).rejects.toThrow(gone);
-    expect(performance.now() - begunAt).toBeLessThan(6_500);
+    expect(performance.now() - begunAt).toBeLessThan(12_000);
   });
 
   it("asks whether it is ready once, however many want to know", async () => {
@@ -191,7 +191,7 @@ const onPostgres = () => {
     expect(behindGate.database.connections().busy).toBeLessThan(3);
     expect(new Set(await Promise.all(looks))).toEqual(new Set([503]));
     gate.speak();
-    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(200), { timeout: 5_000, interval: 50 });
+    await vi.waitFor(async () => expect(await statusOf("/readyz")).toBe(200), { timeout: 10_000, interval: 50 });
   });
 
   it("gives up what somebody else is in the way of, and says that nothing was changed", async () => {
@@ -221,12 +221,15 @@ const onPostgres = () => {
     expect(found).toEqual([]);
   });
 
-  it("lets a patient transaction take its time", async () => {
+  it("lets a patient transaction take its time, as long as the database is at work on it", async () => {
     const { database } = behindGate;
-    const slow = (ms: number) => (tx: { db: typeof database.reader.db }) =>
-      sql`select pg_sleep(${ms / 1000})`.execute(tx.db);
-    await expect(database.write(slow(3_500))).rejects.toThrow(/takes too long/);
-    await database.write(slow(3_500), { isPatient: true });
+    const slow = (tx: Pick<typeof database.reader, "db">) => sql`select pg_sleep(5)`.execute(tx.db);
+    await database.write(slow, { isPatient: true });
+    atFirst("SET LOCAL", (_, passage) => {
+      passage.silence();
+      return false;
+    });
+    await expect(database.write(slow, { isPatient: true })).rejects.toThrow(gone);
   });
 };
 

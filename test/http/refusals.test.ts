@@ -6,9 +6,10 @@ import { describe, expect, it } from "vitest";
 import { mediaType, useApi } from "../support/api.ts";
 import { type RawAnswer, speak } from "../support/raw.ts";
 
-const api = useApi({ headersTimeoutMs: 400, bodyTimeoutMs: 400 });
+const api = useApi();
+const hasty = useApi({ headersTimeoutMs: 400, bodyTimeoutMs: 400 });
 
-const authorized = () => `Host: cadastre\r\nAuthorization: Bearer ${api.admin.token}\r\n`;
+const authorized = (on = api) => `Host: cadastre\r\nAuthorization: Bearer ${on.admin.token}\r\n`;
 const large = "x".repeat(20_000);
 
 function expectRefusal(answer: RawAnswer, status: number, title: string, detail: RegExp): void {
@@ -44,7 +45,7 @@ describe("431", () => {
 describe("408", () => {
   it("for headers that do not come", async () => {
     expectRefusal(
-      await speak(api.url, "GET /api/v2/ping HTTP/1.1\r\nHo"),
+      await speak(hasty.url, "GET /api/v2/ping HTTP/1.1\r\nHo"),
       408,
       "request timeout",
       /headers took too long/,
@@ -52,16 +53,16 @@ describe("408", () => {
   });
 
   it("for a body that does not come", async () => {
-    const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n{"data"`;
-    expectRefusal(await speak(api.url, sent), 408, "request timeout", /body took too long/);
+    const sent = `POST /api/v2/organizations HTTP/1.1\r\n${authorized(hasty)}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n{"data"`;
+    expectRefusal(await speak(hasty.url, sent), 408, "request timeout", /body took too long/);
   });
 
   it("for a body that comes letter by letter", async () => {
-    const { hostname, port } = new URL(api.url);
+    const { hostname, port } = new URL(hasty.url);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {});
     socket.write(
-      `POST /api/v2/organizations HTTP/1.1\r\n${authorized()}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n`,
+      `POST /api/v2/organizations HTTP/1.1\r\n${authorized(hasty)}Content-Type: ${mediaType}\r\nContent-Length: 500\r\n\r\n`,
     );
     let received = "";
     socket.on("data", (chunk) => (received += String(chunk)));
