@@ -1,8 +1,8 @@
 /**
- * The proof of a check, and the one rule for refusing: who can't see a thing gets "not found", who can see it but may not do
- * this gets "forbidden" with the missing permission named, or "not found" where the specification lists no 403.
+ * The proof of a check, and the one rule for refusing: whoever can't see a thing gets "not found"; whoever can see it but may
+ * not do this is told which permission is missing, as "forbidden", or as "not found" where the specification lists no 403.
  */
-import { forbidden, notFound } from "../kernel/errors.ts";
+import { AppError, notFound } from "../kernel/errors.ts";
 
 declare const proof: unique symbol;
 
@@ -28,9 +28,10 @@ export function grant<Row extends object, Permission extends string>(
 ): Granted<Row, Permission> {
   if (!check.visible) throw notFound(check.thing);
   if (!check.allowed) {
-    if (check.otherwise === "hide") throw notFound(check.thing);
-    throw forbidden(
-      `You may see this ${check.thing} but not do this to it: it needs ${check.needs} (${check.permission}).`,
+    const { thing, needs, permission, otherwise } = check;
+    throw new AppError(
+      otherwise === "hide" ? "not-found" : "forbidden",
+      `You may see this ${thing} but not do this to it: it needs ${needs} (${permission}).`,
     );
   }
   return row as Granted<Row, Permission>;

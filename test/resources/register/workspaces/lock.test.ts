@@ -55,6 +55,28 @@ const alreadyUnlocked = "Unable to unlock workspace. The workspace is already un
 const heldBy = (holder: string) =>
   `Unable to unlock workspace. The workspace is locked by ${holder} and may not be unlocked except by them.`;
 
+const missing = (needs: string) => [
+  { status: "404", title: "not found", detail: `You may see this workspace but not do this to it: it needs ${needs}.` },
+];
+
+describe("404, and the sentence names what is missing, for whoever may only see it", () => {
+  it.each([
+    ["lock", "the permission to lock and unlock the workspace (can-lock)"],
+    ["unlock", "the permission to lock and unlock the workspace (can-unlock)"],
+    ["force-unlock", "admin access to the workspace (can-force-unlock)"],
+    ["safe-delete", "admin access to the workspace, or 'delete' on the project's workspaces (can-destroy)"],
+  ])("%s", async (action, needs) => {
+    const readers = await makeTeam(api, org.name);
+    await grantWorkspace(api, org.id, workspace.id, readers.id, "read");
+    const answer = await act(await makeMember(api, org.name, [readers.id]), action);
+    expect(answer.status).toBe(404);
+    expect(answer.body.errors).toEqual(missing(needs));
+    const [stranger] = (await act(await makeMember(api, org.name), action)).body.errors;
+    expect(stranger.detail).toMatch(/^There is no such workspace, or you are not allowed to see it\./);
+    expect(await shown()).toEqual(workspace);
+  });
+});
+
 describe("lockWorkspace: 200", () => {
   it("locks an unlocked one, and answers with the whole document", async () => {
     const answer = await act(writer, "lock", { reason: "Rotating the keys" });
@@ -248,7 +270,9 @@ describe("forceUnlockWorkspace", () => {
 describe("the organization's token", () => {
   it("can neither lock nor unlock: 404", async () => {
     const organization = await makeOrganizationToken(api, org.name);
-    expect((await act(organization, "lock")).status).toBe(404);
+    const refused = await act(organization, "lock");
+    expect(refused.status).toBe(404);
+    expect(refused.body.errors).toEqual(missing("the permission to lock and unlock the workspace (can-lock)"));
     data(await act(writer, "lock"));
     expect((await act(organization, "unlock")).status).toBe(404);
     expect(lockOf(await shown())).toEqual(byUser(writer));

@@ -1,0 +1,48 @@
+/** The one rule for refusing. */
+import { describe, expect, it } from "vitest";
+import { type Check, grant } from "../../src/access/granted.ts";
+import { AppError } from "../../src/kernel/errors.ts";
+
+const row = { id: "ws-1" };
+const check: Check<"can-lock"> = {
+  thing: "workspace",
+  permission: "can-lock",
+  visible: true,
+  allowed: true,
+  needs: "the permission to lock",
+};
+
+function refusalOf(wanted: Partial<Check<"can-lock">>): [string, string] | undefined {
+  try {
+    grant(row, { ...check, ...wanted });
+    return undefined;
+  } catch (error) {
+    if (error instanceof AppError) return [error.code, error.message];
+    throw error;
+  }
+}
+
+describe("grant", () => {
+  const unseen = [
+    "not-found",
+    expect.stringMatching(/^There is no such workspace, or you are not allowed to see it\./),
+  ];
+  const sentence = "You may see this workspace but not do this to it: it needs the permission to lock (can-lock).";
+
+  it("gives the row back where it is allowed", () => {
+    expect(grant(row, check)).toBe(row);
+  });
+
+  it("says the same of what is not seen, whatever is allowed and whichever way it is refused", () => {
+    for (const allowed of [true, false]) {
+      for (const otherwise of ["forbid", "hide"] as const)
+        expect(refusalOf({ visible: false, allowed, otherwise })).toEqual(unseen);
+    }
+  });
+
+  it("names what is missing to whoever may see it, as forbidden or, where only that is listed, as not found", () => {
+    expect(refusalOf({ allowed: false })).toEqual(["forbidden", sentence]);
+    expect(refusalOf({ allowed: false, otherwise: "forbid" })).toEqual(["forbidden", sentence]);
+    expect(refusalOf({ allowed: false, otherwise: "hide" })).toEqual(["not-found", sentence]);
+  });
+});
