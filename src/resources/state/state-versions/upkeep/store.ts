@@ -65,6 +65,19 @@ export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
   return row !== undefined;
 }
 
+/** Whether a version is gone, for good, and its resources are not. */
+export async function hasLeftResources(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("stateResources as r")
+    .leftJoin("stateVersions as v", "v.id", "r.stateVersionId")
+    .select("r.address")
+    .where("r.stateVersionId", "=", id)
+    .where("v.id", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 export async function finishReading(tx: Tx, id: string, read: ReadColumns): Promise<void> {
   await updateRow(tx, "stateVersions", id, read);
 }
@@ -144,7 +157,7 @@ export async function findOutlived(
   return governed.orderBy("v.createdAt").orderBy("v.id").limit(limit).modifyEnd(tx.dialect.lockRows("w")).execute();
 }
 
-/** Their outputs and resources go with them; their contents are left for the clean-up of what nothing leads to. */
+/** Their outputs go with them; contents and resources are left for the clean-up of what nothing leads to. */
 export async function deleteVersions(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.db

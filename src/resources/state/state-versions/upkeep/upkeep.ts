@@ -29,6 +29,7 @@ import {
   findUnread,
   finishReading,
   finishSuperseded,
+  hasLeftResources,
   lockUnread,
 } from "./store.ts";
 import { recordDiscarded } from "../writes.ts";
@@ -95,7 +96,10 @@ async function readState(
   };
   const write = async () => {
     const rows = newResources(version, waiting.splice(0, resourcesPerStep));
-    await step((tx) => insertResources(tx, "a job", rows, predecessor?.id));
+    await step(async (tx) => {
+      // Nobody would remove those of a version that is gone.
+      if (await lockUnread(tx, version.id)) await insertResources(tx, "a job", rows, predecessor?.id);
+    });
     await takeTurn();
   };
   for await (const piece of readContent(context, content)) {
@@ -120,11 +124,16 @@ async function readState(
   });
 }
 
-/** Gives up what was announced and never sent, and removes contents that nothing leads to. */
+/** Gives up what was announced and never sent, and removes what versions that are gone have left behind. */
 export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
+  const { database } = work.context;
   const discarded = await discardExpired(work);
   const before = new Date(Date.now() - uploadLifetimeMs).toISOString();
-  return discarded + (await removeAbandonedContents(work.context.database, work, before));
+  const leftBy = async (versionId: string) => {
+    if (!(await hasLeftResources(database.reader, versionId))) return;
+    while (!(await work.step((tx) => deleteSomeResources(tx, "a job", versionId, resourcesPerStep))));
+  };
+  return discarded + (await removeAbandonedContents(database, work, before, leftBy));
 }
 
 async function discardExpired({ context, signal, step }: Upkeep): Promise<number> {
