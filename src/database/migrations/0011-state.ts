@@ -1,11 +1,41 @@
-/** Whether an engine encrypted a state before it sent it: then nobody here can tell what it manages. */
+/** Encrypted states, and lists of resources that outlive their version until a job has removed them. */
 import type { Migration } from "./migration.ts";
 
-export const encryptedState: Migration = {
+export const stateUpkeep: Migration = {
   name: "0011-state",
   statements: [
+    // By the engine, before it was sent: then nobody here can tell what it manages. A workspace keeps it of its state in force,
+    // so that its document needs no further statement.
     `ALTER TABLE state_versions ADD COLUMN encrypted INTEGER NOT NULL DEFAULT 0`,
-    // Of the state in force, so that a workspace's document needs no further statement.
     `ALTER TABLE workspaces ADD COLUMN state_encrypted INTEGER NOT NULL DEFAULT 0`,
+
+    // The version that a content was stored for, also when that is gone: what else it left behind goes before the content.
+    `ALTER TABLE state_contents ADD COLUMN owner_id TEXT`,
+    `UPDATE state_contents SET owner_id = state_version_id`,
+
+    // A workspace with hundreds of thousands of resources is deleted in one short transaction, so nothing here is removed by a
+    // foreign key any more.
+    `CREATE TABLE state_resources_unbound (
+      id TEXT NOT NULL,
+      organization_id TEXT NOT NULL,
+      state_version_id TEXT NOT NULL,
+      address TEXT NOT NULL,
+      name TEXT NOT NULL,
+      name_index TEXT,
+      type TEXT NOT NULL,
+      module TEXT NOT NULL,
+      provider TEXT NOT NULL,
+      fingerprint TEXT NOT NULL,
+      modified_by_state_version_id TEXT NOT NULL,
+      created_at TEXT NOT NULL,
+      updated_at TEXT NOT NULL,
+      PRIMARY KEY (state_version_id, address)
+    )`,
+    `INSERT INTO state_resources_unbound (id, organization_id, state_version_id, address, name, name_index, type, module,
+        provider, fingerprint, modified_by_state_version_id, created_at, updated_at)
+      SELECT id, organization_id, state_version_id, address, name, name_index, type, module,
+        provider, fingerprint, modified_by_state_version_id, created_at, updated_at FROM state_resources`,
+    `DROP TABLE state_resources`,
+    `ALTER TABLE state_resources_unbound RENAME TO state_resources`,
   ],
 };

@@ -45,6 +45,8 @@ export interface StateContentTable {
   organizationId: string;
   /** Null once the version is gone: then a job removes it. */
   stateVersionId: string | null;
+  /** The version that it was stored for, also when that is gone; null of contents that were left over long ago. */
+  ownerId: string | null;
   /** `state` or `json`. */
   kind: string;
   /** Of the content itself, before it was compressed. */

@@ -132,6 +132,25 @@ describe("createStateVersion with the content: 201", () => {
   });
 });
 
+describe("createStateVersion: statements", () => {
+  const facts = (serial: number, count: number) => ({
+    serial,
+    outputs: Object.fromEntries(Array.from({ length: count }, (_, at) => [`o${at}`, { value: at, type: "number" }])),
+    resources: [managed("a", count)],
+  });
+
+  it("at most 10 with everything in it, whatever its size and whatever it follows", async () => {
+    await stage.lock();
+    const counts: number[] = [];
+    for (const [serial, count] of [1, 2, 400, 400].entries()) {
+      const before = api.database.statementCount();
+      expect((await stage.send(stateOf(facts(serial, count)))).status).toBe(201);
+      counts.push(api.database.statementCount() - before);
+    }
+    expect(counts).toEqual([10, 10, 10, 10]);
+  });
+});
+
 describe("createStateVersion without the content: 201", () => {
   it("is pending, with the URLs to send it to", async () => {
     await stage.lock();

@@ -251,17 +251,22 @@ interface Steps {
   step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
 }
 
-/** Removes contents that nothing leads to, and those that nothing was added to since a time. Gives how many. */
+/**
+ * Removes contents that nothing leads to, and those that nothing was added to since a time. Gives how many. What else the
+ * owner of a content has left behind is removed before it, by `leftBy`: once the content is gone, nobody knows of it.
+ */
 export async function removeAbandonedContents(
   database: Database,
   { signal, step }: Steps,
   before: string,
+  leftBy: (ownerId: string) => Promise<void>,
 ): Promise<number> {
   let removed = 0;
   while (!signal.aborted) {
-    const contentId = await findAbandoned(database.reader, before);
-    if (contentId === undefined) break;
-    while (!(await step((tx) => removeSome(tx, contentId, chunksPerStep))));
+    const content = await findAbandoned(database.reader, before);
+    if (content === undefined) break;
+    if (content.ownerId !== null) await leftBy(content.ownerId);
+    while (!(await step((tx) => removeSome(tx, content.id, chunksPerStep))));
     removed += 1;
   }
   return removed;

@@ -1,6 +1,6 @@
 /** SQL of contents and their chunks; others ask `contents.ts`. */
 import type { Tx } from "../../../../database/database.ts";
-import type { StateChunkTable } from "../../../../database/schema/state.ts";
+import type { StateChunkTable, StateContentTable } from "../../../../database/schema/state.ts";
 import { now } from "../../../../kernel/time.ts";
 
 /** The state as the engine keeps it, and the form that it gives others. */
@@ -30,7 +30,7 @@ export async function beginContent(
   const unknown = { size: 0, md5: "", chunkCount: 0, complete: 0, touchedAt: now() };
   await tx.db
     .insertInto("stateContents")
-    .values({ ...content, ...unknown })
+    .values({ ...content, ...unknown, ownerId: content.stateVersionId })
     .execute();
 }
 
@@ -49,6 +49,7 @@ export async function insertContents(
     id,
     organizationId,
     stateVersionId,
+    ownerId: stateVersionId,
     kind,
     size,
     md5,
@@ -113,25 +114,26 @@ export async function orphanContent(tx: Tx, id: string): Promise<void> {
   await tx.db.updateTable("stateContents").set({ stateVersionId: null }).where("id", "=", id).execute();
 }
 
-/** Contents that nothing leads to any more, or whose upload has brought nothing since `before`. */
-export async function findAbandoned(tx: Tx, before: string): Promise<string | undefined> {
+export type AbandonedContent = Pick<StateContentTable, "id" | "ownerId">;
+
+/** A content that nothing leads to any more, or whose upload has brought nothing since `before`. */
+export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedContent | undefined> {
   const orphan = await tx.db
     .selectFrom("stateContents")
-    .select("id")
+    .select(["id", "ownerId"])
     .where("stateVersionId", "is", null)
     .orderBy("id")
     .limit(1)
     .executeTakeFirst();
-  if (orphan !== undefined) return orphan.id;
-  const unfinished = await tx.db
+  if (orphan !== undefined) return orphan;
+  return tx.db
     .selectFrom("stateContents")
-    .select("id")
+    .select(["id", "ownerId"])
     .where("complete", "=", 0)
     .where("touchedAt", "<", before)
     .orderBy("touchedAt")
     .limit(1)
     .executeTakeFirst();
-  return unfinished?.id;
 }
 
 /** A few chunks of a content, and the content itself with its last ones. Tells whether it is gone. */

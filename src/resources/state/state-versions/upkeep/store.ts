@@ -6,22 +6,46 @@ import { raised, updateRow } from "../../../shared/versions.ts";
 import type { ReadColumns } from "../rules.ts";
 import type { DiscardedVersion } from "../writes.ts";
 
-/** The oldest state that waits to be read, after a place in their order (`CREATED-AT ID`). */
-export async function findUnread(tx: Tx, after: string): Promise<StateVersionTable | undefined> {
-  const [createdAt = "", id = ""] = after.split(" ");
+export interface Waiting {
+  readonly bytesMax: number;
+  /** Those that are being read. */
+  readonly underWay: readonly string[];
+  /** Those that could not be. */
+  readonly failed: readonly string[];
+}
+
+/**
+ * The oldest state that waits to be read, of those that have at most so many bytes. An older one of the same workspace comes
+ * first, whatever its size: it is what the other is compared with.
+ */
+export async function findUnread(
+  tx: Tx,
+  { bytesMax, underWay, failed }: Waiting,
+): Promise<StateVersionTable | undefined> {
+  const isNone = (column: string, ids: readonly string[]) =>
+    sql<boolean>`not ${tx.dialect.isOneOf(sql.ref(column), ids)}`;
   return tx.db
-    .selectFrom("stateVersions")
-    .selectAll()
-    .where("resourcesProcessed", "=", 0)
-    .where("status", "=", "finalized")
-    .where((where) =>
-      where.or([
-        where("createdAt", ">", createdAt),
-        where.and([where("createdAt", "=", createdAt), where("id", ">", id)]),
-      ]),
+    .selectFrom("stateVersions as v")
+    .selectAll("v")
+    .where("v.resourcesProcessed", "=", 0)
+    .where("v.status", "=", "finalized")
+    .where("v.size", "<=", Math.floor(bytesMax))
+    .where(isNone("v.id", [...underWay, ...failed]))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("stateVersions as e")
+            .select("e.id")
+            .whereRef("e.workspaceId", "=", "v.workspaceId")
+            .whereRef("e.position", "<", "v.position")
+            .where("e.resourcesProcessed", "=", 0)
+            .where("e.status", "=", "finalized")
+            .where(isNone("e.id", failed)),
+        ),
+      ),
     )
-    .orderBy("createdAt")
-    .orderBy("id")
+    .orderBy("v.createdAt")
+    .orderBy("v.id")
     .limit(1)
     .executeTakeFirst();
 }
@@ -37,6 +61,19 @@ export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
     .where("v.status", "=", "finalized")
     .modifyEnd(tx.dialect.lockRows("w"))
     .modifyEnd(tx.dialect.lockRows("v"))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether a version is gone, for good, and its resources are not. */
+export async function hasLeftResources(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("stateResources as r")
+    .leftJoin("stateVersions as v", "v.id", "r.stateVersionId")
+    .select("r.address")
+    .where("r.stateVersionId", "=", id)
+    .where("v.id", "is", null)
+    .limit(1)
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -120,7 +157,7 @@ export async function findOutlived(
   return governed.orderBy("v.createdAt").orderBy("v.id").limit(limit).modifyEnd(tx.dialect.lockRows("w")).execute();
 }
 
-/** Their outputs and resources go with them; their contents are left for the clean-up of what nothing leads to. */
+/** Their outputs go with them; contents and resources are left for the clean-up of what nothing leads to. */
 export async function deleteVersions(tx: Tx, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await tx.db

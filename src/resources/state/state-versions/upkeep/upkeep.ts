@@ -29,6 +29,7 @@ import {
   findUnread,
   finishReading,
   finishSuperseded,
+  hasLeftResources,
   lockUnread,
 } from "./store.ts";
 import { recordDiscarded } from "../writes.ts";
@@ -44,47 +45,73 @@ const resourcesPerStep = 500;
 const versionsPerStep = 100;
 const policiesAtOnce = 100;
 
-/** Reads the states that were too large for their request, the oldest first. Raises what the last one that failed raised. */
+/** So many pieces and steps of one state, and others have their turn. */
+const turnsAtOnce = 16;
+
+/**
+ * Reads the states that were too large for their request, the oldest first; but now and then those go first that are much
+ * smaller, so that a huge one keeps nobody waiting. Raises what the last one that failed raised.
+ */
 export async function readLargeStates(work: Upkeep): Promise<number> {
+  const { context, signal } = work;
+  const underWay: string[] = [];
+  /** One that can't be read must not keep the others waiting. */
+  const failed: string[] = [];
   let handled = 0;
   let failure: unknown;
-  let after = "";
-  while (!work.signal.aborted) {
-    const version = await findUnread(work.context.database.reader, after);
-    if (version === undefined) break;
-    after = `${version.createdAt} ${version.id}`;
-    try {
-      await readState(work, version);
-      handled += 1;
-    } catch (error) {
-      // One that can't be read must not keep the others waiting.
-      failure = error;
+  const readAll = async (bytesMax: number): Promise<void> => {
+    while (!signal.aborted) {
+      const version = await findUnread(context.database.reader, { bytesMax, underWay, failed });
+      if (version === undefined) return;
+      underWay.push(version.id);
+      try {
+        await readState(work, version, () => readAll(version.size / 2));
+        handled += 1;
+      } catch (error) {
+        failed.push(version.id);
+        failure = error;
+      }
+      underWay.pop();
     }
-  }
-  if (failure !== undefined && !work.signal.aborted) throw failure;
+  };
+  await readAll(Number.MAX_SAFE_INTEGER);
+  if (failure !== undefined && !signal.aborted) throw failure;
   return handled;
 }
 
-async function readState({ context, step, signal }: Upkeep, version: StateVersionTable): Promise<void> {
+async function readState(
+  { context, step, signal }: Upkeep,
+  version: StateVersionTable,
+  letOthersPass: () => Promise<void>,
+): Promise<void> {
   const content = await findContent(context.database.reader, version.id, "state");
   if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
   const predecessor = await findPredecessor(context.database.reader, version);
   const reader = new StateFileReader();
   let waiting = reader.takeInstances();
-  const write = (count: number) => {
-    const rows = newResources(version, waiting.splice(0, count));
-    return step((tx) => insertResources(tx, "a job", rows, predecessor?.id));
+  let turns = 0;
+  const takeTurn = async () => {
+    if (++turns % turnsAtOnce === 0) await letOthersPass();
+    signal.throwIfAborted();
+  };
+  const write = async () => {
+    const rows = newResources(version, waiting.splice(0, resourcesPerStep));
+    await step(async (tx) => {
+      // Nobody would remove those of a version that is gone.
+      if (await lockUnread(tx, version.id)) await insertResources(tx, "a job", rows, predecessor?.id);
+    });
+    await takeTurn();
   };
   for await (const piece of readContent(context, content)) {
     reader.write(piece);
     // Not spread into a call: one resource can have more instances than a call takes arguments.
     waiting = waiting.concat(reader.takeInstances());
-    while (waiting.length >= resourcesPerStep) await write(resourcesPerStep);
-    signal.throwIfAborted();
+    while (waiting.length >= resourcesPerStep) await write();
+    await takeTurn();
   }
   const file = reader.end();
   waiting = waiting.concat(reader.takeInstances());
-  while (waiting.length > 0) await write(resourcesPerStep);
+  while (waiting.length > 0) await write();
   // Unless they were written with the version.
   const outputs = version.outputIds === "" ? newOutputs(context.vault, version, file.outputs) : [];
   await step(async (tx) => {
@@ -97,11 +124,16 @@ async function readState({ context, step, signal }: Upkeep, version: StateVersio
   });
 }
 
-/** Gives up what was announced and never sent, and removes contents that nothing leads to. */
+/** Gives up what was announced and never sent, and removes what versions that are gone have left behind. */
 export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
+  const { database } = work.context;
   const discarded = await discardExpired(work);
   const before = new Date(Date.now() - uploadLifetimeMs).toISOString();
-  return discarded + (await removeAbandonedContents(work.context.database, work, before));
+  const leftBy = async (versionId: string) => {
+    if (!(await hasLeftResources(database.reader, versionId))) return;
+    while (!(await work.step((tx) => deleteSomeResources(tx, "a job", versionId, resourcesPerStep))));
+  };
+  return discarded + (await removeAbandonedContents(database, work, before, leftBy));
 }
 
 async function discardExpired({ context, signal, step }: Upkeep): Promise<number> {

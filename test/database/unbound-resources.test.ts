@@ -1,0 +1,43 @@
+/** Lists of resources that were stored while they were bound to their version: the migration keeps them, and sets them free. */
+import { CompiledQuery } from "kysely";
+import { expect, it } from "vitest";
+import { state } from "../../src/database/migrations/0003-state.ts";
+import { stateUpkeep } from "../../src/database/migrations/0011-state.ts";
+import { useApi } from "../support/api.ts";
+import { data, makeOrganization, makeWorkspace } from "../support/builders.ts";
+import { managed, stateOf, writeState } from "../support/states.ts";
+
+const api = useApi();
+
+const columns = stateUpkeep.statements.join("\n").match(/unbound \((id,[^)]+)\)/)?.[1] ?? "";
+
+it("what workspaces manage stays as it was, and outlives its version until a job removes it", async () => {
+  const org = await makeOrganization(api);
+  const workspace = await makeWorkspace(api, org.name);
+  const { id } = await writeState(org.owner, workspace.id, stateOf({ resources: [managed("a", 30)] }));
+  const path = `/workspaces/${workspace.id}`;
+  const listed = async () => data(await org.owner.get(`${path}/resources?page[size]=100`));
+  const before = await listed();
+  expect(before).toHaveLength(30);
+
+  await api.database.write(async (tx) => {
+    const run = (statement: string) => tx.db.executeQuery(CompiledQuery.raw(tx.dialect.ddl(statement)));
+    const bound = state.statements.find((text) => text.includes("CREATE TABLE state_resources")) ?? "";
+    await run("ALTER TABLE state_resources RENAME TO later_resources");
+    await run(bound);
+    await run(`INSERT INTO state_resources (${columns}) SELECT ${columns} FROM later_resources`);
+    await run("DROP TABLE later_resources");
+    await run("UPDATE state_contents SET owner_id = NULL");
+    for (const statement of stateUpkeep.statements.filter((text) => !text.includes("ADD COLUMN"))) await run(statement);
+  });
+
+  expect(await listed()).toEqual(before);
+  const { db } = api.database.reader;
+  expect(await db.selectFrom("stateContents").select(["stateVersionId", "ownerId"]).execute()).toEqual([
+    { stateVersionId: id, ownerId: id },
+  ]);
+  expect((await org.owner.delete(path)).status).toBe(204);
+  expect(
+    await db.selectFrom("stateResources").select("address").where("stateVersionId", "=", id).execute(),
+  ).toHaveLength(30);
+});
