@@ -8,16 +8,16 @@ import { principalOf } from "../../../access/actor.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { type Prepared, prepared } from "../../../database/prepared.ts";
-import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import { connectedColumns, connectedJoins, type ConnectedRow } from "./connected.ts";
 import { conditionsOf, isFiltered, type WorkspaceSearch } from "./search.ts";
 import { inOrganization } from "./store.ts";
-import type { ConnectedFacts, WorkspaceView } from "./view.ts";
+import type { WorkspaceView } from "./view.ts";
 
 const readable = bitOf("runs", "read");
 
@@ -152,22 +152,15 @@ function candidates({ plan, column }: Shape, organizationId: string, looked: rea
 
 /** Whole rows of a page's workspaces, with what the caller's teams hold on each. */
 function wholeRows(shape: Shape): RawBuilder<unknown> {
-  return sql`select w.*, p.default_execution_mode as project_execution_mode, p.default_agent_pool_id as project_agent_pool_id, p.defaults_version as project_defaults,
-      c.name as oauth_client_name, c.service_provider as service_provider, c.http_url as http_url, d.id as retention_id,
-      d.kind as retention_kind, granted.mask as project_access, single.mask as workspace_access
-    from page cross join workspaces as w
-    left join projects as p on p.id = w.project_id
-    left join oauth_tokens as k on k.id = w.vcs_oauth_token_id
-    left join oauth_clients as c on c.id = k.oauth_client_id
-    left join data_retention_policies as d on d.workspace_id = w.id
+  return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access
+    from page cross join workspaces as w ${connectedJoins}
     left join granted on granted.project_id = w.project_id
     left join single on single.workspace_id = w.id
     where w.id = page.id
     ${order(shape)}`;
 }
 
-type PageRow = WorkspaceTable &
-  ConnectedFacts & { readonly projectAccess: number | null; readonly workspaceAccess: number | null };
+type PageRow = ConnectedRow & { readonly projectAccess: number | null; readonly workspaceAccess: number | null };
 
 interface PageParameters {
   readonly organizationId: string;

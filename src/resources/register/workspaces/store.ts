@@ -22,8 +22,9 @@ import type { Context } from "../../shared/context.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raisedBy, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
+import { connected, type ConnectedRow } from "./connected.ts";
 import type { WorkspaceSearch, Workspaces } from "./search.ts";
-import type { ConnectedFacts, OrganizationSettings, WorkspaceView } from "./view.ts";
+import type { OrganizationSettings, WorkspaceView } from "./view.ts";
 
 const readable = bitOf("runs", "read");
 
@@ -32,27 +33,7 @@ export type WorkspaceReference =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string };
 
-/** The project's defaults, the connection to version control and the retention policy, beside the workspaces of a statement. */
-function connected(query: Workspaces) {
-  return query
-    .leftJoin("projects as p", "p.id", "w.projectId")
-    .leftJoin("oauthTokens as k", "k.id", "w.vcsOauthTokenId")
-    .leftJoin("oauthClients as c", "c.id", "k.oauthClientId")
-    .leftJoin("dataRetentionPolicies as d", "d.workspaceId", "w.id")
-    .selectAll("w")
-    .select([
-      "p.defaultExecutionMode as projectExecutionMode",
-      "p.defaultAgentPoolId as projectAgentPoolId",
-      "c.name as oauthClientName",
-      "c.serviceProvider as serviceProvider",
-      "c.httpUrl as httpUrl",
-      "d.id as retentionId",
-      "d.kind as retentionKind",
-    ])
-    .select(sql<number>`p.defaults_version`.as("projectDefaults"));
-}
-
-interface WorkspaceRow extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
+interface WorkspaceRow extends ConnectedRow, OrganizationSettings {
   readonly teamAccess: number | null;
   readonly isMember: number;
   readonly projectAccess: number | null;
@@ -144,7 +125,7 @@ function workspacesOf(query: Workspaces, organization: OrganizationView, princip
 
 /** A row of a list, with what all of them have in common. */
 export function inOrganization(
-  row: WorkspaceTable & ConnectedFacts & { projectAccess: number | null; workspaceAccess: number | null },
+  row: ConnectedRow & { projectAccess: number | null; workspaceAccess: number | null },
   organization: OrganizationView,
   options: Context["options"],
 ): WorkspaceView {
