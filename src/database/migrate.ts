@@ -11,6 +11,7 @@ import { projects } from "./migrations/0005-projects.ts";
 import { variableSets } from "./migrations/0006-variable-sets.ts";
 import { facts } from "./migrations/0007-facts.ts";
 import { stateUpkeep } from "./migrations/0011-state.ts";
+import { connections } from "./migrations/0010-connections.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   variableSets,
   facts,
   stateUpkeep,
+  connections,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

@@ -17,6 +17,7 @@ export const idPrefixes = {
   "team-workspaces": "tws",
   "ssh-keys": "sshkey",
   "agent-pools": "apool",
+  "agent-tokens": "agt",
   "oauth-clients": "oc",
   "oauth-tokens": "ot",
   "terraform-versions": "tool",
@@ -35,6 +36,11 @@ export const idPrefixes = {
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */
 export function newId(type: keyof typeof idPrefixes): string {
   return `${idPrefixes[type]}-${randomText(idLength)}`;
+}
+
+/** Whether an id names such a thing, by its prefix. */
+export function isIdOf(type: keyof typeof idPrefixes, id: string): boolean {
+  return id.startsWith(`${idPrefixes[type]}-`);
 }
 
 /** Draws letters without bias: bytes past the last full alphabet are thrown away. */

@@ -85,6 +85,7 @@ const unversioned = new Set([
   "migrations",
   "team_members",
   "agent_pool_scopes",
+  "oauth_client_projects",
   "varset_workspaces",
   "varset_projects",
   "remote_state_consumers",

@@ -29,6 +29,10 @@ beforeAll(async () => {
     await large.owner.post(`${set}/vars`, variable);
     await large.owner.post(`${set}/projects`, { data: [{ type: "projects", id: project.id }] });
     await makeVarset(api, large.name, { global: true });
+    const projects = { data: [{ type: "projects", id: project.id }] };
+    await large.owner.post(`/oauth-clients/${large.params["oauth_client_id"]}/relationships/projects`, projects);
+    const token = resource("agent-tokens", { description: `token-${count}` });
+    await large.owner.post(`/agent-pools/${large.params["agent_pool_id"]}/authentication-tokens`, token);
   }
 });
 

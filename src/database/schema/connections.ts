@@ -21,6 +21,19 @@ export interface AgentPoolTable {
   version: number;
 }
 
+/** The secret by which agents of a pool are known, as its SHA-256. */
+export interface AgentTokenTable {
+  id: string;
+  organizationId: string;
+  agentPoolId: string;
+  hash: string;
+  description: string;
+  createdById: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  version: number;
+}
+
 /** Which workspaces and projects a pool that is not for the whole organization serves, or does not. */
 export interface AgentPoolScopeTable {
   organizationId: string;
@@ -42,8 +55,16 @@ export interface OauthClientTable {
   secret: Uint8Array | null;
   rsaPublicKey: string | null;
   organizationScoped: number;
+  /** How many projects requests have added and not taken away; by the difference to those that there are, the version rises. */
+  linkedCount: number;
   createdAt: string;
   version: number;
+}
+
+export interface OauthClientProjectTable {
+  organizationId: string;
+  oauthClientId: string;
+  projectId: string;
 }
 
 export interface OauthTokenTable {

@@ -11,7 +11,9 @@ import type {
 import type {
   AgentPoolScopeTable,
   AgentPoolTable,
+  AgentTokenTable,
   EngineVersionTable,
+  OauthClientProjectTable,
   OauthClientTable,
   OauthTokenTable,
   SshKeyTable,
@@ -53,7 +55,9 @@ export interface Schema {
   sshKeys: SshKeyTable;
   agentPools: AgentPoolTable;
   agentPoolScopes: AgentPoolScopeTable;
+  agentTokens: AgentTokenTable;
   oauthClients: OauthClientTable;
+  oauthClientProjects: OauthClientProjectTable;
   oauthTokens: OauthTokenTable;
   engineVersions: EngineVersionTable;
   workspaces: WorkspaceTable;

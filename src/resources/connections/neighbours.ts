@@ -1,5 +1,18 @@
-/** What agent pools do where workspaces and projects go. */
+/** What connections do where workspaces and projects take them, where these go, and where tokens are shown and revoked. */
 import type { Neighbours } from "../shared/neighbours.ts";
+import { agentPoolServes } from "./agent-pools/reads.ts";
 import { forgetScopeTarget } from "./agent-pools/writes.ts";
+import { loadAgentToken } from "./agent-tokens/reads.ts";
+import { revokeAgentToken } from "./agent-tokens/writes.ts";
+import { oauthTokenServes } from "./oauth-clients/reads.ts";
 
-export const connectionNeighbours: Pick<Neighbours, "placeRemoved"> = { placeRemoved: forgetScopeTarget };
+export const connectionNeighbours: Pick<
+  Neighbours,
+  "placeRemoved" | "agentPoolServes" | "oauthTokenServes" | "loadAgentToken" | "revokeAgentToken"
+> = {
+  placeRemoved: forgetScopeTarget,
+  agentPoolServes,
+  oauthTokenServes,
+  loadAgentToken,
+  revokeAgentToken,
+};

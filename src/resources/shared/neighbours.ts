@@ -5,7 +5,8 @@
  */
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
-import type { OrganizationTable } from "../../database/schema/identity.ts";
+import type { Granted } from "../../access/granted.ts";
+import type { OrganizationTable, TokenTable } from "../../database/schema/identity.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import type { Included } from "../../jsonapi/define.ts";
 import type { Context } from "./context.ts";
@@ -17,6 +18,20 @@ export type SettledState = Pick<
 >;
 type StateHolder = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
+/** Where something is taken: by a workspace or, without one, by a project for those that it will have. */
+export interface TakingPlace {
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly workspaceId?: string;
+}
+
+/** A token of a thing that the room of tokens does not know of, as all tokens are shown. */
+export interface HeldToken extends Omit<TokenTable, "hash"> {
+  readonly organizationName: string | null;
+  readonly agentPoolId: string;
+}
+type ManagedToken = Granted<HeldToken, "can-update-agent-pools">;
+
 export interface Neighbours {
   /** An organization was made: it begins with a project. */
   organizationMade(tx: Tx, organization: OrganizationTable): Promise<void>;
@@ -26,6 +41,13 @@ export interface Neighbours {
   teamLeaves(tx: Tx, teamId: string): Promise<void>;
   /** A workspace or a project went, and nothing may name it any more. */
   placeRemoved(tx: Tx, organizationId: string, id: string): Promise<void>;
+  /** Whether an agent pool is for a place; true where none is named, and of one that is not there: that is told elsewhere. */
+  agentPoolServes(tx: Tx, place: TakingPlace, agentPoolId: string | null | undefined): Promise<boolean>;
+  /** The same of the connection that an OAuth token belongs to. */
+  oauthTokenServes(tx: Tx, place: TakingPlace, oauthTokenId: string | null | undefined): Promise<boolean>;
+  /** A token of an agent pool, by its id. Raises `not-found` where the caller may not manage it. */
+  loadAgentToken(tx: Tx, context: Context, id: string): Promise<ManagedToken>;
+  revokeAgentToken(tx: Tx, context: Context, token: ManagedToken): Promise<void>;
   /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
   /** At an unlock: the latest state that was written becomes the current one. Raises `unavailable` while it is awaited. */

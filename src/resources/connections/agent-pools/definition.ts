@@ -4,6 +4,7 @@ import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
 /** The lists that narrow or widen whom a pool serves; they are stored under these names. */
 export const scopeKinds = ["allowed-workspaces", "allowed-projects", "excluded-workspaces"] as const;
@@ -11,12 +12,18 @@ export type ScopeKind = (typeof scopeKinds)[number];
 /** Ids by list, each in order and without doubles. */
 export type Scopes = Readonly<Record<ScopeKind, readonly string[]>>;
 
-export interface AgentPoolView extends AgentPoolTable {
-  readonly organizationName: string;
+export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
   readonly standing: Standing;
   readonly scopes: Scopes;
-  /** The workspaces that use it; only where they were asked for. */
-  readonly workspaceIds?: readonly string[];
+  readonly users: Users;
+}
+
+/** The workspaces that use a pool, by a setting of their own. */
+export interface Users {
+  /** As far as the caller may read them. */
+  readonly workspaceIds: readonly string[];
+  /** Tells all of them apart from any others; 0 where there are none. */
+  readonly mark: number;
 }
 
 const name = text({
@@ -42,9 +49,9 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
   type: "agent-pools",
   doc: "A group of agents that run what workspaces in agent mode ask for.",
   id: (pool) => pool.id,
-  version: (pool) => pool.version,
+  version: (pool) => [pool.version, pool.organizationFacts, pool.users.mark],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case."),
+    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
     "organization-scoped": optional(
       flag(),
       "Whether it serves every workspace of the organization, except the excluded ones; otherwise only the allowed ones.",
@@ -60,10 +67,8 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
     }),
     workspaces: toMany(
       "workspaces",
-      "The workspaces that use it; named where `include=workspaces` asks for them. The documents of up to 100 that the caller may read come with them.",
-      {
-        ids: (pool) => pool.workspaceIds,
-      },
+      "The workspaces that use it by a setting of their own, as far as the caller may read them. Up to 100 documents come with `include`.",
+      { ids: (pool) => pool.users.workspaceIds },
     ),
     "allowed-workspaces": scope("workspaces", "allowed-workspaces", "Workspaces that it serves."),
     "allowed-projects": scope("projects", "allowed-projects", "Projects whose workspaces it serves."),

@@ -1,19 +1,19 @@
 /** Operations on agent pools: load → authorize → decide → write. */
-import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { Included } from "../../../jsonapi/define.ts";
-import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { recordEvent } from "../../shared/audit-events/writes.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { agentPools, type AgentPoolView } from "./definition.ts";
@@ -24,9 +24,9 @@ import {
   nameTaken,
   newAgentPool,
   noScopes,
+  noUsers,
   scopeRows,
   type SentScopes,
-  toColumns,
   unknownFaults,
 } from "./rules.ts";
 import {
@@ -39,6 +39,7 @@ import {
   listAgentPoolRows,
   updateAgentPoolRow,
   useOf,
+  usesOneOf,
 } from "./store.ts";
 
 export const agentPoolResource = implement(agentPools, {
@@ -49,7 +50,6 @@ export const agentPoolResource = implement(agentPools, {
     const filters: Readonly<Record<string, unknown>> = query;
     const { views, totalCount } = await listAgentPoolRows(tx, context.actor, organization, {
       page: query.page,
-      withUsers: query.include.has("workspaces"),
       sort: query.sort,
       part: query.q,
       workspaceName: filters["filterAllowedWorkspacesName"] as string | undefined,
@@ -73,9 +73,8 @@ export const agentPoolResource = implement(agentPools, {
         ...(await scopeFaults(tx, organization.id, body.relationships)),
       ]);
       const scopes = { ...noScopes, ...changedScopes(noScopes, body.relationships) };
-      await insertAgentPool(tx, row);
-      await insertScopes(tx, scopeRows(row, scopes));
-      const view = { ...row, organizationName: organization.name, standing: organization.standing, scopes };
+      await insertAgentPool(tx, organization, row, scopeRows(row, scopes));
+      const view = { ...row, ...factsOf(organization), standing: organization.standing, scopes, users: noUsers };
       await record(tx, context, { after: view });
       return { view };
     });
@@ -83,9 +82,8 @@ export const agentPoolResource = implement(agentPools, {
 
   async showAgentPool({ context, params, query }) {
     const tx = context.database.reader;
-    const withUsers = query.include.has("workspaces");
-    const view = await loadAgentPool(tx, context, params.agentPoolId, { withUsers });
-    if (!withUsers) return { view };
+    const view = await loadAgentPool(tx, context, params.agentPoolId);
+    if (!query.include.has("workspaces")) return { view };
     const organization = await loadOrganization(tx, context, view.organizationName);
     return { view, included: await workspacesUsing(tx, context, organization, [view]) };
   },
@@ -94,16 +92,11 @@ export const agentPoolResource = implement(agentPools, {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
       checkIfMatch(ifMatch, agentPools, pool);
-      const changes = changesOf<AgentPoolTable>(pool, toColumns(body.attributes));
+      const changes = changesOf<AgentPoolTable>(pool, changedColumns(agentPools, body.attributes));
       const scopes = changedScopes(pool.scopes, body.relationships);
       const kinds = Object.keys(scopes);
       if (changes === undefined && kinds.length === 0) return { view: pool };
-      const changed: AgentPoolView = {
-        ...pool,
-        ...changes,
-        scopes: { ...pool.scopes, ...scopes },
-        version: pool.version + 1,
-      };
+      const changed = afterUpdate<AgentPoolView>(pool, { ...changes, scopes: { ...pool.scopes, ...scopes } });
       const renamed =
         changed.nameKey !== pool.nameKey && (await isAgentPoolNameTaken(tx, pool.organizationId, changed.name));
       refuseIfAny([
@@ -112,7 +105,7 @@ export const agentPoolResource = implement(agentPools, {
       ]);
       await updateAgentPoolRow(tx, pool, changes ?? {});
       await deleteScopes(tx, pool, kinds);
-      await insertScopes(tx, scopeRows(pool, scopes));
+      await insertScopes(tx, pool, scopeRows(pool, scopes));
       await record(tx, context, { before: pool, after: changed });
       return { view: changed };
     });
@@ -145,9 +138,8 @@ async function workspacesUsing(
   organization: OrganizationView,
   pools: readonly AgentPoolView[],
 ): Promise<Included[]> {
-  const ids = pools.map((pool) => pool.id);
-  const usesOne = tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
-  const { views } = await pageOfWorkspaces(tx, context, organization, usesOne, { number: 1, size: pageSizeMax });
+  const page = { number: 1, size: pageSizeMax };
+  const { views } = await pageOfWorkspaces(tx, context, organization, usesOneOf(tx, pools), page);
   return views.map((view) => ({ definition: workspaces, view }));
 }
 
@@ -155,16 +147,7 @@ async function workspacesUsing(
 async function record(
   tx: Tx,
   context: Context,
-  { before, after }: { before?: AgentPoolView; after?: AgentPoolView },
+  change: { before?: AgentPoolView; after?: AgentPoolView },
 ): Promise<void> {
-  const subject = after ?? before;
-  if (subject === undefined) return;
-  const told = (pool: AgentPoolView | undefined) => pool && { ...auditedAttributes(agentPools, pool), ...pool.scopes };
-  await recordEvent(tx, context, {
-    organizationId: subject.organizationId,
-    verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
-    subject: { type: agentPools.type, id: subject.id },
-    before: told(before),
-    after: told(after),
-  });
+  await recordChange(tx, context, agentPools, change, { before: change.before?.scopes, after: change.after?.scopes });
 }

@@ -4,8 +4,9 @@ import { organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { TakingPlace } from "../../shared/neighbours.ts";
 import type { AgentPoolView } from "./definition.ts";
-import { findAgentPool, type Loading } from "./store.ts";
+import { findAgentPool, isServing, type Loading } from "./store.ts";
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 
@@ -30,4 +31,13 @@ export function grantAgentPool(pool: AgentPoolView): Granted<AgentPoolView, "can
     allowed: organizationPermissions(pool.standing)["can-update-agent-pools"],
     needs: agentPoolsNeed,
   });
+}
+
+/** Whether a pool serves a workspace, or all of a project; true also where there is no such pool. */
+export async function agentPoolServes(
+  tx: Tx,
+  place: TakingPlace,
+  agentPoolId: string | null | undefined,
+): Promise<boolean> {
+  return !agentPoolId || (await isServing(tx, place, agentPoolId));
 }

@@ -1,36 +1,20 @@
 /** Pure rules of agent pools. */
 import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
-import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
 import { camel, human } from "../../../kernel/names.ts";
-import { fold, quoted } from "../../../kernel/text.ts";
-import { stored } from "../../shared/changes.ts";
-import { type agentPools, type ScopeKind, scopeKinds, type Scopes } from "./definition.ts";
+import { quoted } from "../../../kernel/text.ts";
+import { agentPools, type ScopeKind, scopeKinds, type Scopes, type Users } from "./definition.ts";
 
 export function newAgentPool(
   attributes: CreateAttributes<typeof agentPools>,
-  identity: { id: string; organizationId: string; createdAt: string },
+  identity: Pick<AgentPoolTable, "id" | "organizationId" | "createdAt">,
 ): AgentPoolTable {
-  return {
-    ...identity,
-    name: attributes.name,
-    nameKey: fold(attributes.name),
-    organizationScoped: stored(attributes.organizationScoped ?? true),
-    version: 1,
-  };
+  return { ...createdColumns(agentPools, attributes), ...identity, version: 1 };
 }
 
-/** Attributes as the table stores them; absent stays absent. */
-export function toColumns(attributes: UpdateAttributes<typeof agentPools>): {
-  readonly [Name in keyof AgentPoolTable]?: AgentPoolTable[Name] | undefined;
-} {
-  const { name, organizationScoped } = attributes;
-  return {
-    ...(name !== undefined && { name, nameKey: fold(name) }),
-    organizationScoped: stored(organizationScoped),
-  };
-}
-
+export const noUsers: Users = { workspaceIds: [], mark: 0 };
 export const noScopes: Scopes = { "allowed-workspaces": [], "allowed-projects": [], "excluded-workspaces": [] };
 
 export type SentScopes = {

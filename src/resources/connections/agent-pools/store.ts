@@ -1,19 +1,22 @@
 /** SQL of agent pools and of whom they serve. */
-import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { crc32 } from "node:zlib";
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
-import { bitOf } from "../../../access/permission-set.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { hasProjectGrant, standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
+import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
+import type { TakingPlace } from "../../shared/neighbours.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
-import type { AgentPoolView, ScopeKind, Scopes } from "./definition.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { AgentPoolView, ScopeKind, Scopes, Users } from "./definition.ts";
 import type { PoolUse } from "./rules.ts";
 
 /** A list as one text: ids hold no commas, and both engines join in the given order. */
@@ -21,50 +24,57 @@ const listed = (kind: ScopeKind) => sql<string | null>`(
   select string_agg(target_id, ',' order by target_id) from agent_pool_scopes
   where agent_pool_id = p.id and kind = ${kind})`;
 
-/** The workspaces that use a pool, where they were asked for. */
-const users = (wanted: boolean) =>
-  wanted
-    ? sql<string | null>`(
-        select string_agg(w.id, ',' order by w.id) from workspaces as w
-        where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`
-    : sql<string | null>`cast(null as text)`;
+const hidden = "-";
 
-interface ListColumns {
-  readonly allowedWorkspaces: string | null;
-  readonly allowedProjects: string | null;
-  readonly excludedWorkspaces: string | null;
-  readonly users: string | null;
+/** The workspaces that use a pool, with `hidden` before each that no team of the caller's lets be read. */
+function usersOf(organizationId: Expression<string>, principal: string): RawBuilder<string | null> {
+  const bit = bitOf("runs", "read");
+  return sql<string | null>`(
+    select string_agg(case when ${hasProjectGrant(organizationId, sql.ref("w.projectId"), principal, bit)}
+      or ${hasWorkspaceGrant(organizationId, sql.ref("w.id"), principal, bit)}
+      then '' else ${sql.lit(hidden)} end || w.id, ',' order by w.id)
+    from workspaces as w where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`;
 }
 
 /** The pools, each with its lists: still one statement, however long they are. */
-function pools(db: Kysely<Schema>, withUsers: boolean) {
+function pools(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
   return db
     .selectFrom("agentPools as p")
+    .innerJoin("organizations as o", "o.id", "p.organizationId")
     .selectAll("p")
+    .select(factsColumns)
     .select([
       listed("allowed-workspaces").as("allowedWorkspaces"),
       listed("allowed-projects").as("allowedProjects"),
       listed("excluded-workspaces").as("excludedWorkspaces"),
-      users(withUsers).as("users"),
+      usersOf(organizationId, principal).as("userList"),
     ]);
 }
+type PoolRow = Awaited<ReturnType<ReturnType<typeof pools>["executeTakeFirstOrThrow"]>>;
 
-function withLists<Row extends ListColumns>(row: Row, withUsers: boolean) {
-  const { allowedWorkspaces, allowedProjects, excludedWorkspaces, users: workspaces, ...pool } = row;
+const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
+
+function toPoolView(row: PoolRow, standing: Standing): AgentPoolView {
+  const { allowedWorkspaces, allowedProjects, excludedWorkspaces, userList, ...pool } = row;
   const scopes: Scopes = {
     "allowed-workspaces": idsIn(allowedWorkspaces),
     "allowed-projects": idsIn(allowedProjects),
     "excluded-workspaces": idsIn(excludedWorkspaces),
   };
-  return { ...pool, scopes, ...(withUsers && { workspaceIds: idsIn(workspaces) }) };
+  return { ...pool, standing, scopes, users: usersIn(idsIn(userList), holds(standing.everywhere, "runs", "read")) };
 }
 
-const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
+function usersIn(marked: readonly string[], readsAll: boolean): Users {
+  const idOf = (id: string) => (id.startsWith(hidden) ? id.slice(hidden.length) : id);
+  const seen = marked.filter((id) => readsAll || !id.startsWith(hidden));
+  return {
+    workspaceIds: seen.map(idOf).sort(),
+    mark: marked.length === 0 ? 0 : crc32(marked.map(idOf).sort().join()),
+  };
+}
 
 export interface Loading {
   readonly lock?: boolean;
-  /** Whether to name the workspaces that use it. */
-  readonly withUsers?: boolean;
 }
 
 /** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
@@ -77,31 +87,28 @@ async function lockPool(tx: Tx, id: string): Promise<void> {
     .execute();
 }
 
+/** Not a column of `p`: what does not depend on a row is found out once, and not for each workspace that uses it. */
+const organizationOf = (id: string) => sql<string>`(select organization_id from agent_pools where id = ${id})`;
+
 /** One statement, and one before it for the lock: the pool, whom it serves, and what the caller is in its organization. */
 export async function findAgentPool(
   tx: Tx,
   actor: Actor,
   id: string,
-  { lock = false, withUsers = false }: Loading = {},
+  { lock = false }: Loading = {},
 ): Promise<AgentPoolView | undefined> {
   if (lock) await lockPool(tx, id);
-  const row = await pools(tx.db, withUsers)
-    .innerJoin("organizations as o", "o.id", "p.organizationId")
-    .select("o.name as organizationName")
+  const row = await pools(tx.db, organizationOf(id), principalOf(actor))
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { teamAccess, isMember, ...pool } = row;
-  return {
-    ...withLists(pool, withUsers),
-    standing: standingOf(actor, { organizationId: pool.organizationId, teamAccess, isMember }),
-  };
+  return toPoolView(pool, standingOf(actor, { organizationId: pool.organizationId, teamAccess, isMember }));
 }
 
 export interface AgentPoolSearch {
   readonly page: Page;
-  readonly withUsers: boolean;
   readonly sort: Sort<"name" | "created-at"> | undefined;
   readonly part: string | undefined;
   /** Only pools that serve this workspace. */
@@ -116,7 +123,11 @@ export async function listAgentPoolRows(
   organization: OrganizationView,
   search: AgentPoolSearch,
 ): Promise<{ views: AgentPoolView[]; totalCount: number }> {
-  let rows = pools(tx.db, search.withUsers).where("p.organizationId", "=", organization.id);
+  let rows = pools(tx.db, sql<string>`${organization.id}`, principalOf(actor)).where(
+    "p.organizationId",
+    "=",
+    organization.id,
+  );
   if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(search.part)));
   if (search.workspaceName) rows = rows.where(servesWorkspace(actor, organization, search.workspaceName));
   if (search.projectName) rows = rows.where(servesProject(actor, organization, search.projectName));
@@ -127,11 +138,7 @@ export async function listAgentPoolRows(
     totals: { totalCount: countOf(rows.clearSelect().select("p.id")) },
   });
   return {
-    views: found.rows.map((row) => ({
-      ...withLists(row, search.withUsers),
-      organizationName: organization.name,
-      standing: organization.standing,
-    })),
+    views: found.rows.map((row) => toPoolView(row, organization.standing)),
     totalCount: found.totals.totalCount,
   };
 }
@@ -139,9 +146,25 @@ export async function listAgentPoolRows(
 function orderOf(sort: AgentPoolSearch["sort"]): Order[] {
   const descending = sort?.descending ?? false;
   return [
-    { column: sort?.key === "created-at" ? "createdAt" : "nameKey", descending },
-    { column: "id", descending },
+    { column: sort?.key === "created-at" ? "p.createdAt" : "p.nameKey", descending },
+    { column: "p.id", descending },
   ];
+}
+
+/** As a condition on workspaces `w`. */
+export function usesOneOf(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<boolean> {
+  const ids = used.map((pool) => pool.id);
+  return tx.dialect.isOneOf(sql.ref("w.agentPoolId"), ids) as RawBuilder<boolean>;
+}
+
+/** Whether a pool `p` serves the workspaces of a project; or a single one of them, which may be named or excluded by itself. */
+function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
+  const lists = (kind: ScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
+    select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
+  const ofProject = sql<SqlBool>`p.organization_scoped = 1 or ${lists("allowed-projects", projectId)}`;
+  if (workspaceId === undefined) return sql<SqlBool>`(${ofProject})`;
+  return sql<SqlBool>`((${ofProject} or ${lists("allowed-workspaces", workspaceId)})
+    and not ${lists("excluded-workspaces", workspaceId)})`;
 }
 
 /** A workspace that the caller may not read is like one that is not there: no pool serves it. */
@@ -150,13 +173,7 @@ function servesWorkspace(actor: Actor, organization: OrganizationView, name: str
   return sql<SqlBool>`exists (
     select 1 from workspaces as w
     where w.organization_id = ${organization.id} and w.name = ${name} and ${readable}
-      and (p.organization_scoped = 1 or exists (
-        select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id
-          and ((s.kind = 'allowed-workspaces' and s.target_id = w.id)
-            or (s.kind = 'allowed-projects' and s.target_id = w.project_id))))
-      and not exists (
-        select 1 from agent_pool_scopes as s
-        where s.agent_pool_id = p.id and s.kind = 'excluded-workspaces' and s.target_id = w.id))`;
+      and ${serves(sql.ref("w.project_id"), sql.ref("w.id"))})`;
 }
 
 /** The same for a project. */
@@ -168,10 +185,20 @@ function servesProject(actor: Actor, { id, standing }: OrganizationView, name: s
       : hasProjectGrant(sql<string>`${id}`, sql.ref("j.id"), principalOf(actor), bit);
   return sql<SqlBool>`exists (
     select 1 from projects as j
-    where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable}
-      and (p.organization_scoped = 1 or exists (
-        select 1 from agent_pool_scopes as s
-        where s.agent_pool_id = p.id and s.kind = 'allowed-projects' and s.target_id = j.id)))`;
+    where j.organization_id = ${id} and j.name_key = ${fold(name)} and ${readable} and ${serves(sql.ref("j.id"))})`;
+}
+
+/** By its id: it serves the place, or is not there. */
+export async function isServing(tx: Tx, place: TakingPlace, agentPoolId: string): Promise<boolean> {
+  const { organizationId, projectId, workspaceId } = place;
+  const workspace = workspaceId === undefined ? undefined : sql<string>`${workspaceId}`;
+  const row = await tx.db
+    .selectFrom("agentPools as p")
+    .select(sql<number>`case when ${serves(sql<string>`${projectId}`, workspace)} then 1 else 0 end`.as("serving"))
+    .where("p.organizationId", "=", organizationId)
+    .where("p.id", "=", agentPoolId)
+    .executeTakeFirst();
+  return row === undefined || row.serving === 1;
 }
 
 /**
@@ -225,11 +252,23 @@ export async function findTargets(
   return { workspaces: idsOf("workspaces"), projects: idsOf("projects") };
 }
 
-export async function insertAgentPool(tx: Tx, row: AgentPoolTable): Promise<void> {
+/** With whom it serves. */
+export async function insertAgentPool(
+  tx: Tx,
+  into: Granted<OrganizationView, "can-update-agent-pools">,
+  row: AgentPoolTable,
+  scopes: readonly AgentPoolScopeTable[],
+): Promise<void> {
   await tx.db.insertInto("agentPools").values(row).execute();
+  await insertScopes(tx, into, scopes);
 }
 
-export async function insertScopes(tx: Tx, rows: readonly AgentPoolScopeTable[]): Promise<void> {
+/** The proof is on the pool, or, for a new one's, on the organization. */
+export async function insertScopes(
+  tx: Tx,
+  _of: Granted<object, "can-update-agent-pools">,
+  rows: readonly AgentPoolScopeTable[],
+): Promise<void> {
   if (rows.length > 0) await tx.db.insertInto("agentPoolScopes").values(rows).execute();
 }
 
@@ -251,11 +290,7 @@ export async function updateAgentPoolRow(
   pool: Granted<AgentPoolView, "can-update-agent-pools">,
   changes: Partial<AgentPoolTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("agentPools")
-    .set({ ...changes, version: pool.version + 1 })
-    .where("id", "=", pool.id)
-    .execute();
+  await updateRow(tx, "agentPools", pool.id, changes);
 }
 
 /** Its lists go with it, by the foreign key. */

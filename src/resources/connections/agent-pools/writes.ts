@@ -1,6 +1,7 @@
 /** What neighbours have done to agent pools. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { raised } from "../../shared/versions.ts";
 
 /** A workspace or a project goes: no pool names it any more. One statement, and another where one did. */
 export async function forgetScopeTarget(tx: Tx, organizationId: string, targetId: string): Promise<void> {
@@ -11,7 +12,7 @@ export async function forgetScopeTarget(tx: Tx, organizationId: string, targetId
   const ids = rows.map((row) => row.agentPoolId);
   await tx.db
     .updateTable("agentPools")
-    .set({ version: sql`version + 1` })
+    .set(raised)
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }

@@ -6,15 +6,17 @@ import type { Standing } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { sshKey } from "../oauth-tokens/definition.ts";
 import { providerNames, serviceProviders } from "./providers.ts";
 
 /** The sealed secret is not part of it: nothing that is shown needs it. */
-export interface OauthClientView extends Omit<OauthClientTable, "secret"> {
-  readonly organizationName: string;
+export interface OauthClientView extends Omit<OauthClientTable, "secret">, OrganizationFacts {
   readonly standing: Standing;
   /** Oldest first. */
   readonly tokenIds: readonly string[];
+  /** In the order of their ids. */
+  readonly projectIds: readonly string[];
 }
 
 const name = text({ min: 1, max: 255, pattern: /\S/, sentence: "can't be blank" });
@@ -26,22 +28,25 @@ const url = text({
 });
 const key = text({ min: 1, max: 4096 });
 const secret = text({ min: 1, max: 16_384 });
-const hidden = { shown: false, audited: false } as const;
-/** What a stored secret was made for never changes under it: it would be sent to whoever set the new address. */
+/** Sealed, here or in the token, and never shown. */
+const hidden = { shown: false, audited: false, column: false } as const;
 
 const readers =
   "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token";
 const writers = "an owner, a team with 'manage-vcs-settings', or the organization's token";
-const include = ["oauth_tokens"] as const;
+const include = ["oauth_tokens", "projects"] as const;
 const ofClient = "/oauth-clients/:oauth_client_id";
+const ofProjects = `${ofClient}/relationships/projects` as const;
+const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }] };
 
 export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, optional, readOnly, toOne, toMany }) => ({
   type: "oauth-clients",
   doc: "An organization's connection to a version control provider. It is stored; the provider is never contacted.",
   id: (client) => client.id,
-  version: (client) => client.version,
+  version: (client) => [client.version, client.organizationFacts],
   attributes: {
     name: optional(nullIfBlank(name), "What people call it.", { default: null }),
+    // What a stored secret was made for never changes under it: it would be sent to whoever set the new address.
     "service-provider": once(oneOf(serviceProviders), "Which kind of provider it is."),
     "service-provider-display-name": readOnly(text(), "The provider's name, for people.", {
       from: (client) => providerNames[client.serviceProvider as keyof typeof providerNames],
@@ -66,7 +71,11 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It becomes the token's.",
       hidden,
     ),
-    "organization-scoped": optional(flag(), "Whether every project of the organization may use it.", { default: true }),
+    "organization-scoped": optional(
+      flag(),
+      "Whether every project of the organization may use it; otherwise only those on its list.",
+      { default: true },
+    ),
     "callback-url": readOnly(text().nullable(), "Always null: there is no sign-in at the provider.", {
       from: () => null,
       audited: false,
@@ -86,6 +95,11 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       ids: (client) => client.tokenIds,
       related: (client) => `/api/v2/oauth-clients/${client.id}/oauth-tokens`,
     }),
+    projects: toMany(
+      "projects",
+      "The projects whose workspaces may use it where it is not for the whole organization. Up to 100 documents that the caller may read come with `include`.",
+      { create: "optional", update: "optional", ids: (client) => client.projectIds },
+    ),
   },
   links: (client) => ({ self: `/api/v2/oauth-clients/${client.id}` }),
   operations: {
@@ -127,7 +141,8 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
     updateOauthClient: {
       method: "PATCH",
       path: ofClient,
-      summary: "Change a connection to version control, or replace its secrets",
+      summary:
+        "Change a connection to version control, or replace its secrets; a list of projects that is sent replaces the one before",
       needs: writers,
       body: "update",
       answer: "document",
@@ -139,6 +154,24 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       summary: "Delete a connection with its tokens; workspaces that use it lose their repository",
       needs: writers,
       answer: "nothing",
+    },
+    addOauthClientProjects: {
+      method: "POST",
+      path: ofProjects,
+      summary: "Let the workspaces of projects use a connection",
+      needs: writers,
+      body: { linkage: ["projects"] },
+      answer: "nothing",
+      example: projectExample,
+    },
+    removeOauthClientProjects: {
+      method: "DELETE",
+      path: ofProjects,
+      summary: "Let the workspaces of projects use a connection no longer; those that do keep it",
+      needs: writers,
+      body: { linkage: ["projects"] },
+      answer: "nothing",
+      example: projectExample,
     },
   },
 }));

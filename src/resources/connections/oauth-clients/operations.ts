@@ -2,31 +2,56 @@
  * Operations on OAuth clients: load → authorize → decide → write. Secrets are sealed before they are stored, and left out of
  * the trail.
  */
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Included } from "../../../jsonapi/define.ts";
-import { auditedAttributes } from "../../../jsonapi/document.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
+import type { Identifier, IfMatch, Included } from "../../../jsonapi/define.ts";
+import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
-import { oauthTokens } from "../oauth-tokens/definition.ts";
-import { tokensOfClients } from "../oauth-tokens/reads.ts";
-import { addOauthToken, disconnectWorkspaces, replaceOauthToken, touchWorkspaces } from "../oauth-tokens/writes.ts";
+import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { projects } from "../../register/projects/definition.ts";
+import { readableProjects } from "../../register/projects/reads.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { oauthTokens } from "../oauth-tokens/definition.ts";
+import { tokensOfClients } from "../oauth-tokens/reads.ts";
+import { addOauthToken, disconnectWorkspaces, replaceOauthToken, touchWorkspaces } from "../oauth-tokens/writes.ts";
 import { oauthClients, type OauthClientView } from "./definition.ts";
 import { connectionsNeed, grantOauthClient, loadOauthClient, loadOrganizationForConnections } from "./reads.ts";
-import { creationFaults, newClient, replacedSecrets, secretOwner, toColumns } from "./rules.ts";
-import { deleteOauthClientRow, insertOauthClient, listOauthClientRows, updateOauthClientRow } from "./store.ts";
+import {
+  creationFaults,
+  inLinkage,
+  inOrder,
+  inRelationship,
+  newClient,
+  projectFaults,
+  replacedSecrets,
+  secretOwner,
+} from "./rules.ts";
+import {
+  addProjects,
+  deleteOauthClientRow,
+  insertOauthClient,
+  knownProjects,
+  listOauthClientRows,
+  removeProjects,
+  updateOauthClientRow,
+} from "./store.ts";
+
+type Changeable = Granted<OauthClientView, "can-update-oauth">;
 
 export const oauthClientResource = implement(oauthClients, {
   async listOauthClients({ context, params, query }) {
     const tx = context.database.reader;
     const organization = await loadOrganizationForConnections(tx, context, params.organizationName);
     const { views, totalCount } = await listOauthClientRows(tx, organization, query.page);
-    return { views, totalCount, ...(await withTokens(tx, views, query.include)) };
+    return { views, totalCount, ...(await withIncluded(tx, context, views, query.include)) };
   },
 
   async createOauthClient({ context, params, body }) {
@@ -36,18 +61,34 @@ export const oauthClientResource = implement(oauthClients, {
         "can-update-oauth",
         connectionsNeed,
       );
-      const { attributes } = body;
-      refuseIfAny(creationFaults(attributes));
-      const identity = { id: newId("oauth-clients"), organizationId: organization.id, createdAt: now() };
-      const row = newClient(attributes, identity);
-      await insertOauthClient(tx, { ...row, secret: sealed(context, row.id, attributes.secret ?? null) });
+      const { attributes, relationships } = body;
+      const { projects: sent = [] } = relationships;
+      const known = await knownProjects(tx, organization.id, sent);
+      refuseIfAny([...creationFaults(attributes), ...projectFaults(sent, known, inRelationship)]);
+      const projectIds = inOrder(sent);
+      const row = newClient(attributes, {
+        id: newId("oauth-clients"),
+        organizationId: organization.id,
+        linkedCount: projectIds.length,
+        createdAt: now(),
+      });
+      const secret = sealed(context, row.id, attributes.secret ?? null);
+      await insertOauthClient(tx, organization, { ...row, secret }, projectIds);
       const { oauthTokenString, privateKey } = attributes;
       const tokenIds =
         oauthTokenString == null
           ? []
-          : [await addOauthToken(tx, context, row, { secret: oauthTokenString, sshKey: privateKey ?? null })];
-      const view = { ...row, organizationName: organization.name, standing: organization.standing, tokenIds };
-      await recordChange(tx, context, oauthClients, { after: view });
+          : [
+              await addOauthToken(
+                tx,
+                context,
+                organization,
+                { organizationId: row.organizationId, oauthClientId: row.id },
+                { secret: oauthTokenString, sshKey: privateKey ?? null },
+              ),
+            ];
+      const view = { ...row, ...factsOf(organization), standing: organization.standing, tokenIds, projectIds };
+      await record(tx, context, { after: view });
       return { view };
     });
   },
@@ -55,7 +96,7 @@ export const oauthClientResource = implement(oauthClients, {
   async showOauthClient({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOauthClient(tx, context, params.oauthClientId);
-    return { view, ...(await withTokens(tx, [view], query.include)) };
+    return { view, ...(await withIncluded(tx, context, [view], query.include)) };
   },
 
   async updateOauthClient({ context, params, body, ifMatch }) {
@@ -63,19 +104,26 @@ export const oauthClientResource = implement(oauthClients, {
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
       checkIfMatch(ifMatch, oauthClients, client);
       const { secret, oauthTokenString } = body.attributes;
-      const changes = changesOf<OauthClientView>(client, toColumns(body.attributes));
+      const { projects: sent } = body.relationships;
+      const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
-      if (changes === undefined && replaced.length === 0) return { view: client };
-      await updateOauthClientRow(tx, client, {
-        ...changes,
-        ...(secret !== undefined && { secret: sealed(context, client.id, secret) }),
-      });
+      const projectIds = sent === undefined ? client.projectIds : inOrder(sent);
+      const listed = projectIds.join() !== client.projectIds.join();
+      if (changes === undefined && replaced.length === 0 && !listed) return { view: client };
+      if (sent !== undefined)
+        refuseIfAny(projectFaults(sent, await knownProjects(tx, client.organizationId, sent), inRelationship));
+      await updateOauthClientRow(
+        tx,
+        client,
+        { ...changes, ...(secret !== undefined && { secret: sealed(context, client.id, secret) }) },
+        listed ? await replaceProjects(tx, client, projectIds) : 0,
+      );
       const tokenIds =
         oauthTokenString == null ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
-      const changed = { ...client, ...changes, tokenIds, version: client.version + 1 };
+      const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
       // The documents of its workspaces show its name.
       if (changes?.name !== undefined) await touchWorkspaces(tx, client.organizationId, tokenIds);
-      await recordUpdate(tx, context, client, changed, replaced);
+      await record(tx, context, { before: client, after: changed }, replaced);
       return { view: changed };
     });
   },
@@ -86,8 +134,16 @@ export const oauthClientResource = implement(oauthClients, {
       checkIfMatch(ifMatch, oauthClients, client);
       await disconnectWorkspaces(tx, client.organizationId, client.tokenIds);
       await deleteOauthClientRow(tx, client);
-      await recordChange(tx, context, oauthClients, { before: client });
+      await record(tx, context, { before: client });
     });
+  },
+
+  async addOauthClientProjects({ context, params, body }) {
+    await changeProjects(context, params.oauthClientId, { verb: "add", body });
+  },
+
+  async removeOauthClientProjects({ context, params, body, ifMatch }) {
+    await changeProjects(context, params.oauthClientId, { verb: "remove", body, ifMatch });
   },
 });
 
@@ -96,45 +152,82 @@ function sealed({ vault }: Context, id: string, secret: string | null): Uint8Arr
 }
 
 /** Workspaces are connected by a token's id, so a new secret goes under the id that is there. */
-async function keepToken(
-  tx: Tx,
-  context: Context,
-  client: OauthClientView,
-  secret: string,
-): Promise<readonly string[]> {
+async function keepToken(tx: Tx, context: Context, client: Changeable, secret: string): Promise<readonly string[]> {
   const [first] = client.tokenIds;
-  if (first === undefined) return [await addOauthToken(tx, context, client, { secret, sshKey: null })];
-  await replaceOauthToken(tx, context, first, secret);
+  if (first === undefined) {
+    const owner = { organizationId: client.organizationId, oauthClientId: client.id };
+    return [await addOauthToken(tx, context, client, owner, { secret, sshKey: null })];
+  }
+  await replaceOauthToken(tx, context, client, first, secret);
   return client.tokenIds;
 }
 
-/** The tokens' documents, for `include`, in one statement. Who may see a client may see its tokens. */
-async function withTokens(
-  tx: Tx,
-  views: readonly OauthClientView[],
-  wanted: ReadonlySet<"oauth_tokens">,
-): Promise<{ included?: Included[] }> {
-  if (!wanted.has("oauth_tokens")) return {};
-  const tokens = await tokensOfClients(tx, views);
-  return { included: tokens.map((view) => ({ definition: oauthTokens, view })) };
+/** Gives how many more there are. */
+async function replaceProjects(tx: Tx, client: Changeable, wanted: readonly string[]): Promise<number> {
+  const gone = client.projectIds.filter((id) => !wanted.includes(id));
+  const come = wanted.filter((id) => !client.projectIds.includes(id));
+  const removed = await removeProjects(tx, client, gone);
+  const added = await addProjects(tx, client, come);
+  return added.length - removed.length;
 }
 
-/** The trail says which secrets were replaced, never by what. */
-async function recordUpdate(
+interface ProjectChange {
+  readonly verb: "add" | "remove";
+  readonly body: readonly Identifier[];
+  readonly ifMatch?: IfMatch;
+}
+
+/** The event tells which came, or which went; nothing, when nothing did. */
+async function changeProjects(context: Context, id: string, { verb, body, ifMatch }: ProjectChange): Promise<void> {
+  await context.database.write(async (tx) => {
+    const client = grantOauthClient(await loadOauthClient(tx, context, id, true));
+    checkIfMatch(ifMatch, oauthClients, client);
+    const sent = body.map((item) => item.id);
+    refuseIfAny(projectFaults(sent, await knownProjects(tx, client.organizationId, sent), inLinkage));
+    const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, inOrder(sent));
+    if (ids.length === 0) return;
+    await updateOauthClientRow(tx, client, {}, verb === "add" ? ids.length : -ids.length);
+    await recordEvent(tx, context, {
+      organizationId: client.organizationId,
+      verb: `${verb}-projects`,
+      subject: { type: oauthClients.type, id: client.id },
+      before: { projects: verb === "add" ? [] : ids },
+      after: { projects: verb === "add" ? ids : [] },
+    });
+  });
+}
+
+/** A statement for each kind that is asked for. Whoever may see a client may see its tokens; projects only as far as they may be read. */
+async function withIncluded(
   tx: Tx,
   context: Context,
-  before: OauthClientView,
-  after: OauthClientView,
-  replaced: readonly string[],
+  views: readonly OauthClientView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ included?: Included[] }> {
+  if (wanted.size === 0) return {};
+  const included: Included[] = [];
+  if (wanted.has("oauth_tokens")) {
+    const tokens = await tokensOfClients(tx, views);
+    included.push(...tokens.map((view) => ({ definition: oauthTokens, view })));
+  }
+  if (wanted.has("projects")) {
+    const named = [...new Set(views.flatMap((client) => client.projectIds))].slice(0, pageSizeMax);
+    const found = await readableProjects(tx, context.actor, views[0]?.organizationId ?? "", named);
+    included.push(...found.map((view) => ({ definition: projects, view })));
+  }
+  return { included };
+}
+
+/** Beside the attributes the trail tells for which projects it is, and which secrets were replaced, never by what. */
+async function record(
+  tx: Tx,
+  context: Context,
+  change: { before?: OauthClientView; after?: OauthClientView },
+  replaced: readonly string[] = [],
 ): Promise<void> {
-  await recordEvent(tx, context, {
-    organizationId: before.organizationId,
-    verb: "update",
-    subject: { type: oauthClients.type, id: before.id },
-    before: auditedAttributes(oauthClients, before),
-    after: {
-      ...auditedAttributes(oauthClients, after),
-      ...(replaced.length > 0 && { "replaced-secrets": replaced }),
-    },
+  const { before, after } = change;
+  await recordChange(tx, context, oauthClients, change, {
+    before: before && { projects: before.projectIds },
+    after: after && { projects: after.projectIds, ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
   });
 }

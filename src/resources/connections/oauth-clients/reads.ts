@@ -6,13 +6,14 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { TakingPlace } from "../../shared/neighbours.ts";
 import type { OauthClientView } from "./definition.ts";
-import { findOauthClient } from "./store.ts";
+import { findOauthClient, isForProject } from "./store.ts";
 
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
 const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
 
-/** The organization, for who may list its connections. Raises `forbidden` or `not-found`. */
+/** The organization, for whoever may list its connections. Raises `forbidden` or `not-found`. */
 export async function loadOrganizationForConnections(
   tx: Tx,
   context: Pick<Context, "actor">,
@@ -49,4 +50,13 @@ export function grantOauthClient(client: OauthClientView): Granted<OauthClientVi
     allowed: organizationPermissions(client.standing)["can-update-oauth"],
     needs: connectionsNeed,
   });
+}
+
+/** Whether workspaces of a project may use the connection that a token belongs to; true also where there is no such token. */
+export async function oauthTokenServes(
+  tx: Tx,
+  { organizationId, projectId }: TakingPlace,
+  oauthTokenId: string | null | undefined,
+): Promise<boolean> {
+  return !oauthTokenId || (await isForProject(tx, organizationId, oauthTokenId, projectId));
 }

@@ -1,9 +1,10 @@
 /** Pure rules of OAuth clients. */
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { stored } from "../../shared/changes.ts";
-import type { oauthClients } from "./definition.ts";
+import { quoted } from "../../../kernel/text.ts";
+import { oauthClients } from "./definition.ts";
 import { connectedByKeys } from "./providers.ts";
 
 type Created = CreateAttributes<typeof oauthClients>;
@@ -15,27 +16,9 @@ export const secretOwner = (id: string): string => `oauth_clients/${id}/secret`;
 /** The row without its secret, which is sealed for the row's id. */
 export function newClient(
   attributes: Created,
-  identity: { id: string; organizationId: string; createdAt: string },
+  identity: Pick<OauthClientTable, "id" | "organizationId" | "createdAt" | "linkedCount">,
 ): Omit<OauthClientTable, "secret"> {
-  return {
-    ...identity,
-    name: attributes.name ?? null,
-    serviceProvider: attributes.serviceProvider,
-    apiUrl: attributes.apiUrl,
-    httpUrl: attributes.httpUrl,
-    key: attributes.key ?? null,
-    rsaPublicKey: attributes.rsaPublicKey ?? null,
-    organizationScoped: stored(attributes.organizationScoped ?? true),
-    version: 1,
-  };
-}
-
-/** Attributes as the table stores them, without secrets; absent stays absent. */
-export function toColumns(attributes: Changed): {
-  readonly [Name in keyof Omit<OauthClientTable, "secret">]?: OauthClientTable[Name] | undefined;
-} {
-  const { name, key, rsaPublicKey, organizationScoped } = attributes;
-  return { name, key, rsaPublicKey, organizationScoped: stored(organizationScoped) };
+  return { ...createdColumns(oauthClients, attributes), ...identity, version: 1 };
 }
 
 export function creationFaults({ serviceProvider, oauthTokenString, privateKey }: Created): Fault[] {
@@ -54,4 +37,20 @@ export function creationFaults({ serviceProvider, oauthTokenString, privateKey }
 /** The names of the secrets that a request replaces, for the audit trail: never what they are. */
 export function replacedSecrets({ secret, oauthTokenString }: Changed): string[] {
   return [...(secret === undefined ? [] : ["secret"]), ...(oauthTokenString == null ? [] : ["oauth-token-string"])];
+}
+
+/** A list of projects in order and without doubles. */
+export const inOrder = (ids: readonly string[]): string[] => [...new Set(ids)].sort();
+
+type Place = (position: number) => string;
+export const inRelationship: Place = (position) => `/data/relationships/projects/data/${position}/id`;
+export const inLinkage: Place = (position) => `/data/${position}/id`;
+
+/** What is named and not in the organization, addressed by its place in the body. */
+export function projectFaults(sent: readonly string[], known: ReadonlySet<string>, place: Place): Fault[] {
+  return sent.flatMap((id, position) =>
+    known.has(id)
+      ? []
+      : [{ pointer: place(position), detail: `Project ${quoted(id)} does not exist in this organization` }],
+  );
 }

@@ -2,20 +2,25 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
 
-/** Everything but the secret, and the tokens' ids as one text: ids hold no commas. */
+type Changeable = Granted<OauthClientView, "can-update-oauth">;
+
+/** Everything but the secret, and the ids of tokens and projects as one text each: ids hold no commas. */
 function clients(db: Kysely<Schema>) {
   return db
     .selectFrom("oauthClients as c")
+    .innerJoin("organizations as o", "o.id", "c.organizationId")
+    .select(factsColumns)
     .select([
       "c.id",
       "c.organizationId",
@@ -26,84 +31,159 @@ function clients(db: Kysely<Schema>) {
       "c.key",
       "c.rsaPublicKey",
       "c.organizationScoped",
+      "c.linkedCount",
       "c.createdAt",
       "c.version",
     ])
-    .select(
+    .select([
       sql<string | null>`(
         select string_agg(t.id, ',' order by t.created_at, t.id) from oauth_tokens as t
         where t.organization_id = c.organization_id and t.oauth_client_id = c.id)`.as("tokens"),
-    );
+      sql<string | null>`(
+        select string_agg(l.project_id, ',' order by l.project_id) from oauth_client_projects as l
+        where l.oauth_client_id = c.id)`.as("projects"),
+    ]);
 }
+type ClientRow = Awaited<ReturnType<ReturnType<typeof clients>["executeTakeFirstOrThrow"]>>;
 
 const idsIn = (list: string | null): string[] => (list === null ? [] : list.split(","));
 
-/** One statement: the client, its tokens' ids, and what the caller is in its organization. */
+/** A project that was deleted has left the list without a change of the row: the version that is shown rises all the same. */
+function toClientView({ tokens, projects, ...client }: ClientRow, standing: Standing): OauthClientView {
+  const projectIds = idsIn(projects);
+  const version = client.version + client.linkedCount - projectIds.length;
+  return { ...client, version, standing, tokenIds: idsIn(tokens), projectIds };
+}
+
+/** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
+async function lockClient(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .selectFrom("oauthClients as c")
+    .select("c.id")
+    .where("c.id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("c"))
+    .execute();
+}
+
+/** One statement, and one before it for the lock: the client, its lists, and what the caller is in its organization. */
 export async function findOauthClient(
   tx: Tx,
   actor: Actor,
   id: string,
   lock = false,
 ): Promise<OauthClientView | undefined> {
+  if (lock) await lockClient(tx, id);
   const row = await clients(tx.db)
-    .innerJoin("organizations as o", "o.id", "c.organizationId")
-    .select("o.name as organizationName")
     .select(standingColumns(sql.ref("c.organizationId"), principalOf(actor)))
     .where("c.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("c")))
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { teamAccess, isMember, tokens, ...client } = row;
-  return {
-    ...client,
-    tokenIds: idsIn(tokens),
-    standing: standingOf(actor, { organizationId: client.organizationId, teamAccess, isMember }),
-  };
+  const { teamAccess, isMember, ...client } = row;
+  return toClientView(client, standingOf(actor, { organizationId: client.organizationId, teamAccess, isMember }));
 }
 
 export async function listOauthClientRows(
   tx: Tx,
-  { id, name, standing }: OrganizationView,
+  { id, standing }: OrganizationView,
   page: Page,
 ): Promise<{ views: OauthClientView[]; totalCount: number }> {
   const rows = clients(tx.db).where("c.organizationId", "=", id);
   const found = await fetchPage(tx, {
     rows,
-    order: [{ column: "createdAt" }, { column: "id" }],
+    order: [{ column: "c.createdAt" }, { column: "c.id" }],
     page,
     totals: { totalCount: countOf(rows.clearSelect().select("c.id")) },
   });
   return {
-    views: found.rows.map(({ tokens, ...row }) => ({
-      ...row,
-      tokenIds: idsIn(tokens),
-      organizationName: name,
-      standing,
-    })),
+    views: found.rows.map((row) => toClientView(row, standing)),
     totalCount: found.totals.totalCount,
   };
 }
 
-export async function insertOauthClient(tx: Tx, row: OauthClientTable): Promise<void> {
-  await tx.db.insertInto("oauthClients").values(row).execute();
+/** By a token's id: it is for the whole organization, for this project, or not there. */
+export async function isForProject(
+  tx: Tx,
+  organizationId: string,
+  oauthTokenId: string,
+  projectId: string,
+): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("oauthTokens as t")
+    .innerJoin("oauthClients as c", "c.id", "t.oauthClientId")
+    .leftJoin("oauthClientProjects as l", (join) =>
+      join.onRef("l.oauthClientId", "=", "c.id").on("l.projectId", "=", projectId),
+    )
+    .select(["c.organizationScoped", "l.projectId"])
+    .where("t.organizationId", "=", organizationId)
+    .where("t.id", "=", oauthTokenId)
+    .executeTakeFirst();
+  return row === undefined || row.organizationScoped === 1 || row.projectId !== null;
 }
 
+/** Which of these projects the organization has. */
+export async function knownProjects(tx: Tx, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
+  if (ids.length === 0) return new Set();
+  const rows = await tx.db
+    .selectFrom("projects")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+  return new Set(rows.map((row) => row.id));
+}
+
+export async function insertOauthClient(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-update-oauth">,
+  row: OauthClientTable,
+  projectIds: readonly string[],
+): Promise<void> {
+  await tx.db.insertInto("oauthClients").values(row).execute();
+  await link(tx, row, projectIds);
+}
+
+/** `linked` tells how many projects more its list has, by this change. */
 export async function updateOauthClientRow(
   tx: Tx,
-  client: Granted<OauthClientView, "can-update-oauth">,
+  client: Changeable,
   changes: Partial<OauthClientTable>,
+  linked = 0,
 ): Promise<void> {
-  await tx.db
-    .updateTable("oauthClients")
-    .set({ ...changes, version: client.version + 1 })
-    .where("id", "=", client.id)
+  await updateRow(tx, "oauthClients", client.id, { ...changes, linkedCount: sql`linked_count + ${linked}` });
+}
+
+/** Those that are there already are skipped; returns the others, in the order of their ids. */
+export async function addProjects(tx: Tx, client: Changeable, ids: readonly string[]): Promise<string[]> {
+  return link(tx, client, ids);
+}
+
+async function link(
+  tx: Tx,
+  { id, organizationId }: Pick<OauthClientTable, "id" | "organizationId">,
+  ids: readonly string[],
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await sql<{ projectId: string }>`
+    insert into oauth_client_projects (organization_id, oauth_client_id, project_id)
+    select organization_id, ${id}, id from projects
+    where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("id"), ids)} order by id
+    on conflict do nothing returning project_id`.execute(tx.db);
+  return rows.map((row) => row.projectId).toSorted();
+}
+
+/** Those that are not there are skipped; returns the others, in the order of their ids. */
+export async function removeProjects(tx: Tx, client: Changeable, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const rows = await tx.db
+    .deleteFrom("oauthClientProjects")
+    .where("oauthClientId", "=", client.id)
+    .where(tx.dialect.isOneOf(sql.ref("projectId"), ids))
+    .returning("projectId")
     .execute();
+  return rows.map((row) => row.projectId).toSorted();
 }
 
 /** Its tokens go with it, by the foreign key. */
-export async function deleteOauthClientRow(
-  tx: Tx,
-  client: Granted<OauthClientView, "can-update-oauth">,
-): Promise<void> {
+export async function deleteOauthClientRow(tx: Tx, client: Changeable): Promise<void> {
   await tx.db.deleteFrom("oauthClients").where("id", "=", client.id).execute();
 }

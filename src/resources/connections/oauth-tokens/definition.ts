@@ -7,7 +7,6 @@ import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 /** The sealed secrets are not part of it: only whether there is an SSH key is shown. */
 export interface OauthTokenView extends Omit<OauthTokenTable, "secret" | "sshKey"> {
   readonly hasSshKey: number;
-  readonly organizationName: string;
   readonly standing: Standing;
 }
 
@@ -37,6 +36,7 @@ export const oauthTokens = defineResource<OauthTokenView>()(({ optional, readOnl
     "ssh-key": optional(sshKey.nullable(), "A private key for cloning, in PEM form; never shown. Null removes it.", {
       shown: false,
       audited: false,
+      column: false,
     }),
     "created-at": readOnly(timestamp(), "When it was made."),
   },

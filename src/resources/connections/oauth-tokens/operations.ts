@@ -1,11 +1,11 @@
 /** Operations on OAuth tokens: load → authorize → decide → write. The SSH key is sealed before it is stored. */
-import { auditedAttributes } from "../../../jsonapi/document.ts";
-import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
 import { loadOauthClient, loadOrganizationForConnections } from "../oauth-clients/reads.ts";
 import { touchOauthClient } from "../oauth-clients/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
-import { oauthTokens } from "./definition.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { oauthTokens, type OauthTokenView } from "./definition.ts";
 import { grantOauthToken, loadOauthToken } from "./reads.ts";
 import { sshKeyOwner } from "./rules.ts";
 import { deleteOauthTokenRow, listOauthTokenRows, updateSshKey } from "./store.ts";
@@ -14,8 +14,8 @@ import { disconnectWorkspaces } from "./writes.ts";
 export const oauthTokenResource = implement(oauthTokens, {
   async listOauthTokens({ context, params, query }) {
     const tx = context.database.reader;
-    const { id, name, standing } = await loadOrganizationForConnections(tx, context, params.organizationName);
-    return listOauthTokenRows(tx, { organizationId: id, organizationName: name, standing }, query.page);
+    const { id, standing } = await loadOrganizationForConnections(tx, context, params.organizationName);
+    return listOauthTokenRows(tx, { organizationId: id, standing }, query.page);
   },
 
   async listOauthClientTokens({ context, params, query }) {
@@ -36,17 +36,9 @@ export const oauthTokenResource = implement(oauthTokens, {
       if (sshKey === undefined || (sshKey === null && token.hasSshKey === 0)) return { view: token };
       const sealed = sshKey === null ? null : context.vault.seal(sshKeyOwner(token.id), Buffer.from(sshKey));
       await updateSshKey(tx, token, sealed);
-      const changed = { ...token, hasSshKey: sealed === null ? 0 : 1, version: token.version + 1 };
-      await recordEvent(tx, context, {
-        organizationId: token.organizationId,
-        verb: "update",
-        subject: { type: oauthTokens.type, id: token.id },
-        before: auditedAttributes(oauthTokens, token),
-        after: {
-          ...auditedAttributes(oauthTokens, changed),
-          ...(sealed !== null && { "replaced-secrets": ["ssh-key"] }),
-        },
-      });
+      const changed = afterUpdate<OauthTokenView>(token, { hasSshKey: sealed === null ? 0 : 1 });
+      const replaced = sealed === null ? undefined : { "replaced-secrets": ["ssh-key"] };
+      await recordChange(tx, context, oauthTokens, { before: token, after: changed }, { after: replaced });
       return { view: changed };
     });
   },

@@ -34,15 +34,15 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
 /** The tokens of clients that the caller may read, all of one organization; one statement. */
 export async function tokensOfClients(
   tx: Tx,
-  clients: readonly Pick<OauthTokenView, "id" | "organizationId" | "organizationName" | "standing">[],
+  clients: readonly Pick<OauthTokenView, "id" | "organizationId" | "standing">[],
 ): Promise<OauthTokenView[]> {
   const [first] = clients;
   if (first === undefined) return [];
-  const { organizationId, organizationName, standing } = first;
+  const { organizationId, standing } = first;
   const rows = await tokenRowsOf(
     tx,
     organizationId,
     clients.map((client) => client.id),
   );
-  return rows.map((row) => ({ ...row, organizationName, standing }));
+  return rows.map((row) => ({ ...row, standing }));
 }

@@ -7,13 +7,12 @@ export const sshKeyOwner = (id: string): string => `oauth_tokens/${id}/ssh_key`;
 
 /** The row without its secrets, which are sealed for its id. Nobody asks the provider whose token it is. */
 export function newToken(
-  client: { readonly id: string; readonly organizationId: string },
-  identity: { id: string; createdAt: string },
+  owner: Pick<OauthTokenTable, "organizationId" | "oauthClientId">,
+  identity: Pick<OauthTokenTable, "id" | "createdAt">,
 ): Omit<OauthTokenTable, "secret" | "sshKey"> {
   return {
     ...identity,
-    organizationId: client.organizationId,
-    oauthClientId: client.id,
+    ...owner,
     uid: "",
     serviceProviderUser: "",
     version: 1,

@@ -9,6 +9,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
 
 /** Everything but the secrets. */
@@ -35,8 +36,6 @@ export async function findOauthToken(
   lock = false,
 ): Promise<OauthTokenView | undefined> {
   const row = await tokens(tx.db)
-    .innerJoin("organizations as o", "o.id", "t.organizationId")
-    .select("o.name as organizationName")
     .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
     .where("t.id", "=", id)
     .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("t")))
@@ -47,13 +46,13 @@ export async function findOauthToken(
 }
 
 /** Whose tokens are listed: an organization's, or one client's of it. */
-export interface TokenHolder extends Pick<OauthTokenView, "organizationId" | "organizationName" | "standing"> {
+export interface TokenHolder extends Pick<OauthTokenView, "organizationId" | "standing"> {
   readonly oauthClientId?: string;
 }
 
 export async function listOauthTokenRows(
   tx: Tx,
-  { organizationId, organizationName, standing, oauthClientId }: TokenHolder,
+  { organizationId, standing, oauthClientId }: TokenHolder,
   page: Page,
 ): Promise<{ views: OauthTokenView[]; totalCount: number }> {
   let rows = tokens(tx.db).where("t.organizationId", "=", organizationId);
@@ -65,7 +64,7 @@ export async function listOauthTokenRows(
     totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
   });
   return {
-    views: found.rows.map((row) => ({ ...row, organizationName, standing })),
+    views: found.rows.map((row) => ({ ...row, standing })),
     totalCount: found.totals.totalCount,
   };
 }
@@ -79,16 +78,22 @@ export async function tokenRowsOf(tx: Tx, organizationId: string, clientIds: rea
     .execute();
 }
 
-export async function insertOauthToken(tx: Tx, row: OauthTokenTable): Promise<void> {
+/** The proof is on the client, or, for a new client's, on the organization. */
+export async function insertOauthToken(
+  tx: Tx,
+  _into: Granted<object, "can-update-oauth">,
+  row: OauthTokenTable,
+): Promise<void> {
   await tx.db.insertInto("oauthTokens").values(row).execute();
 }
 
-export async function updateSecret(tx: Tx, id: string, secret: Uint8Array): Promise<void> {
-  await tx.db
-    .updateTable("oauthTokens")
-    .set({ secret, version: sql`version + 1` })
-    .where("id", "=", id)
-    .execute();
+export async function updateSecret(
+  tx: Tx,
+  _client: Granted<object, "can-update-oauth">,
+  id: string,
+  secret: Uint8Array,
+): Promise<void> {
+  await updateRow(tx, "oauthTokens", id, { secret });
 }
 
 export async function updateSshKey(
@@ -96,11 +101,7 @@ export async function updateSshKey(
   token: Granted<OauthTokenView, "can-update-oauth">,
   sshKey: Uint8Array | null,
 ): Promise<void> {
-  await tx.db
-    .updateTable("oauthTokens")
-    .set({ sshKey, version: token.version + 1 })
-    .where("id", "=", token.id)
-    .execute();
+  await updateRow(tx, "oauthTokens", token.id, { sshKey });
 }
 
 export async function deleteOauthTokenRow(tx: Tx, token: Granted<OauthTokenView, "can-update-oauth">): Promise<void> {
@@ -128,7 +129,7 @@ export async function clearConnections(tx: Tx, organizationId: string, tokenIds:
       vcsTagsRegex: null,
       vcsOauthTokenId: null,
       vcsGithubAppInstallationId: null,
-      version: sql`version + 1`,
+      ...raised,
     })
     .where("organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("vcsOauthTokenId"), tokenIds))
@@ -138,7 +139,7 @@ export async function clearConnections(tx: Tx, organizationId: string, tokenIds:
 export async function raiseWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ version: sql`version + 1` })
+    .set(raised)
     .where("organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("vcsOauthTokenId"), tokenIds))
     .execute();

@@ -1,20 +1,26 @@
 /** What neighbours have done to OAuth tokens. */
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../../shared/context.ts";
 import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
 import { clearConnections, insertOauthToken, lockTokens, raiseWorkspaces, updateSecret } from "./store.ts";
 
-/** Makes a client's token, and gives its id. The caller has checked that it may. */
+/** On the client, or, for a new client's, on the organization. */
+type Proof = Granted<object, "can-update-oauth">;
+
+/** Makes a client's token, and gives its id. */
 export async function addOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
-  client: { readonly id: string; readonly organizationId: string },
+  into: Proof,
+  owner: Pick<OauthTokenTable, "organizationId" | "oauthClientId">,
   { secret, sshKey }: { readonly secret: string; readonly sshKey: string | null },
 ): Promise<string> {
-  const row = newToken(client, { id: newId("oauth-tokens"), createdAt: now() });
-  await insertOauthToken(tx, {
+  const row = newToken(owner, { id: newId("oauth-tokens"), createdAt: now() });
+  await insertOauthToken(tx, into, {
     ...row,
     secret: vault.seal(secretOwner(row.id), Buffer.from(secret)),
     sshKey: sshKey === null ? null : vault.seal(sshKeyOwner(row.id), Buffer.from(sshKey)),
@@ -26,10 +32,11 @@ export async function addOauthToken(
 export async function replaceOauthToken(
   tx: Tx,
   { vault }: Pick<Context, "vault">,
+  client: Proof,
   id: string,
   secret: string,
 ): Promise<void> {
-  await updateSecret(tx, id, vault.seal(secretOwner(id), Buffer.from(secret)));
+  await updateSecret(tx, client, id, vault.seal(secretOwner(id), Buffer.from(secret)));
 }
 
 /** Before tokens go: workspaces that are connected by one lose their repository, and none can be connected meanwhile. */

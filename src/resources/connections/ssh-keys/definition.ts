@@ -3,10 +3,10 @@ import type { Standing } from "../../../access/organization.ts";
 import type { SshKeyTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
 /** The sealed value is not part of it: nothing that is shown needs it. */
-export interface SshKeyView extends Omit<SshKeyTable, "value"> {
-  readonly organizationName: string;
+export interface SshKeyView extends Omit<SshKeyTable, "value">, OrganizationFacts {
   readonly standing: Standing;
 }
 
@@ -21,10 +21,14 @@ export const sshKeys = defineResource<SshKeyView>()(({ required, readOnly, toOne
   type: "ssh-keys",
   doc: "A private key with which workspaces fetch modules. Its value is stored encrypted and never shown.",
   id: (key) => key.id,
-  version: (key) => key.version,
+  version: (key) => [key.version, key.organizationFacts],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case."),
-    value: required(value, "The private key itself; never shown.", { shown: false, audited: false }),
+    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
+    value: required(value, "The private key itself; never shown.", {
+      shown: false,
+      audited: false,
+      column: false,
+    }),
     "created-at": readOnly(timestamp(), "When it was added."),
   },
   relationships: {

@@ -1,18 +1,18 @@
 /** Operations on SSH keys: load → authorize → decide → write. The value is sealed before it is stored, and left out of the trail. */
-import type { Tx } from "../../../database/database.ts";
-import { auditedAttributes } from "../../../jsonapi/document.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
-import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { sshKeys, type SshKeyView } from "./definition.ts";
 import { grantSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
-import { nameTaken, toColumns, valueOwner } from "./rules.ts";
+import { nameTaken, newSshKey, valueOwner } from "./rules.ts";
 import { deleteSshKeyRow, insertSshKey, isSshKeyNameTaken, listSshKeyRows, updateSshKeyRow } from "./store.ts";
 
 export const sshKeyResource = implement(sshKeys, {
@@ -28,19 +28,12 @@ export const sshKeyResource = implement(sshKeys, {
         "can-update-ssh-keys",
         sshKeysNeed,
       );
-      const { name, value } = body.attributes;
-      refuseIfAny((await isSshKeyNameTaken(tx, organization.id, name)) ? [nameTaken()] : []);
-      const id = newId("ssh-keys");
-      const row = {
-        id,
-        organizationId: organization.id,
-        name,
-        nameKey: fold(name),
-        createdAt: now(),
-        version: 1,
-      };
-      await insertSshKey(tx, { ...row, value: sealed(context, id, value) });
-      const view = { ...row, organizationName: organization.name, standing: organization.standing };
+      const { attributes } = body;
+      const identity = { id: newId("ssh-keys"), organizationId: organization.id, createdAt: now() };
+      const row = newSshKey(attributes, identity);
+      refuseIfAny((await isSshKeyNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
+      await insertSshKey(tx, organization, { ...row, value: sealed(context, row.id, attributes.value) });
+      const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, sshKeys, { after: view });
       return { view };
     });
@@ -55,9 +48,9 @@ export const sshKeyResource = implement(sshKeys, {
       const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
       checkIfMatch(ifMatch, sshKeys, key);
       const { value } = body.attributes;
-      const changes = changesOf<SshKeyView>(key, toColumns(body.attributes));
+      const changes = changesOf<SshKeyView>(key, changedColumns(sshKeys, body.attributes));
       if (changes === undefined && value === undefined) return { view: key };
-      const changed = { ...key, ...changes, version: key.version + 1 };
+      const changed = afterUpdate<SshKeyView>(key, changes);
       const renamed =
         changed.nameKey !== key.nameKey && (await isSshKeyNameTaken(tx, key.organizationId, changed.name));
       refuseIfAny(renamed ? [nameTaken()] : []);
@@ -65,7 +58,9 @@ export const sshKeyResource = implement(sshKeys, {
         ...changes,
         ...(value !== undefined && { value: sealed(context, key.id, value) }),
       });
-      await recordUpdate(tx, context, key, changed, value !== undefined);
+      // The trail says that the value was replaced, never by what.
+      const replaced = value === undefined ? undefined : { "replaced-secrets": ["value"] };
+      await recordChange(tx, context, sshKeys, { before: key, after: changed }, { after: replaced });
       return { view: changed };
     });
   },
@@ -82,21 +77,4 @@ export const sshKeyResource = implement(sshKeys, {
 
 function sealed({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
-}
-
-/** The trail says that the value was replaced, never by what. */
-async function recordUpdate(
-  tx: Tx,
-  context: Context,
-  before: SshKeyView,
-  after: SshKeyView,
-  replaced: boolean,
-): Promise<void> {
-  await recordEvent(tx, context, {
-    organizationId: before.organizationId,
-    verb: "update",
-    subject: { type: sshKeys.type, id: before.id },
-    before: auditedAttributes(sshKeys, before),
-    after: { ...auditedAttributes(sshKeys, after), ...(replaced && { "replaced-secrets": ["value"] }) },
-  });
 }

@@ -1,16 +1,19 @@
 /** Pure rules of SSH keys. */
 import type { SshKeyTable } from "../../../database/schema/connections.ts";
-import type { UpdateAttributes } from "../../../jsonapi/define.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { fold } from "../../../kernel/text.ts";
-import type { sshKeys } from "./definition.ts";
+import { sshKeys } from "./definition.ts";
 
 /** What a key's value is sealed for, so that it can't be moved to another row. */
 export const valueOwner = (id: string): string => `ssh_keys/${id}/value`;
 
-/** Attributes as the table stores them, without the value; absent stays absent. */
-export function toColumns({ name }: UpdateAttributes<typeof sshKeys>): Partial<Omit<SshKeyTable, "value">> {
-  return name === undefined ? {} : { name, nameKey: fold(name) };
+/** The row without its value, which is sealed for the row's id. */
+export function newSshKey(
+  attributes: CreateAttributes<typeof sshKeys>,
+  identity: Pick<SshKeyTable, "id" | "organizationId" | "createdAt">,
+): Omit<SshKeyTable, "value"> {
+  return { ...createdColumns(sshKeys, attributes), ...identity, version: 1 };
 }
 
 export function nameTaken(): Fault {

@@ -9,22 +9,23 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
 import type { SshKeyView } from "./definition.ts";
 
 /** Everything but the value. */
 function keys(db: Kysely<Schema>) {
   return db
     .selectFrom("sshKeys as k")
+    .innerJoin("organizations as o", "o.id", "k.organizationId")
+    .select(factsColumns)
     .select(["k.id", "k.organizationId", "k.name", "k.nameKey", "k.createdAt", "k.version"]);
 }
 
 /** One statement: the key and what the caller is in its organization. */
 export async function findSshKey(tx: Tx, actor: Actor, id: string, lock = false): Promise<SshKeyView | undefined> {
   const row = await keys(tx.db)
-    .innerJoin("organizations as o", "o.id", "k.organizationId")
-    .select("o.name as organizationName")
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
     .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("k")))
@@ -36,18 +37,18 @@ export async function findSshKey(tx: Tx, actor: Actor, id: string, lock = false)
 
 export async function listSshKeyRows(
   tx: Tx,
-  { id, name, standing }: OrganizationView,
+  { id, standing }: OrganizationView,
   page: Page,
 ): Promise<{ views: SshKeyView[]; totalCount: number }> {
   const rows = keys(tx.db).where("k.organizationId", "=", id);
   const found = await fetchPage(tx, {
     rows,
-    order: [{ column: "nameKey" }, { column: "id" }],
+    order: [{ column: "k.nameKey" }, { column: "k.id" }],
     page,
     totals: { totalCount: countOf(rows.clearSelect().select("k.id")) },
   });
   return {
-    views: found.rows.map((row) => ({ ...row, organizationName: name, standing })),
+    views: found.rows.map((row) => ({ ...row, standing })),
     totalCount: found.totals.totalCount,
   };
 }
@@ -62,7 +63,11 @@ export async function isSshKeyNameTaken(tx: Tx, organizationId: string, name: st
   return row !== undefined;
 }
 
-export async function insertSshKey(tx: Tx, row: SshKeyTable): Promise<void> {
+export async function insertSshKey(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-update-ssh-keys">,
+  row: SshKeyTable,
+): Promise<void> {
   await tx.db.insertInto("sshKeys").values(row).execute();
 }
 
@@ -71,18 +76,14 @@ export async function updateSshKeyRow(
   key: Granted<SshKeyView, "can-update-ssh-keys">,
   changes: Partial<SshKeyTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("sshKeys")
-    .set({ ...changes, version: key.version + 1 })
-    .where("id", "=", key.id)
-    .execute();
+  await updateRow(tx, "sshKeys", key.id, changes);
 }
 
 /** Workspaces that use it are left without one. The key is locked by now, so none can be given it meanwhile. */
 export async function deleteSshKeyRow(tx: Tx, key: Granted<SshKeyView, "can-update-ssh-keys">): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ sshKeyId: null, version: sql`version + 1` })
+    .set({ sshKeyId: null, ...raised })
     .where("organizationId", "=", key.organizationId)
     .where("sshKeyId", "=", key.id)
     .execute();

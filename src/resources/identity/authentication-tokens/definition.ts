@@ -8,6 +8,8 @@ export interface TokenView extends Omit<TokenTable, "hash"> {
   /** Only in the answer to its creation. */
   readonly secret?: string;
   readonly organizationName: string | null;
+  /** Of a token of an agent pool. */
+  readonly agentPoolId?: string;
 }
 
 /** The organization's ordinary token, or the one beside it that reads the audit trail and no more. */
@@ -62,6 +64,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     organization: toOne("organizations", "Whose token it is.", {
       id: ({ kind, organizationName }) => (isOrganizations(kind) ? organizationName : undefined),
     }),
+    "agent-pool": toOne("agent-pools", "Whose agents' token it is.", { id: ({ agentPoolId }) => agentPoolId }),
   },
   links: (token) => ({ self: `/api/v2/authentication-tokens/${token.id}` }),
   operations: {
@@ -86,14 +89,14 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       method: "GET",
       path: "/authentication-tokens/:token_id",
       summary: "Show a token, without its secret",
-      needs: "who may manage the tokens of its user, team or organization",
+      needs: "whoever may manage the tokens of its user, team, organization or agent pool",
       answer: "document",
     },
     deleteToken: {
       method: "DELETE",
       path: "/authentication-tokens/:token_id",
       summary: "Revoke a token",
-      needs: "who may manage the tokens of its user, team or organization",
+      needs: "whoever may manage the tokens of its user, team, organization or agent pool",
       answer: "nothing",
     },
     replaceTeamToken: {

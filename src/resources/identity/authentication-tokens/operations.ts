@@ -2,6 +2,7 @@
 import { mayManageToken } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, notFound } from "../../../kernel/errors.ts";
+import { isIdOf } from "../../../kernel/ids.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
@@ -42,11 +43,19 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   },
 
   async showToken({ context, params }) {
-    return { view: shownTo(context, await findToken(context.database.reader, context.actor, params.tokenId)) };
+    const { reader } = context.database;
+    if (isIdOf("agent-tokens", params.tokenId))
+      return { view: await context.neighbours.loadAgentToken(reader, context, params.tokenId) };
+    return { view: shownTo(context, await findToken(reader, context.actor, params.tokenId)) };
   },
 
   async deleteToken({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
+      if (isIdOf("agent-tokens", params.tokenId)) {
+        const ofPool = await context.neighbours.loadAgentToken(tx, context, params.tokenId);
+        checkIfMatch(ifMatch, authenticationTokens, ofPool);
+        return context.neighbours.revokeAgentToken(tx, context, ofPool);
+      }
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
       checkIfMatch(ifMatch, authenticationTokens, token);
       await removeToken(tx, context, token);

@@ -10,7 +10,7 @@ import { now } from "../../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { countProjects } from "../../identity/organizations/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
-import { implement } from "../../shared/context.ts";
+import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
@@ -20,7 +20,15 @@ import { inheritDuration } from "../workspaces/writes.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
 import { defaultPoolFaults } from "./execution.ts";
-import { changedProject, defaultsOf, deletionObstacle, nameTaken, newProject, poolUnknown } from "./rules.ts";
+import {
+  changedProject,
+  defaultsOf,
+  deletionObstacle,
+  nameTaken,
+  newProject,
+  poolNotServing,
+  poolUnknown,
+} from "./rules.ts";
 import {
   deleteProjectRow,
   hasAgentPool,
@@ -40,7 +48,7 @@ export const projectResource = implement(projects, {
       );
       const identity = { id: newId("projects"), organizationId: organization.id, createdAt: now() };
       const row = newProject(body.attributes, identity);
-      refuseIfAny(await faultsOf(tx, row));
+      refuseIfAny(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
       const bound = { organizationId: organization.id, projectId: row.id };
       const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
@@ -92,7 +100,7 @@ export const projectResource = implement(projects, {
       const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
       const changed = afterUpdate(project, changes);
-      refuseIfAny(await faultsOf(tx, changed, project));
+      refuseIfAny(await faultsOf(tx, context, changed, project));
       await updateProjectRow(tx, project, changes ?? {});
       if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
       await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
@@ -115,12 +123,18 @@ export const projectResource = implement(projects, {
 });
 
 /** What the register knows against a project as it is to be; only what is new in it is looked up. */
-async function faultsOf(tx: Tx, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
-  const { organizationId, nameKey, defaultAgentPoolId: pool } = after;
+async function faultsOf(tx: Tx, context: Context, after: ProjectTable, before?: ProjectTable): Promise<Fault[]> {
+  const { organizationId, id: projectId, nameKey } = after;
   const taken = nameKey !== before?.nameKey && (await isProjectNameTaken(tx, organizationId, after.name));
-  const unknown =
-    pool !== null && pool !== before?.defaultAgentPoolId && !(await hasAgentPool(tx, organizationId, pool));
-  return [...(taken ? [nameTaken()] : []), ...defaultPoolFaults(after), ...(unknown ? [poolUnknown()] : [])];
+  const pool = after.defaultAgentPoolId === before?.defaultAgentPoolId ? null : after.defaultAgentPoolId;
+  const unknown = pool !== null && !(await hasAgentPool(tx, organizationId, pool));
+  const serves = await context.neighbours.agentPoolServes(tx, { organizationId, projectId }, pool);
+  return [
+    ...(taken ? [nameTaken()] : []),
+    ...defaultPoolFaults(after),
+    ...(unknown ? [poolUnknown()] : []),
+    ...(serves ? [] : [poolNotServing()]),
+  ];
 }
 
 /** The key-value tags in effect, where they are asked for: one statement more. */

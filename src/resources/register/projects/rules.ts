@@ -46,6 +46,13 @@ export function poolUnknown(): Fault {
   return attributeFault("default-agent-pool-id", "Default agent pool does not exist in this organization");
 }
 
+export function poolNotServing(): Fault {
+  return attributeFault(
+    "default-agent-pool-id",
+    "Default agent pool does not serve this project; let the pool serve it, or use another pool",
+  );
+}
+
 export function nameTaken(): Fault {
   return attributeFault("name", "Name has already been taken");
 }

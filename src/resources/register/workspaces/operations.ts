@@ -11,6 +11,7 @@ import { durationOfProject, loadProjectForNewWorkspace, loadProjectToMoveInto } 
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import type { TakingPlace } from "../../shared/neighbours.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
@@ -27,12 +28,14 @@ import {
   referenceFaults,
   referencesOf,
   safeDeleteObstacle,
+  servingFaults,
   workspaceFaults,
 } from "./rules.ts";
 import {
   deleteWorkspaceRow,
   insertWorkspace,
   lookUpReferences,
+  type References,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
@@ -68,6 +71,7 @@ export const workspaceResource = implement(workspaces, {
       refuseIfAny([
         ...workspaceFaults(body.attributes, row, mode, context.options),
         ...referenceFaults(wanted, await lookUpReferences(tx, organization.id, wanted)),
+        ...(await notServed(tx, context, { organizationId: organization.id, projectId: project.id }, wanted)),
       ]);
       await insertWorkspace(tx, project, row);
       const tagNames = await tagNewWorkspace(tx, row, body.relationships.tags ?? []);
@@ -176,6 +180,7 @@ async function update(
       ...faults,
       ...workspaceFaults(attributes, after, mode, context.options),
       ...referenceFaults(wanted, await lookUpReferences(tx, workspace.organizationId, wanted)),
+      ...(await notServed(tx, context, { ...after, workspaceId: workspace.id }, wanted)),
     ]);
     const rebound = await bindTags(
       tx,
@@ -189,6 +194,14 @@ async function update(
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
     await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
     return { view };
+  });
+}
+
+/** What a workspace takes that is there, and not for it. */
+async function notServed(tx: Tx, { neighbours }: Context, place: TakingPlace, wanted: References): Promise<Fault[]> {
+  return servingFaults({
+    agentPool: await neighbours.agentPoolServes(tx, place, wanted.agentPoolId),
+    oauthToken: await neighbours.oauthTokenServes(tx, place, wanted.oauthTokenId),
   });
 }
 

@@ -171,6 +171,26 @@ export function referenceFaults(
   return faults;
 }
 
+/** What is there, and not for this workspace. */
+export function servingFaults(serving: { readonly agentPool: boolean; readonly oauthToken: boolean }): Fault[] {
+  const faults: Fault[] = [];
+  if (!serving.agentPool)
+    faults.push(
+      attributeFault(
+        "agent-pool-id",
+        "Agent pool does not serve this workspace; let the pool serve it or its project, or use another pool",
+      ),
+    );
+  if (!serving.oauthToken)
+    faults.push(
+      attributeFault(
+        "vcs-repo.oauth-token-id",
+        "Oauth token belongs to a connection that is not for this project; add the project to the connection, or use another token",
+      ),
+    );
+  return faults;
+}
+
 /** Why a workspace can't be deleted safely, if it can't. */
 export function safeDeleteObstacle(
   workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount" | "stateEncrypted">,

@@ -88,6 +88,7 @@ describe("createAgentPool", () => {
         },
         "allowed-projects": { data: [{ id: project.id, type: "projects" }] },
         "excluded-workspaces": { data: [{ id: other.id, type: "workspaces" }] },
+        workspaces: { data: [] },
       },
       links: { self: `/api/v2/agent-pools/${id}` },
     });

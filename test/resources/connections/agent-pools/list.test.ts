@@ -121,27 +121,54 @@ describe("listAgentPools", () => {
   });
 });
 
-describe("include=workspaces", () => {
-  const shown = (caller: Caller) => caller.get(`/agent-pools/${byProject.id}?include=workspaces`);
+describe("the workspaces that use a pool", () => {
+  const shown = (caller: Caller, query = "") => caller.get(`/agent-pools/${byProject.id}${query}`);
 
-  it("names the workspaces that use a pool, and shows those that the caller may read", async () => {
-    for (const answer of [await shown(org.owner), await list("?include=workspaces&q=by-project", reader)]) {
+  it("are named as far as the caller may read them, asked for or not, and shown with include", async () => {
+    for (const answer of [
+      await shown(org.owner, "?include=workspaces"),
+      await list("?include=workspaces&q=by-project", reader),
+    ]) {
       expect(answer.status).toBe(200);
       const pool = [answer.body.data].flat()[0];
       expect(pool.relationships.workspaces.data).toEqual([{ id: user.id, type: "workspaces" }]);
       expect(answer.body.included.map((item: Json) => [item.type, item.id])).toEqual([["workspaces", user.id]]);
     }
-    const hidden = await shown(member);
-    expect(hidden.body.data.relationships.workspaces.data).toHaveLength(1);
-    expect(hidden.body.included).toEqual([]);
+    for (const caller of [org.owner, reader]) {
+      const named = [data(await shown(caller)), data(await list("?q=by-project", caller))[0]];
+      for (const pool of named)
+        expect(pool.relationships.workspaces).toEqual({ data: [{ id: user.id, type: "workspaces" }] });
+    }
+    for (const answer of [
+      await shown(member, "?include=workspaces"),
+      await list("?include=workspaces&q=by-project", member),
+    ]) {
+      expect([answer.body.data].flat()[0].relationships.workspaces.data).toEqual([]);
+      expect(answer.body.included).toEqual([]);
+    }
   });
 
-  it("is empty for a pool that nobody uses, and absent where it was not asked for", async () => {
+  it("are none for a pool that nobody uses", async () => {
     const unused = (await list("?include=workspaces&q=everyone")).body;
     expect(unused.data[0].relationships.workspaces.data).toEqual([]);
     expect(unused.included).toEqual([]);
-    expect(byProject.relationships).not.toHaveProperty("workspaces");
+    expect(byProject.relationships.workspaces).toEqual({ data: [] });
     expect((await list("?include=agents")).status).toBe(400);
     expect(workspace.id).not.toBe(user.id);
+  });
+
+  it("are told apart by the ETag, which is everybody's", async () => {
+    const etag = async (caller: Caller) => (await shown(caller)).headers.get("etag");
+    const before = await etag(org.owner);
+    expect(await etag(member)).toBe(before);
+    const one = { "execution-mode": "agent", "agent-pool-id": byProject.id };
+    const made = await makeWorkspace(api, org.name, one, inProject(project.id));
+    const during = await etag(org.owner);
+    expect(during).not.toBe(before);
+    const stale = { "if-match": before ?? "" };
+    const rename = resource("agent-pools", { name: "by-project" });
+    expect((await org.owner.patch(`/agent-pools/${byProject.id}`, rename, stale)).status).toBe(412);
+    expect((await org.owner.delete(`/workspaces/${made.id}`)).status).toBe(204);
+    expect(await etag(member)).toBe(before);
   });
 });

@@ -82,6 +82,7 @@ describe("createOauthClient", () => {
           data: [{ id: expect.stringMatching(/^ot-/), type: "oauth-tokens" }],
           links: { related: `/api/v2/oauth-clients/${id}/oauth-tokens` },
         },
+        projects: { data: [] },
       },
       links: { self: `/api/v2/oauth-clients/${id}` },
     });

@@ -1,0 +1,47 @@
+/**
+ * The tokens of an agent pool: the secrets by which its agents will be known. They are shown, and revoked, as what they are to
+ * clients, `authentication-tokens`; here is how they are made and listed. To the API itself none of them is anybody.
+ */
+import { z } from "zod";
+import { defineResource } from "../../../jsonapi/define.ts";
+import { text } from "../../../jsonapi/schemas.ts";
+
+const path = "/agent-pools/:agent_pool_id/authentication-tokens";
+const managers = "an owner, a team with 'manage-agent-pools', or the organization's token";
+
+const body = z.object({
+  data: z.object({
+    // The one is in the public API's documents; the other is what its Go client sends.
+    type: z.enum(["authentication-tokens", "agent-tokens"]),
+    attributes: z.object({ description: text({ min: 1, max: 256, pattern: /\S/, sentence: "can't be blank" }) }),
+  }),
+});
+
+export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
+  type: "agent-tokens",
+  doc: "The secrets by which the agents of a pool are known. They are shown as authentication-tokens, and never expire.",
+  id: (token) => token.id,
+  attributes: {},
+  relationships: {},
+  operations: {
+    createAgentToken: {
+      method: "POST",
+      path,
+      summary: "Make a token for a pool's agents; its secret is in the answer, and never shown again",
+      needs: managers,
+      body: { custom: body },
+      answer: "created",
+      answers: "authentication-tokens",
+      example: { data: { type: "authentication-tokens", attributes: { description: "A data centre" } } },
+    },
+    listAgentTokens: {
+      method: "GET",
+      path,
+      summary: "List a pool's tokens, without their secrets, newest first",
+      needs: managers,
+      query: { paged: true },
+      answer: "list",
+      answers: "authentication-tokens",
+    },
+  },
+}));

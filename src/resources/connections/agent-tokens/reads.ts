@@ -1,0 +1,28 @@
+/** What neighbours ask of agent tokens, and how one is granted. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { HeldToken } from "../../shared/neighbours.ts";
+import { agentPoolsNeed } from "../agent-pools/reads.ts";
+import { toTokenView } from "./rules.ts";
+import { findAgentToken } from "./store.ts";
+
+/** To those who may not change the pool, none of its tokens is there. Raises `not-found`. */
+export async function loadAgentToken(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+): Promise<Granted<HeldToken, "can-update-agent-pools">> {
+  const found = await findAgentToken(tx, context.actor, id);
+  if (found === undefined) throw notFound("authentication token");
+  return grant(toTokenView(found.row), {
+    thing: "authentication token",
+    permission: "can-update-agent-pools",
+    visible: found.standing.member,
+    allowed: organizationPermissions(found.standing)["can-update-agent-pools"],
+    needs: agentPoolsNeed,
+    otherwise: "hide",
+  });
+}

@@ -1,0 +1,63 @@
+/** SQL of agent tokens. The hash of a secret never leaves this file. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { AgentTokenTable } from "../../../database/schema/connections.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { AgentPoolView } from "../agent-pools/definition.ts";
+
+type AgentToken = Omit<AgentTokenTable, "hash">;
+type Managed = Granted<AgentPoolView, "can-update-agent-pools">;
+
+function tokens(db: Kysely<Schema>) {
+  return db
+    .selectFrom("agentTokens as k")
+    .select(["k.id", "k.organizationId", "k.agentPoolId", "k.description"])
+    .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"]);
+}
+
+/** One statement: the token and what the caller is in its organization. */
+export async function findAgentToken(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+): Promise<{ row: AgentToken; standing: Standing } | undefined> {
+  const found = await tokens(tx.db)
+    .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
+    .where("k.id", "=", id)
+    .executeTakeFirst();
+  if (found === undefined) return undefined;
+  const { teamAccess, isMember, ...row } = found;
+  return { row, standing: standingOf(actor, { organizationId: row.organizationId, teamAccess, isMember }) };
+}
+
+export async function listAgentTokenRows(
+  tx: Tx,
+  { organizationId, id }: Managed,
+  page: Page,
+): Promise<{ rows: AgentToken[]; totalCount: number }> {
+  const rows = tokens(tx.db).where("k.organizationId", "=", organizationId).where("k.agentPoolId", "=", id);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "k.createdAt", descending: true }, { column: "k.id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("k.id")) },
+  });
+  return { rows: found.rows, totalCount: found.totals.totalCount };
+}
+
+export async function insertAgentToken(tx: Tx, _into: Managed, row: AgentTokenTable): Promise<void> {
+  await tx.db.insertInto("agentTokens").values(row).execute();
+}
+
+export async function deleteAgentTokenRow(
+  tx: Tx,
+  token: Granted<{ readonly id: string }, "can-update-agent-pools">,
+): Promise<void> {
+  await tx.db.deleteFrom("agentTokens").where("id", "=", token.id).execute();
+}

@@ -1,0 +1,34 @@
+/** What neighbours have done to agent tokens, and what the trail tells of that. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import type { HeldToken } from "../../shared/neighbours.ts";
+import { deleteAgentTokenRow } from "./store.ts";
+
+export async function revokeAgentToken(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  token: Granted<HeldToken, "can-update-agent-pools">,
+): Promise<void> {
+  await deleteAgentTokenRow(tx, token);
+  await recordAgentToken(tx, context, { before: token });
+}
+
+/** As of every token: whose it is, and what for. */
+export async function recordAgentToken(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  { before, after }: { before?: HeldToken; after?: HeldToken },
+): Promise<void> {
+  const token = after ?? before;
+  if (token === undefined) return;
+  const told = (held: HeldToken | undefined) => held && { holder: held.agentPoolId, description: held.description };
+  await recordEvent(tx, context, {
+    organizationId: token.organizationId,
+    verb: before === undefined ? "create" : "delete",
+    subject: { type: "authentication-tokens", id: token.id },
+    before: told(before),
+    after: told(after),
+  });
+}
