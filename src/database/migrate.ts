@@ -10,8 +10,8 @@ import { identity } from "./migrations/0004-identity.ts";
 import { projects } from "./migrations/0005-projects.ts";
 import { variableSets } from "./migrations/0006-variable-sets.ts";
 import { facts } from "./migrations/0007-facts.ts";
-import { stateUpkeep } from "./migrations/0011-state.ts";
 import { connections } from "./migrations/0010-connections.ts";
+import { stateUpkeep } from "./migrations/0011-state.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -23,8 +23,8 @@ export const migrations: readonly Migration[] = [
   projects,
   variableSets,
   facts,
-  stateUpkeep,
   connections,
+  stateUpkeep,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

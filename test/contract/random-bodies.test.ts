@@ -1,12 +1,10 @@
 /** Whatever is sent to a route that writes: never a 500, and never half a change. */
 import fc from "fast-check";
-import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
-import { tablesAfter } from "../../src/backup/tables.ts";
-import { migrations } from "../../src/database/migrate.ts";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
-import { intact, makeTenant, pathOf, type Route, routes, type Tenant, writes } from "../support/tenant.ts";
+import { fingerprint } from "../support/register.ts";
+import { exampleFor, intact, makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
 
 const api = useApi();
 
@@ -74,43 +72,6 @@ function replaceAt(value: unknown, [first, ...rest]: Place, replacement: unknown
   return { ...(value as object), [first]: replaceAt((value as Record<string, unknown>)[first], rest, replacement) };
 }
 
-/** Tables without a version: their rows are added and removed, and counting them tells. */
-const unversioned = new Set([
-  "meta",
-  "jobs",
-  "state_contents",
-  "state_chunks",
-  "state_version_outputs",
-  "state_resources",
-  "migrations",
-  "team_members",
-  "agent_pool_scopes",
-  "oauth_client_projects",
-  "varset_workspaces",
-  "varset_projects",
-  "remote_state_consumers",
-  "workspace_tags",
-  "tag_bindings",
-  "audit_events",
-]);
-
-/**
- * What every table holds, so that a change of any row shows: how many rows there are, and the sum of their versions, which
- * every change raises. One statement, because it is asked before and after each body.
- */
-async function fingerprint(): Promise<string> {
-  const tables = tablesAfter(migrations.map((migration) => migration.name));
-  const counts = tables.map((name) => {
-    const versions = unversioned.has(name) ? sql`0` : sql`coalesce(sum(version), 0)`;
-    return sql`(select cast(count(*) as text) || '/' || cast(${versions} as text) from ${sql.table(name)})`;
-  });
-  const result =
-    await sql<object>`select ${sql.join(counts.map((count, index) => sql`${count} as ${sql.ref(`t${index}`)}`))}`.execute(
-      api.database.reader.db,
-    );
-  return JSON.stringify(result.rows[0]);
-}
-
 describe("random bodies", () => {
   let last: Tenant | undefined;
 
@@ -120,11 +81,14 @@ describe("random bodies", () => {
 
   it.each(withBody)("leave $id standing", async (route) => {
     let tenant = await intact(api, last);
-    const bodies = fc.oneof({ weight: 1, arbitrary: json }, { weight: 3, arbitrary: mutated(fitted(route, tenant)) });
+    const bodies = fc.oneof(
+      { weight: 1, arbitrary: json },
+      { weight: 3, arbitrary: mutated(exampleFor(route.operation, tenant)) },
+    );
     await fc.assert(
       fc.asyncProperty(bodies, fc.boolean(), async (body, asAdmin) => {
         const { operation } = route;
-        const before = await fingerprint();
+        const before = await fingerprint(api.database);
         const caller = asAdmin ? api.admin : tenant.callers.owner;
         const answer = await caller.send(
           operation.method,
@@ -146,21 +110,10 @@ describe("random bodies", () => {
             detail: expect.any(String),
           });
         }
-        expect(await fingerprint()).toBe(before);
+        expect(await fingerprint(api.database)).toBe(before);
       }),
       { numRuns: deep(14, 1500), seed },
     );
     last = tenant;
   });
-
-  /** Examples name things that no tenant has; these name the tenant's own. */
-  function fitted({ operation }: Route, tenant: Tenant): unknown {
-    const text = JSON.stringify(operation.example)
-      .replaceAll("ou-1234567890abcdef", tenant.member.membershipId)
-      .replaceAll("prj-1234567890abcdef", tenant.defaultProjectId)
-      .replaceAll("ws-1234567890abcdef", tenant.params["workspace_id"] ?? "")
-      .replaceAll("team-1234567890abcdef", tenant.teamId)
-      .replaceAll('"ada"', JSON.stringify(tenant.member.username));
-    return JSON.parse(text);
-  }
 });

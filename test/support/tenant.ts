@@ -1,6 +1,8 @@
 /** A whole tenant with one of everything, and the request that each operation of the API would make to it. */
 import { randomInt } from "node:crypto";
 import type { Operation } from "../../src/jsonapi/define.ts";
+import { idPrefixes } from "../../src/kernel/ids.ts";
+import { snake } from "../../src/kernel/names.ts";
 import { resources } from "../../src/resources/index.ts";
 import type { Api, Caller, Json } from "./api.ts";
 import {
@@ -161,6 +163,28 @@ export function pathOf(operation: Operation, params: Readonly<Record<string, str
     if (value === undefined) throw new Error(`test/support/tenant.ts knows no ${name}; add one to the tenant`);
     return value;
   });
+}
+
+/** What an example calls a thing that is there; the tenant has one of each. */
+const named = /\b([a-z]+)-1234567890abcdef\b/g;
+const types = new Map(Object.entries(idPrefixes).map(([type, prefix]) => [prefix as string, type]));
+
+/** An operation's example with the tenant's own things, or these, instead of those that nobody has. */
+export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<Record<string, string>> = {}): unknown {
+  if (operation.example === undefined) return undefined;
+  const own: Readonly<Record<string, string | undefined>> = {
+    "organization-memberships": tenant.member.membershipId,
+    projects: tenant.defaultProjectId,
+    teams: tenant.teamId,
+    ...ids,
+  };
+  const text = JSON.stringify(operation.example)
+    .replaceAll(named, (whole, prefix: string) => {
+      const type = types.get(prefix) ?? "";
+      return own[type] ?? tenant.params[`${snake(type).slice(0, -1)}_id`] ?? whole;
+    })
+    .replaceAll('"ada"', JSON.stringify(tenant.member.username));
+  return JSON.parse(text);
 }
 
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

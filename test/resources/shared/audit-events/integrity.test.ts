@@ -3,6 +3,7 @@ import { CompiledQuery } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeProject, type Org, resource, unique } from "../../../support/builders.ts";
+import { withoutTrail } from "../../../support/register.ts";
 
 const api = useApi();
 let org: Org;
@@ -53,21 +54,11 @@ describe("an event can't be changed or removed", () => {
 });
 
 describe("a change whose event can't be written", () => {
-  /** Takes the trail away while something is tried. */
-  async function withoutTrail<T>(work: () => Promise<T>): Promise<T> {
-    await run("ALTER TABLE audit_events RENAME TO audit_events_away");
-    try {
-      return await work();
-    } finally {
-      await run("ALTER TABLE audit_events_away RENAME TO audit_events");
-    }
-  }
-
   it("does not happen, and the answer tells nothing of the inside", async () => {
     const project = await makeProject(api, org.name);
     const [made, name] = [unique("project"), unique("org")];
     const organization = data(await org.owner.get(`/organizations/${org.name}`));
-    const answers = await withoutTrail(async () => [
+    const answers = await withoutTrail(api.database, async () => [
       await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: made })),
       await org.owner.patch(`/projects/${project.id}`, resource("projects", { description: "x" })),
       await org.owner.delete(`/projects/${project.id}`),

@@ -1,0 +1,124 @@
+/**
+ * What holds for every route that writes. It is refused to somebody of the same organization who holds nothing in it; what
+ * everybody may do stands in `goldens/without-refusal.txt`. It leaves an event in the trail, and does nothing where that can't
+ * be written; what leaves none stands in `goldens/without-event.txt`. Both lists give reasons, and only shrink. What each route
+ * leaves is `goldens/trail.txt`. And it needs at most nine statements, as `statements.test.ts` says.
+ */
+import { describe, expect, it } from "vitest";
+import { type Caller, useApi } from "../support/api.ts";
+import { readReasons } from "../support/lists.ts";
+import { isRefused, type Lowly, makeLowly } from "../support/lowly.ts";
+import { fingerprint, withoutTrail } from "../support/register.ts";
+import { staged } from "../support/scenes.ts";
+import { makeTenant, type Route, routes, type Tenant, writes } from "../support/tenant.ts";
+
+const open = readReasons("test/goldens/without-refusal.txt");
+const unaudited = readReasons("test/goldens/without-event.txt");
+const api = useApi();
+
+interface Stage {
+  readonly tenant: Tenant;
+  readonly lowly: Lowly;
+}
+
+interface Outcome {
+  /** Whether somebody of low standing was refused. */
+  readonly isRefused: boolean;
+  /** What it answered while there was no trail. */
+  readonly withoutTrail: number;
+  readonly events: readonly string[];
+  readonly statements: number;
+}
+
+/** A content is taken in piece by piece, and belongs to nothing until all of it is there. */
+const contents = ({ operation }: Route) =>
+  typeof operation.body === "object" && "stream" in operation.body ? ["state_contents", "state_chunks"] : [];
+
+async function tryOn({ tenant, lowly }: Stage, route: Route): Promise<Outcome> {
+  const holds = () => fingerprint(api.database, contents(route));
+  let request = await staged(route, { api, tenant });
+  let wasRefused = false;
+  for (const [kind, caller] of route.operation.signed ? [] : lowly) {
+    const before = await holds();
+    const answer = await request.send(caller);
+    if (isRefused(answer)) expect(await holds(), `${kind} is refused, and changes nothing`).toBe(before);
+    // Somebody who was let in may have used up what was there.
+    else request = await staged(route, { api, tenant });
+    wasRefused ||= isRefused(answer);
+  }
+  const caller = await allowed(route, [tenant.owner, api.admin], request.send);
+  return { isRefused: wasRefused, ...caller };
+
+  async function allowed(
+    { id }: Route,
+    callers: readonly Caller[],
+    send: (caller: Caller) => ReturnType<Caller["get"]>,
+  ): Promise<Omit<Outcome, "isRefused">> {
+    const refusals: string[] = [];
+    for (const each of callers) {
+      const before = await holds();
+      const lost = await withoutTrail(api.database, () => send(each));
+      if (lost.status >= 500) expect(await holds(), "without its event nothing is changed").toBe(before);
+      const counted = api.database.statementCount();
+      const answer = await send(each);
+      const statements = api.database.statementCount() - counted;
+      if (answer.status < 300)
+        return { withoutTrail: lost.status, statements, events: await eventsOf(answer.headers.get("x-request-id")) };
+      refusals.push(`${answer.status} ${JSON.stringify(answer.body)}`);
+    }
+    throw new Error(
+      `${id} goes through for nobody; does test/support/scenes.ts need a line for it?\n${refusals.join("\n")}`,
+    );
+  }
+}
+
+async function eventsOf(requestId: string | null): Promise<string[]> {
+  const rows = await api.database.reader.db
+    .selectFrom("auditEvents")
+    .select("action")
+    .distinct()
+    .where("requestId", "=", requestId)
+    .orderBy("action")
+    .execute();
+  return rows.map(({ action }) => action);
+}
+
+let used: Stage | undefined;
+
+/** On what others have used before, as far as that goes; else on a tenant of its own. */
+async function outcomeOf(route: Route): Promise<Outcome> {
+  const onUsed = used && (await tryOn(used, route).catch(() => undefined));
+  if (onUsed !== undefined && onUsed.events.length > 0) return onUsed;
+  const tenant = await makeTenant(api);
+  used = { tenant, lowly: await makeLowly(api, tenant) };
+  return tryOn(used, route);
+}
+
+describe("a route that writes", () => {
+  const trail = new Map<string, string>();
+  // What is removed would be missed by those that come after.
+  const inOrder = routes
+    .filter(({ operation }) => writes(operation))
+    .toSorted((a, b) => Number(a.operation.method === "DELETE") - Number(b.operation.method === "DELETE"));
+
+  it.each(inOrder)("is refused to some, and leaves an event: $id", async (route) => {
+    const outcome = await outcomeOf(route);
+    trail.set(route.id, outcome.events.join(", "));
+    expect(outcome.isRefused, "whether somebody of low standing is refused").toBe(!open.has(route.id));
+    expect(outcome.events.length > 0, "whether it leaves an event").toBe(!unaudited.has(route.id));
+    if (!unaudited.has(route.id)) expect(outcome.withoutTrail, "without a trail").toBe(500);
+    if (contents(route).length === 0) expect(outcome.statements).toBeLessThanOrEqual(9);
+  });
+
+  it("leaves what trail.txt says", async () => {
+    const lines = inOrder.map(
+      ({ id, operation }) =>
+        `${operation.method.padEnd(6)} ${operation.path}\n       ${id}: ${trail.get(id) || "nothing"}`,
+    );
+    await expect(`${lines.toSorted().join("\n")}\n`).toMatchFileSnapshot("../goldens/trail.txt");
+  });
+
+  it("is known, where it leaves no event", () => {
+    expect([...unaudited.keys()].filter((id) => !inOrder.some((route) => route.id === id))).toEqual([]);
+  });
+});

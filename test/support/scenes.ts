@@ -1,0 +1,224 @@
+/**
+ * For each operation a request that goes through: its example, fitted to a tenant, with what must be so before it does
+ * something. A new operation whose example goes through as it is needs no line here.
+ */
+import type { Answer, Api, Caller, Json } from "./api.ts";
+import {
+  data,
+  inProject,
+  makeMember,
+  makeProject,
+  makeTeam,
+  makeUser,
+  makeVarset,
+  makeWorkspace,
+  resource,
+  unique,
+} from "./builders.ts";
+import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
+import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
+
+interface Scene {
+  readonly api: Api;
+  readonly tenant: Tenant;
+}
+
+/** Where a request differs from the operation's example on the tenant's own things. */
+interface Twist {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  /** Instead of the ids of the tenant's things, by the type that the example names. */
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** Whole, with its signature: nobody needs a token. */
+  readonly url?: string;
+}
+
+export interface Staged {
+  /** Sends it as this caller; a URL that is signed is its own permission, whoever sends it. */
+  send(caller: Caller): Promise<Answer>;
+}
+
+export async function staged(route: Route, scene: Scene): Promise<Staged> {
+  const { params, query = "", ids, body, url } = (await twists[route.id]?.(scene)) ?? {};
+  const { operation } = route;
+  const path = pathOf(operation, { ...scene.tenant.params, ...params }) + query;
+  const sent = body ?? exampleFor(operation, scene.tenant, ids);
+  const { api } = scene;
+  return {
+    send: (caller) =>
+      url === undefined
+        ? caller.send(operation.method, path, sent)
+        : api.nobody.send(operation.method, url.slice(api.url.length), sent),
+  };
+}
+
+const newWorkspace = async ({ api, tenant }: Scene): Promise<string> => (await makeWorkspace(api, tenant.name)).id;
+const workspaceOf = ({ tenant }: Scene) => `/workspaces/${tenant.params["workspace_id"]}`;
+
+/** Another one, so that nothing hangs on it yet. */
+const onNewWorkspace = async (scene: Scene): Promise<Twist> => ({
+  params: { workspace_id: await newWorkspace(scene) },
+});
+const onNewWorkspaceByName = async ({ api, tenant }: Scene): Promise<Twist> => ({
+  params: { workspace_name: (await makeWorkspace(api, tenant.name)).attributes.name },
+});
+const withNewWorkspace = async (scene: Scene): Promise<Twist> => ({ ids: { workspaces: await newWorkspace(scene) } });
+
+/** Has an earlier request been made, so that the operation finds something to undo or to change. */
+const after = (method: "post" | "patch", path: (scene: Scene) => string, body?: unknown) => async (scene: Scene) => {
+  data(await scene.tenant.owner[method](path(scene), body));
+  return {};
+};
+
+/** A set that belongs to the project, which not everybody may see, with a variable. */
+async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
+  const set = await makeVarset(api, tenant.name, {}, { parent: inProject(tenant.projectId).project });
+  const variable = resource("vars", { key: unique("key"), category: "terraform" });
+  const made = data(await tenant.owner.post(`/varsets/${set.id}/relationships/vars`, variable));
+  return { params: { varset_id: set.id, varset_var_id: made.id } };
+}
+
+const policy = resource("data-retention-policy-delete-olders", { "delete-older-than-n-days": 30 });
+const withWorkspacePolicy = after(
+  "post",
+  (scene) => `${workspaceOf(scene)}/relationships/data-retention-policy`,
+  policy,
+);
+const withOrganizationPolicy = after(
+  "post",
+  ({ tenant }) => `/organizations/${tenant.name}/relationships/data-retention-policy`,
+  policy,
+);
+
+/** A version whose content is awaited under a lock. */
+async function awaited(scene: Scene, state: string, attributes?: object): Promise<Json> {
+  const workspaceId = await newWorkspace(scene);
+  await lock(scene.tenant.owner, workspaceId);
+  return data(await post(scene.tenant.owner, workspaceId, announced(state, attributes)));
+}
+
+/** A state that another has followed. */
+async function onOldState({ tenant }: Scene): Promise<Twist & { path: string }> {
+  const { workspace_id: workspaceId = "", state_version_id: before = "" } = tenant.params;
+  const current = data(await tenant.owner.get(`/workspaces/${workspaceId}/current-state-version`));
+  const serial: number = current.attributes.serial + 1;
+  await writeState(tenant.owner, workspaceId, stateOf({ serial }));
+  const old = current.id === before ? before : current.id;
+  return { params: { state_version_id: old }, path: `/state-versions/${old}/actions` };
+}
+
+const onDeletedState = async (scene: Scene): Promise<Twist> => {
+  const { path, ...twist } = await onOldState(scene);
+  data(await scene.tenant.owner.post(`${path}/soft_delete_backing_data`));
+  return twist;
+};
+
+const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
+  updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
+  createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
+  createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),
+  showUser: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
+  showTeam: async ({ api, tenant }) => ({
+    params: { team_id: (await makeTeam(api, tenant.name, { visibility: "secret" })).id },
+  }),
+  addTeamUsers: async ({ api, tenant }) => ({
+    body: { data: [{ type: "users", id: (await makeMember(api, tenant.name)).username }] },
+  }),
+  addTeamMemberships: async ({ api, tenant }) => ({
+    ids: { "organization-memberships": (await makeMember(api, tenant.name)).membershipId },
+  }),
+  deleteProject: async ({ api, tenant }) => ({ params: { project_id: (await makeProject(api, tenant.name)).id } }),
+  updateProject: after(
+    "patch",
+    ({ tenant }) => `/projects/${tenant.projectId}`,
+    resource("projects", { description: "One" }),
+  ),
+  moveWorkspaces: withNewWorkspace,
+  safeDeleteWorkspace: onNewWorkspace,
+  safeDeleteWorkspaceByName: onNewWorkspaceByName,
+  deleteWorkspace: onNewWorkspace,
+  deleteWorkspaceByName: onNewWorkspaceByName,
+  lockWorkspace: onNewWorkspace,
+  unlockWorkspace: async (scene) => {
+    const twist = await onNewWorkspace(scene);
+    await lock(scene.tenant.owner, twist.params?.["workspace_id"] ?? "");
+    return twist;
+  },
+  forceUnlockWorkspace: async (scene) => {
+    const twist = await onNewWorkspace(scene);
+    await lock(scene.api.admin, twist.params?.["workspace_id"] ?? "");
+    return twist;
+  },
+  assignSshKey: async (scene) => {
+    const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
+    data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
+    return {};
+  },
+  createTeamProject: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
+  createTeamWorkspace: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
+  listTeamProjects: async ({ tenant }) => ({ query: `?filter[project][id]=${tenant.projectId}` }),
+  listTeamWorkspaces: async ({ tenant }) => ({ query: `?filter[workspace][id]=${tenant.params["workspace_id"]}` }),
+  listStateVersions: async ({ tenant }) => ({
+    query: `?filter[organization][name]=${tenant.name}&filter[workspace][name]=${tenant.params["workspace_name"]}`,
+  }),
+  downloadJsonState: async ({ api, tenant }) => {
+    const { id } = await makeWorkspace(api, tenant.name);
+    const version = await writeState(tenant.owner, id, stateOf(), { "json-state": base64('{"format_version":"1.0"}') });
+    return { params: { state_version_id: version.id } };
+  },
+  createStateVersion: async (scene) => {
+    const twist = await onNewWorkspace(scene);
+    await lock(scene.tenant.owner, twist.params?.["workspace_id"] ?? "");
+    return twist;
+  },
+  uploadState: async (scene) => {
+    const version = await awaited(scene, stateOf());
+    return { url: version.attributes["hosted-state-upload-url"], body: stateOf() };
+  },
+  uploadJsonState: async (scene) => {
+    const form = JSON.stringify({ format_version: "1.0" });
+    const version = await awaited(scene, stateOf(), { "json-state-md5": md5(form) });
+    return { url: version.attributes["hosted-json-state-upload-url"], body: form };
+  },
+  softDeleteBackingData: onOldState,
+  restoreBackingData: onDeletedState,
+  permanentlyDeleteBackingData: onDeletedState,
+  addRemoteStateConsumers: withNewWorkspace,
+  replaceRemoteStateConsumers: withNewWorkspace,
+  removeRemoteStateConsumers: async (scene) => {
+    const id = await newWorkspace(scene);
+    const link = { data: [{ type: "workspaces", id }] };
+    data(await scene.tenant.owner.post(`${workspaceOf(scene)}/relationships/remote-state-consumers`, link));
+    return { ids: { workspaces: id } };
+  },
+  showWorkspaceDataRetentionPolicy: withWorkspacePolicy,
+  deleteWorkspaceDataRetentionPolicy: withWorkspacePolicy,
+  showOrganizationDataRetentionPolicy: withOrganizationPolicy,
+  deleteOrganizationDataRetentionPolicy: withOrganizationPolicy,
+  showVarset: onProjectVarset,
+  listVarsetVars: onProjectVarset,
+  showVarsetVar: onProjectVarset,
+  addVarsetWorkspaces: withNewWorkspace,
+  addVarsetProjects: async ({ api, tenant }) => ({ ids: { projects: (await makeProject(api, tenant.name)).id } }),
+  removeVarsetProjects: async ({ tenant }) => ({ ids: { projects: tenant.projectId } }),
+  removeWorkspaceTags: after("post", (scene) => `${workspaceOf(scene)}/relationships/tags`, {
+    data: [{ type: "tags", attributes: { name: "production" } }],
+  }),
+  addTagToWorkspaces: withNewWorkspace,
+  updateReservedTagKey: after(
+    "patch",
+    ({ tenant }) => `/reserved-tag-keys/${tenant.params["reserved_tag_key_id"]}`,
+    resource("reserved-tag-keys", { "disable-overrides": true }),
+  ),
+  updateOauthToken: after(
+    "patch",
+    ({ tenant }) => `/oauth-tokens/${tenant.params["oauth_token_id"]}`,
+    resource("oauth-tokens", { "ssh-key": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----" }),
+  ),
+  updateTerraformVersion: async ({ api, tenant }) => {
+    const path = `/admin/terraform-versions/${tenant.params["terraform_version_id"]}`;
+    data(await api.admin.patch(path, resource("terraform-versions", { enabled: true })));
+    return {};
+  },
+};
