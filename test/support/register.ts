@@ -16,6 +16,7 @@ const unversioned = new Set([
   "team_members",
   "agent_pool_scopes",
   "varset_workspaces",
+  "oauth_client_projects",
   "varset_projects",
   "remote_state_consumers",
   "workspace_tags",
