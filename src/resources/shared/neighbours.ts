@@ -5,7 +5,6 @@
  */
 import type { Granted } from "../../access/granted.ts";
 import type { Tx } from "../../database/database.ts";
-import type { Granted } from "../../access/granted.ts";
 import type { OrganizationTable, TokenTable } from "../../database/schema/identity.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import type { Included } from "../../jsonapi/define.ts";
