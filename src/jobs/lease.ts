@@ -63,7 +63,7 @@ export type Acquisition =
   | {
       readonly kind: "acquired";
       readonly lease: Lease;
-      /** Who had it, and let the lease run out in the middle of its run. */
+      /** Whoever had it, and let the lease run out in the middle of its run. */
       readonly abandonedBy: string | undefined;
     }
   | { readonly kind: "held"; readonly holder: string }

@@ -52,7 +52,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
     listStateVersionOutputs: {
       method: "GET",
       path: "/state-versions/:state_version_id/outputs",
-      summary: "List a state version's outputs; sensitive values are shown to who may read the state itself",
+      summary: "List a state version's outputs; sensitive values are shown to whoever may read the state itself",
       needs,
       query: { paged: true },
       answer: "list",

@@ -36,7 +36,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
     );
     if (version.status !== "finalized") return { views: [], totalCount: 0 };
     const { rows, totalCount } = await pageOfOutputs(tx, version.organizationId, version.id, query.page);
-    // Who may fetch the state has the values anyhow, and clients expect them here.
+    // Whoever may fetch the state has the values anyhow, and clients expect them here.
     const showsSensitive = workspacePermissions(version)["can-read-state-versions"];
     return { views: rows.map((row) => toOutputView(context, row, showsSensitive)), totalCount };
   },

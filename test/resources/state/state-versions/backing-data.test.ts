@@ -137,7 +137,7 @@ describe("the transitions", () => {
 });
 
 describe("who may", () => {
-  it("an admin of the workspace: 204; who may only write: 403; who may not read the state: 403; strangers: 404", async () => {
+  it("an admin of the workspace: 204; whoever may only write: 403; whoever may not read the state: 403; strangers: 404", async () => {
     const version = await old();
     const callers: [number, Caller][] = [];
     for (const [access, status] of [

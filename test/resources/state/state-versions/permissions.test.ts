@@ -142,14 +142,14 @@ describe("sensitive values", () => {
   const valuesOf = async (caller: Caller, path: string): Promise<unknown[]> =>
     data(await caller.get(path)).map(({ attributes }: Json) => attributes.value);
 
-  it("a version's outputs show them to who may read the state itself, and to nobody else", async () => {
+  it("a version's outputs show them to whoever may read the state itself, and to nobody else", async () => {
     const path = `/state-versions/${version.id}/outputs`;
     expect(await valuesOf(await memberWith({ access: "read" }), path)).toEqual(["hidden", "open"]);
     const lesser = await memberWith({ access: "custom", "state-versions": "read-outputs" });
     expect(await valuesOf(lesser, path)).toEqual([null, "open"]);
   });
 
-  it("an output by its id shows its value to who may read outputs", async () => {
+  it("an output by its id shows its value to whoever may read outputs", async () => {
     const lesser = await memberWith({ access: "custom", "state-versions": "read-outputs" });
     expect(data(await lesser.get(`/state-version-outputs/${hiddenId}`)).attributes.value).toBe("hidden");
   });
@@ -167,7 +167,7 @@ describe("sensitive values", () => {
     }
   });
 
-  it("include=outputs shows nothing to who may not read outputs", async () => {
+  it("include=outputs shows nothing to whoever may not read outputs", async () => {
     const blind = await memberWith({ access: "custom", "state-versions": "none" });
     for (const path of [`/workspaces/${workspace.id}`, `/organizations/${org.name}/workspaces`])
       expect((await blind.get(`${path}?include=outputs`)).body.included).toEqual([]);

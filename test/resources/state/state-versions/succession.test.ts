@@ -51,7 +51,7 @@ describe("the serial", () => {
     );
   });
 
-  it("of the same state once more is accepted, as who tries again would have it", async () => {
+  it("of the same state once more is accepted, as whoever tries again would have it", async () => {
     const first = await stage.write(stateOf({ serial: 5 }));
     const second = await stage.write(stateOf({ serial: 5 }));
     expect(second.id).not.toBe(first.id);

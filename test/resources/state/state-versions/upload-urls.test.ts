@@ -160,7 +160,7 @@ describe("a URL of something that is gone", () => {
 });
 
 describe("who is shown a URL", () => {
-  it("who made the version, with any token; nobody else, whatever they may do", async () => {
+  it("whoever made the version, with any token; nobody else, whatever they may do", async () => {
     const team = await makeTeam(api, stage.org.name);
     await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "write");
     const [maker, colleague] = [

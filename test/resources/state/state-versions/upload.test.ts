@@ -99,7 +99,7 @@ describe("uploadState: 204", () => {
     expect(await complete(version.id)).toHaveLength(2);
   });
 
-  it("leaves an event in the name of who made the version", async () => {
+  it("leaves an event in the name of whoever made the version", async () => {
     const version = await stage.upload(stateOf());
     expectSent(await put(jsonUploadUrlOf(version), "{}"));
     const events = await stage.events(version.id);
