@@ -8,6 +8,8 @@ export type Actor =
       readonly name: string;
       readonly siteAdmin: boolean;
       readonly tokenId: string;
+      /** How long ago the token was made: an organization may refuse those that are too old. */
+      readonly tokenAgeMs: number;
     }
   /** A team, by its own token. */
   | {
@@ -19,7 +21,7 @@ export type Actor =
     }
   /** An organization, by its own token: an owner, but not someone who runs things. */
   | { readonly kind: "organization"; readonly organizationId: string; readonly name: string; readonly tokenId: string }
-  /** Who was given nothing but an organization's audit trail to read: a stranger to everything else. */
+  /** Whoever was given nothing but an organization's audit trail to read: a stranger to everything else. */
   | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
   /** The person at the machine, through the command line: a site admin without a token. */
   | { readonly kind: "operator" }

@@ -6,6 +6,7 @@ import { type Actor, isSiteAdmin } from "./actor.ts";
 import { type Access, effective, type Grant } from "./effective.ts";
 import {
   everywhereOf,
+  open,
   organizationBit,
   type OrganizationPermission,
   organizationPermissionNames,
@@ -99,7 +100,7 @@ export function standingFrom(
 ): Standing {
   const teamAccess =
     holdings.length === 0 ? null : holdings.reduce((mask, holding) => mask | holding.organizationAccess, 0);
-  return standingOf(subject, { organizationId, teamAccess, isMember });
+  return standingOf(subject, { organizationId, teamAccess, isMember, ...open });
 }
 
 export interface Explained {

@@ -112,24 +112,41 @@ export interface StandingRow {
   readonly organizationId: string;
   /** The organization-level permissions of all the actor's teams there, added up; null when the actor is in none. */
   readonly teamAccess: number | null;
-  /** 1 when the actor has an active membership; and `refusesUserTokens` more where the organization refuses users' tokens. */
+  /** 1 when the actor has an active membership. */
   readonly isMember: number;
+  /** 1 when a site admin disabled the organization; null where the row belongs to none. */
+  readonly organizationDisabled: number | null;
+  /** How old a user's token may be to be taken here: null for any age, 0 where users' tokens are not taken at all. */
+  readonly userTokenMaxMs: number | null;
 }
 
-const memberBit = 1;
-/** Comes with `isMember`, so that no statement has to read it for itself. */
-export const refusesUserTokens = 2;
+/** The facts of an organization that closes itself to nobody. */
+export const open: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> = {
+  organizationDisabled: 0,
+  userTokenMaxMs: null,
+};
 
-/** Raises `unauthorized` for a user's token, also a site admin's, where the organization refuses those. */
+/**
+ * Raises `not-found` for everybody but site admins where the organization is disabled, and `unauthorized` for a user's token,
+ * also a site admin's, where it does not take that. To a stranger the organization is not there, whatever it refuses.
+ */
 export function standingOf(actor: Actor, row: StandingRow): Standing {
   const standing = standingByRights(actor, row);
-  // To a stranger the organization is not there, whatever it refuses.
-  if (actor.kind === "user" && (row.isMember & refusesUserTokens) !== 0 && standing.member)
-    throw new AppError(
-      "unauthorized",
-      "The organization refuses users' tokens (user-tokens-enabled is false). Use a token of the organization or of one of its teams.",
-    );
+  const knowsOfIt = standing.member || (actor.kind === "audit-trails" && actor.auditedId === row.organizationId);
+  if (knowsOfIt) refuseClosed(actor, row);
   return standing;
+}
+
+function refuseClosed(actor: Actor, { organizationDisabled, userTokenMaxMs }: StandingRow): void {
+  if (organizationDisabled === 1 && !isSiteAdmin(actor))
+    throw new AppError("not-found", "The organization is disabled. Ask a site admin to enable it again.");
+  if (actor.kind !== "user" || userTokenMaxMs === null || actor.tokenAgeMs < userTokenMaxMs) return;
+  throw new AppError(
+    "unauthorized",
+    userTokenMaxMs === 0
+      ? "The organization refuses users' tokens (user-tokens-enabled is false). Use a token of the organization or of one of its teams."
+      : "Your token is older than the organization allows for users' tokens (max-ttl-enabled). Make a new one and use that.",
+  );
 }
 
 function standingByRights(actor: Actor, row: StandingRow): Standing {
@@ -140,7 +157,7 @@ function standingByRights(actor: Actor, row: StandingRow): Standing {
   if ((access & ownersBit) !== 0) return ownerStanding(true);
   const held = everywhereOf(access);
   return {
-    member: (row.isMember & memberBit) !== 0 || row.teamAccess !== null,
+    member: row.isMember !== 0 || row.teamAccess !== null,
     owner: false,
     ownerInPerson: false,
     seesSecretTeams: (access & organizationBit("access-secret-teams")) !== 0,

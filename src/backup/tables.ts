@@ -9,7 +9,7 @@ import type { Migration } from "../database/migrations/migration.ts";
 const bookkeeping = "migrations";
 
 /** Tables that a freshly migrated database has rows in; a backup's rows take their place. */
-export const tablesFilledFromStart: readonly string[] = [bookkeeping, "meta"];
+export const tablesFilledFromStart: readonly string[] = [bookkeeping, "meta", "engine_versions"];
 
 /** The names in SQL of the tables that a database with these migrations has. */
 export function tablesAfter(applied: readonly string[], known: readonly Migration[] = migrations): string[] {

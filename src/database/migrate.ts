@@ -10,6 +10,7 @@ import { identity } from "./migrations/0004-identity.ts";
 import { projects } from "./migrations/0005-projects.ts";
 import { variableSets } from "./migrations/0006-variable-sets.ts";
 import { facts } from "./migrations/0007-facts.ts";
+import { moreIdentity } from "./migrations/0008-identity.ts";
 import { connections } from "./migrations/0010-connections.ts";
 import { stateUpkeep } from "./migrations/0011-state.ts";
 import type { Migration } from "./migrations/migration.ts";
@@ -23,6 +24,7 @@ export const migrations: readonly Migration[] = [
   projects,
   variableSets,
   facts,
+  moreIdentity,
   connections,
   stateUpkeep,
 ];

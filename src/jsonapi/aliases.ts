@@ -5,6 +5,8 @@
 export const aliases: Readonly<Record<string, string>> = {
   "engine-version": "terraform-version",
   "policy-mocks": "sentinel-mocks",
+  "apply-timeout": "terraform-build-worker-apply-timeout",
+  "plan-timeout": "terraform-build-worker-plan-timeout",
 };
 
 /** Adds to a rendered object, at any depth, the second name of what has one. */

@@ -153,7 +153,15 @@ export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
 export interface StreamBody {
   readonly stream: true;
 }
-export type BodyDefinition = "create" | "update" | "optional-create" | LinkageBody | CustomBody | StreamBody;
+/** `untyped-update` is an update whose `data.type` clients leave blank. */
+export type BodyDefinition =
+  | "create"
+  | "update"
+  | "untyped-update"
+  | "optional-create"
+  | LinkageBody
+  | CustomBody
+  | StreamBody;
 
 export interface Operation {
   readonly method: Method;
@@ -178,6 +186,8 @@ export interface Operation {
 // --- resources
 export interface ResourceDefinition<View = any> {
   readonly type: string;
+  /** Its name in the OpenAPI document, where another definition has the same type. */
+  readonly schemaName?: string;
   /** Where one definition serves things of more than one type: the type of this one. */
   readonly typeOf?: (view: View) => string;
   readonly doc: string;
@@ -261,7 +271,7 @@ export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"
   ? { attributes: CreateAttributes<D>; relationships: Relationships<D, "create"> }
   : O["body"] extends "optional-create"
     ? { attributes: Partial<CreateAttributes<D>>; relationships: Relationships<D, "create"> }
-    : O["body"] extends "update"
+    : O["body"] extends "update" | "untyped-update"
       ? { attributes: UpdateAttributes<D>; relationships: Relationships<D, "update"> }
       : O["body"] extends LinkageBody
         ? readonly Identifier[]

@@ -19,6 +19,7 @@ export function parseBody(definition: ResourceDefinition, body: BodyDefinition, 
   if (typeof body === "object" && "stream" in body) return json;
   refuseUnstorable(json);
   if (body === "create" || body === "update") return parseResource(definition, body, json);
+  if (body === "untyped-update") return parseResource(definition, "update", json, false);
   if (body === "optional-create") return parseOptional(definition, json);
   if ("linkage" in body) return parseLinkage(body.linkage, json);
   if (json === undefined && body.optional) return undefined;

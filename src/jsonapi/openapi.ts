@@ -43,13 +43,13 @@ export function openApi<Context>(info: ApiInfo, resources: readonly Resource<Con
     info,
     servers: [{ url: "/" }],
     security: [{ bearer: [] }],
-    tags: resources.map(({ definition }) => ({ name: definition.type, description: definition.doc })),
+    tags: resources.map(({ definition }) => ({ name: nameOf(definition), description: definition.doc })),
     paths: Object.fromEntries(Object.entries(paths).sort(([left], [right]) => (left < right ? -1 : 1))),
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       responses: refusalResponses(http),
       schemas: {
-        ...Object.fromEntries(resources.map(({ definition }) => [definition.type, describeResource(definition)])),
+        ...Object.fromEntries(resources.map(({ definition }) => [nameOf(definition), describeResource(definition)])),
         pagination: paginationSchema,
         errors: errorsSchema,
       },
@@ -57,13 +57,15 @@ export function openApi<Context>(info: ApiInfo, resources: readonly Resource<Con
   };
 }
 
+const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
+
 // --- operations
 
 function describeOperation(id: string, operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
   const status = http.statusOf[operation.answer];
   return {
     operationId: id,
-    tags: [definition.type],
+    tags: [nameOf(definition)],
     summary: operation.summary,
     description: `Who may: ${operation.needs}.`,
     ...(operation.deprecated && { deprecated: true }),
@@ -168,7 +170,7 @@ function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
   if (typeof body === "object" && "linkage" in body) {
     return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage) } }, ["data"]);
   }
-  const mode = body === "update" ? "update" : "create";
+  const mode = body === "update" || body === "untyped-update" ? "update" : "create";
   const attributes = membersOf(definition.attributes, mode, inputSchema);
   const relationships = membersOf(definition.relationships, mode, linkSchema);
   const data = object(
@@ -202,7 +204,7 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
 function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
   if (operation.answer === "nothing") return { description: "Done; there is no body." };
   if (operation.answer === "content") return { description: "The content.", content: { "application/json": bytes } };
-  const item = { $ref: `#/components/schemas/${operation.answers ?? definition.type}` };
+  const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };
   const included = { type: "array", items: { type: "object" } };
   const one = ["document", "created", "granted"].includes(operation.answer);
   const schema = one

@@ -9,6 +9,7 @@ export const idPrefixes = {
   "organization-memberships": "ou",
   users: "user",
   teams: "team",
+  "organization-token-ttl-policies": "ttl",
   "authentication-tokens": "at",
   projects: "prj",
   "team-projects": "tprj",

@@ -1,5 +1,7 @@
 /** Every resource of the register, explicitly. */
 import type { Resource } from "../jsonapi/define.ts";
+import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
+import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
 import { connectionNeighbours } from "./connections/neighbours.ts";
 import { registerNeighbours } from "./register/neighbours.ts";
 import type { Neighbours } from "./shared/neighbours.ts";
@@ -41,6 +43,8 @@ import { workspaceResource } from "./register/workspaces/operations.ts";
 
 export const resources: readonly Resource<Context>[] = [
   organizationResource,
+  adminOrganizationResource,
+  organizationTokenTtlPolicyResource,
   entitlementSetResource,
   organizationMembershipResource,
   userResource,

@@ -50,7 +50,7 @@ const holding = (index: number): fc.Arbitrary<TeamHolding> =>
     }));
 const holdings = fc.tuple(holding(0), holding(1), holding(2), holding(3)).chain((all) => fc.subarray(all));
 
-const person: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "" };
+const person: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "", tokenAgeMs: 0 };
 const explainFor = (actor: Actor, teams: readonly TeamHolding[]) =>
   explain(grantsOf(actor, standingFrom(actor, "org-1", 1, teams), teams));
 const rank = (name: keyof PermissionSet, value: unknown) => (ladders[name] as readonly unknown[]).indexOf(value);

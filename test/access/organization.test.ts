@@ -5,13 +5,13 @@ import {
   everywhereOf,
   holdsOrganization,
   missingOrganizationPermissions,
+  open,
   organizationAccessOf,
   organizationBit,
   organizationMaskOf,
   type OrganizationPermission,
   organizationPermissionNames,
   ownersAccess,
-  refusesUserTokens,
   standingOf,
 } from "../../src/access/organization.ts";
 import { everything, holds, setOf } from "../../src/access/permission-set.ts";
@@ -19,17 +19,23 @@ import { mayReadAuditTrail } from "../../src/access/permissions.ts";
 
 const runs = { seed: 20260102, numRuns: 200 };
 
-const user = (siteAdmin = false): Actor => ({
+const user = (siteAdmin = false, tokenAgeMs = 0): Actor => ({
   kind: "user",
   userId: "user-1",
   name: "ada",
   siteAdmin,
   tokenId: "at-1",
+  tokenAgeMs,
 });
 const team: Actor = { kind: "team", teamId: "team-1", name: "network", organizationId: "org-1", tokenId: "at-1" };
 const organization: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "at-1" };
 const auditor: Actor = { kind: "audit-trails", auditedId: "org-1", name: "acme", tokenId: "at-1" };
-const row = (teamAccess: number | null, isMember = 1) => ({ organizationId: "org-1", teamAccess, isMember });
+const row = (teamAccess: number | null, isMember = 1) => ({
+  organizationId: "org-1",
+  teamAccess,
+  isMember,
+  ...open,
+});
 
 const anyAccess = fc.subarray([...organizationPermissionNames]).map((names) => maskOfAll(names));
 const maskOfAll = (names: readonly OrganizationPermission[]) =>
@@ -234,14 +240,14 @@ describe("what an actor is in an organization", () => {
 });
 
 describe("an organization that refuses users' tokens", () => {
-  const refused = (isMember: number) => isMember + refusesUserTokens;
+  const refusing = (access: number | null, isMember: number) => ({ ...row(access, isMember), userTokenMaxMs: 0 });
 
   it("raises `unauthorized` for a user who would be let in otherwise", () => {
     for (const [actor, facts] of [
-      [user(), row(null, refused(1))],
-      [user(), row(ownersAccess, refused(1))],
-      [user(), row(organizationBit("manage-teams"), refused(0))],
-      [user(true), row(null, refused(0))],
+      [user(), refusing(null, 1)],
+      [user(), refusing(ownersAccess, 1)],
+      [user(), refusing(organizationBit("manage-teams"), 0)],
+      [user(true), refusing(null, 0)],
     ] as const)
       expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
   });
@@ -255,7 +261,48 @@ describe("an organization that refuses users' tokens", () => {
       [auditor, null, 0],
       [{ kind: "operator" }, null, 0],
     ] as const)
-      expect(standingOf(actor, row(access, refused(isMember)))).toEqual(standingOf(actor, row(access, isMember)));
+      expect(standingOf(actor, refusing(access, isMember))).toEqual(standingOf(actor, row(access, isMember)));
+  });
+});
+
+describe("an organization that takes users' tokens up to an age", () => {
+  const bounding = (access: number | null, isMember = 1) => ({ ...row(access, isMember), userTokenMaxMs: 1000 });
+
+  it("raises `unauthorized` for an older one, also a site admin's", () => {
+    for (const [actor, facts] of [
+      [user(false, 1000), bounding(null)],
+      [user(false, 5000), bounding(ownersAccess)],
+      [user(true, 1000), bounding(null, 0)],
+    ] as const)
+      expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "unauthorized" }));
+  });
+
+  it("takes a younger one, and shows itself to no stranger", () => {
+    expect(standingOf(user(false, 999), bounding(ownersAccess))).toMatchObject({ owner: true });
+    expect(standingOf(user(false, 5000), bounding(null, 0))).toMatchObject({ member: false });
+    expect(standingOf(team, bounding(0, 0))).toMatchObject({ member: true });
+  });
+});
+
+describe("an organization that is disabled", () => {
+  const disabled = (access: number | null, isMember = 1) => ({ ...row(access, isMember), organizationDisabled: 1 });
+
+  it("raises `not-found` for everybody who belongs to it", () => {
+    for (const [actor, facts] of [
+      [user(), disabled(null)],
+      [user(), disabled(ownersAccess)],
+      [team, disabled(0, 0)],
+      [organization, disabled(null, 0)],
+      [auditor, disabled(null, 0)],
+    ] as const)
+      expect(() => standingOf(actor, facts)).toThrow(expect.objectContaining({ code: "not-found" }));
+  });
+
+  it("is the same as ever to site admins, the operator and strangers", () => {
+    for (const actor of [user(true), { kind: "operator" }] as const)
+      expect(standingOf(actor, disabled(null, 0))).toMatchObject({ owner: true });
+    expect(standingOf(user(), disabled(null, 0))).toMatchObject({ member: false });
+    expect(standingOf({ ...auditor, auditedId: "org-2" } as Actor, disabled(null, 0))).toMatchObject({ member: false });
   });
 });
 

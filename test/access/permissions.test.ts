@@ -6,6 +6,7 @@ import {
   organizationBit,
   ownersAccess,
   type Standing,
+  open,
   standingOf,
 } from "../../src/access/organization.ts";
 import {
@@ -17,11 +18,16 @@ import {
 import { maskOf } from "../../src/access/permission-set.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 
-const ada: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "at-1" };
+const ada: Actor = { kind: "user", userId: "user-1", name: "ada", siteAdmin: false, tokenId: "at-1", tokenAgeMs: 0 };
 const network: Actor = { kind: "team", teamId: "team-1", name: "network", organizationId: "org-1", tokenId: "at-2" };
 const acme: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "at-3" };
 
-const row = (teamAccess: number | null, isMember = 1) => ({ organizationId: "org-1", teamAccess, isMember });
+const row = (teamAccess: number | null, isMember = 1) => ({
+  organizationId: "org-1",
+  teamAccess,
+  isMember,
+  ...open,
+});
 const holding = (...names: OrganizationPermission[]): Standing =>
   standingOf(ada, row(names.reduce((mask, name) => mask | organizationBit(name), 0)));
 const owner = standingOf(ada, row(ownersAccess));

@@ -81,15 +81,21 @@ export interface OauthTokenTable {
   version: number;
 }
 
-/** Versions that a site admin added to those that ship with the service. */
+/** Versions that ship with the service, and those that site admins add. */
 export interface EngineVersionTable {
   id: string;
   engineVersion: string;
+  /** Of the archive for `linux` and `amd64`, as `archs` has it. */
   url: string | null;
   sha: string | null;
   official: number;
   enabled: number;
   beta: number;
+  deprecated: number;
+  /** Null unless deprecated. */
+  deprecatedReason: string | null;
+  /** JSON: a list of `{ url, sha, os, arch }`. */
+  archs: string;
   createdAt: string;
   version: number;
 }

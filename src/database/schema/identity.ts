@@ -33,6 +33,19 @@ export interface OrganizationTable {
   speculativePlanManagementEnabled: number;
   /** 0: users' own tokens are refused on everything of the organization. */
   userTokensEnabled: number;
+  /** 1: tokens work no longer than the organization's policies on their lifetime allow. */
+  maxTtlEnabled: number;
+  stacksEnabled: number;
+  /** 1: a site admin closed it; to everybody else it is not there. */
+  isDisabled: number;
+  accessBetaTools: number;
+  globalModuleSharing: number;
+  globalProviderSharing: number;
+  terraformWorkerSudoEnabled: number;
+  applyTimeout: string | null;
+  planTimeout: string | null;
+  /** Null or 0: as many workspaces as it likes. */
+  workspaceLimit: number | null;
   defaultProjectId: string;
   /** Kept with every creation and deletion, so that an unfiltered list needs no COUNT. Not shown, so it raises no version. */
   projectCount: number;
@@ -42,6 +55,24 @@ export interface OrganizationTable {
   factsVersion: number;
   /** Raised by what others follow of it: its execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
+}
+
+/** How long tokens of one type work in an organization, where its `maxTtlEnabled` says so. Each has one of each type. */
+export interface OrganizationTokenTtlPolicyTable {
+  id: string;
+  organizationId: string;
+  /** `organization`, `team`, `user` or `audit_trails`. */
+  tokenType: string;
+  maxTtlMs: number;
+  createdAt: string;
+  updatedAt: string;
+  version: number;
+}
+
+/** Which organizations may use another's modules. */
+export interface ModuleConsumerTable {
+  organizationId: string;
+  consumerId: string;
 }
 
 export interface OrganizationMembershipTable {
@@ -62,6 +93,7 @@ export interface TeamTable {
   name: string;
   nameKey: string;
   isOwners: number;
+  description: string | null;
   visibility: string;
   ssoTeamId: string | null;
   allowMemberTokenManagement: number;

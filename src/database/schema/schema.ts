@@ -1,8 +1,10 @@
 /** Every table of the register. A file per area holds the rows' types; migrations hold the columns' definitions. */
 import type { AuditEventTable } from "./audit.ts";
 import type {
+  ModuleConsumerTable,
   OrganizationMembershipTable,
   OrganizationTable,
+  OrganizationTokenTtlPolicyTable,
   TeamMemberTable,
   TeamTable,
   TokenTable,
@@ -45,6 +47,8 @@ export interface Schema {
   migrations: MigrationTable;
   users: UserTable;
   organizations: OrganizationTable;
+  organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
+  moduleConsumers: ModuleConsumerTable;
   organizationMemberships: OrganizationMembershipTable;
   teams: TeamTable;
   teamMembers: TeamMemberTable;

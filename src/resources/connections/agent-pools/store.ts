@@ -102,9 +102,7 @@ export async function findAgentPool(
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { teamAccess, isMember, ...pool } = row;
-  return toPoolView(pool, standingOf(actor, { organizationId: pool.organizationId, teamAccess, isMember }));
+  return row && toPoolView(row, standingOf(actor, row));
 }
 
 export interface AgentPoolSearch {

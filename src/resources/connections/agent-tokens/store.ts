@@ -31,9 +31,7 @@ export async function findAgentToken(
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
     .executeTakeFirst();
-  if (found === undefined) return undefined;
-  const { teamAccess, isMember, ...row } = found;
-  return { row, standing: standingOf(actor, { organizationId: row.organizationId, teamAccess, isMember }) };
+  return found && { row: found, standing: standingOf(actor, found) };
 }
 
 export async function listAgentTokenRows(

@@ -77,9 +77,7 @@ export async function findOauthClient(
     .select(standingColumns(sql.ref("c.organizationId"), principalOf(actor)))
     .where("c.id", "=", id)
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { teamAccess, isMember, ...client } = row;
-  return toClientView(client, standingOf(actor, { organizationId: client.organizationId, teamAccess, isMember }));
+  return row && toClientView(row, standingOf(actor, row));
 }
 
 export async function listOauthClientRows(

@@ -40,9 +40,7 @@ export async function findOauthToken(
     .where("t.id", "=", id)
     .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("t")))
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { teamAccess, isMember, ...token } = row;
-  return { ...token, standing: standingOf(actor, { organizationId: token.organizationId, teamAccess, isMember }) };
+  return row && { ...row, standing: standingOf(actor, row) };
 }
 
 /** Whose tokens are listed: an organization's, or one client's of it. */

@@ -30,9 +30,7 @@ export async function findSshKey(tx: Tx, actor: Actor, id: string, lock = false)
     .where("k.id", "=", id)
     .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("k")))
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  const { teamAccess, isMember, ...key } = row;
-  return { ...key, standing: standingOf(actor, { organizationId: key.organizationId, teamAccess, isMember }) };
+  return row && { ...row, standing: standingOf(actor, row) };
 }
 
 export async function listSshKeyRows(

@@ -5,9 +5,11 @@ import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends Omit<TokenTable, "hash"> {
+  /** Of the organization that the document shows; a user's token belongs to none. */
+  readonly organizationName: string | null;
+  readonly organizationFacts?: number | null;
   /** Only in the answer to its creation. */
   readonly secret?: string;
-  readonly organizationName: string | null;
   /** Of a token of an agent pool. */
   readonly agentPoolId?: string;
 }
@@ -36,12 +38,12 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
   type: "authentication-tokens",
   doc: "The secret by which a user, a team or an organization is known; stored as a hash, shown once.",
   id: (token) => token.id,
-  version: (token) => token.version,
+  version: (token) => [token.version, token.organizationFacts ?? 0],
   attributes: {
     description: fixed(text({ max: 256 }).nullable(), "What the token is for.", { default: null }),
     "expired-at": fixed(
       timestamp().nullable(),
-      "When it stops working: two years after it was made, unless another time is sent, or null for never.",
+      "When it stops working: two years after it was made, unless another time is sent, or null for never; earlier where the organization bounds how long tokens work.",
     ),
     "created-at": readOnly(timestamp(), "When it was made."),
     "last-used-at": readOnly(timestamp().nullable(), "When it was last used, to within a few seconds.", {
@@ -151,6 +153,14 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
         parameters: { q: textParameter("Part of the team's name, ignoring case.") },
       },
       answer: "list",
+    },
+    deleteOrganizationTeamTokens: {
+      method: "DELETE",
+      path: "/organizations/:organization_name/team-tokens",
+      summary: "Revoke the tokens of an organization's teams, all at once",
+      needs:
+        "an owner, a team with 'manage-teams', or the organization's token; revokes the tokens that the caller may manage",
+      answer: "nothing",
     },
     replaceOrganizationToken: {
       method: "POST",

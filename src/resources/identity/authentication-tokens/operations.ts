@@ -1,4 +1,5 @@
-/** Operations on tokens: who may manage a holder's tokens may make, list, show and revoke them. */
+/** Operations on tokens: whoever may manage a holder's tokens may make, list, show and revoke them. */
+import { grant, type Granted } from "../../../access/granted.ts";
 import { mayManageToken } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, notFound } from "../../../kernel/errors.ts";
@@ -8,26 +9,28 @@ import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
 import { loadTokenHolder } from "../users/reads.ts";
+import { factsOf } from "../organizations/definition.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
+import type { OrganizationTokenKind } from "./rules.ts";
 import {
+  deleteTeamTokenRows,
   findLegacyToken,
   findToken,
   isDescriptionTaken,
   listTeamTokens,
   listTokens,
   type ManagedToken,
-  type OrganizationTokenKind,
 } from "./store.ts";
-import { addToken, type NewToken, removeToken } from "./writes.ts";
+import { issueToken, type NewToken, recordRevoked, revokeToken } from "./writes.ts";
 
-type Wanted = Pick<NewToken, "description" | "expiredAt">;
+type Wanted = Pick<NewToken, "isLegacy" | "description" | "expiredAt">;
 
 export const authenticationTokenResource = implement(authenticationTokens, {
   async createUserToken({ context, params, body }) {
     return context.database.write(async (tx) => {
       const user = await loadTokenHolder(tx, context, params.userId);
       return {
-        view: await addToken(tx, context, {
+        view: await issueToken(tx, context, user, {
           holder: { kind: "user", userId: user.id },
           isLegacy: false,
           ...body.attributes,
@@ -58,7 +61,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
       }
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
       checkIfMatch(ifMatch, authenticationTokens, token);
-      await removeToken(tx, context, token);
+      await revokeToken(tx, context, token);
     });
   },
 
@@ -66,8 +69,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return context.database.write(async (tx) => {
       const team = await loadTokenTeam(tx, context, params.teamId, true);
       const before = await findLegacyToken(tx, context.actor, params);
-      if (before !== undefined) await removeToken(tx, context, before);
-      return { view: await addTeamToken(tx, context, team, true, body.attributes) };
+      return { view: await addTeamToken(tx, context, team, { isLegacy: true, ...body.attributes }, before) };
     });
   },
 
@@ -79,14 +81,14 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findLegacyToken(tx, context.actor, params));
       checkIfMatch(ifMatch, authenticationTokens, token);
-      await removeToken(tx, context, token);
+      await revokeToken(tx, context, token);
     });
   },
 
   async createTeamToken({ context, params, body }) {
     return context.database.write(async (tx) => {
       const team = await loadTokenTeam(tx, context, params.teamId, true);
-      return { view: await addTeamToken(tx, context, team, false, body.attributes) };
+      return { view: await addTeamToken(tx, context, team, { isLegacy: false, ...body.attributes }) };
     });
   },
 
@@ -105,6 +107,16 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return listTeamTokens(tx, context.actor, organization, { page: query.page, part: query.q, sort: query.sort });
   },
 
+  async deleteOrganizationTeamTokens({ context, params }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        "can-create-team",
+      );
+      await recordRevoked(tx, context, await deleteTeamTokenRows(tx, context.actor, organization));
+    });
+  },
+
   async replaceOrganizationToken({ context, params, body, query }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
@@ -113,13 +125,9 @@ export const authenticationTokenResource = implement(authenticationTokens, {
       );
       const wanted = organizationToken(params, query);
       const before = await findLegacyToken(tx, context.actor, wanted);
-      if (before !== undefined) await removeToken(tx, context, before);
-      const holder = {
-        kind: wanted.kind,
-        organizationId: organization.id,
-        organizationName: organization.name,
-      } as const;
-      return { view: await addToken(tx, context, { holder, isLegacy: true, ...body.attributes }) };
+      const holder = { kind: wanted.kind, organizationId: organization.id, ...factsOf(organization) };
+      const token = { holder, isLegacy: true, ...body.attributes };
+      return { view: await issueToken(tx, context, organization, token, before && shownTo(context, before)) };
     });
   },
 
@@ -132,7 +140,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     return context.database.write(async (tx) => {
       const token = shownTo(context, await findLegacyToken(tx, context.actor, organizationToken(params, query)));
       checkIfMatch(ifMatch, authenticationTokens, token);
-      await removeToken(tx, context, token);
+      await revokeToken(tx, context, token);
     });
   },
 });
@@ -159,24 +167,22 @@ async function addTeamToken(
   tx: Tx,
   context: Context,
   team: TokenTeam,
-  isLegacy: boolean,
   wanted: Wanted,
+  before?: ManagedToken,
 ): Promise<TokenView> {
   await refuseExceeding(tx, context, team.organizationId, [team]);
   // The team is locked, so nobody else takes the description meanwhile.
-  if (wanted.description && (await isDescriptionTaken(tx, team.id, wanted.description)))
+  if (wanted.description && (await isDescriptionTaken(tx, team.id, wanted.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
-  const holder = {
-    kind: "team",
-    teamId: team.id,
-    organizationId: team.organizationId,
-    organizationName: team.organizationName,
-  } as const;
-  return addToken(tx, context, { holder, isLegacy, ...wanted });
+  const { id: teamId, organizationId, organizationName, organizationFacts } = team;
+  const holder = { kind: "team", teamId, organizationId, organizationName, organizationFacts } as const;
+  return issueToken(tx, context, team, { holder, ...wanted }, before && shownTo(context, before));
 }
 
 /** To those who may not manage a holder's tokens, none of them is there. Raises `not-found`. */
-function shownTo(context: Context, token: ManagedToken | undefined): ManagedToken {
-  if (token === undefined || !mayManageToken(context.actor, token)) throw notFound("authentication token");
-  return token;
+function shownTo(context: Context, token: ManagedToken | undefined): Granted<ManagedToken, "can-manage"> {
+  const thing = "authentication token";
+  if (token === undefined) throw notFound(thing);
+  const allowed = mayManageToken(context.actor, token);
+  return grant(token, { thing, permission: "can-manage", visible: allowed, allowed, needs: "to manage its tokens" });
 }

@@ -1,6 +1,7 @@
 /** SQL of tokens. The hash of a secret never leaves this file. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { TeamFacts } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -10,17 +11,17 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../organizations/definition.ts";
+import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import type { TokenView } from "./definition.ts";
+import type { OrganizationTokenKind } from "./rules.ts";
 
 /** Whose tokens: exactly one of the three. An organization is named, because that is how callers know it. */
 export type Holder =
   | { readonly userId: string }
   | { readonly teamId: string }
   | { readonly organizationName: string; readonly kind: OrganizationTokenKind };
-export type OrganizationTokenKind = "organization" | "audit-trails";
 
 const columns = [
   "k.id",
@@ -42,7 +43,7 @@ function tokens(db: Kysely<Schema>) {
     .selectFrom("tokens as k")
     .leftJoin("organizations as o", "o.id", "k.organizationId")
     .select(columns)
-    .select("o.name as organizationName");
+    .select(factsColumns);
 }
 
 /** A token with all that tells whether the caller may manage it. */
@@ -64,14 +65,14 @@ async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof token
     )
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { teamAccess, isMember, membership, isOwners, visibility, allowMemberTokenManagement, ...token } = row;
+  const { membership, isOwners, visibility, allowMemberTokenManagement, ...token } = row;
   return {
     ...token,
     isOwners: isOwners ?? 0,
     visibility: visibility ?? "secret",
     allowMemberTokenManagement: allowMemberTokenManagement ?? 0,
     includesActor: token.teamId === principal ? 1 : membership,
-    standing: standingOf(actor, { organizationId: token.organizationId ?? "", teamAccess, isMember }),
+    standing: standingOf(actor, { ...row, organizationId: token.organizationId ?? "" }),
   };
 }
 
@@ -116,7 +117,7 @@ const sortColumns = {
   "last-used-at": "useKey",
 } as const;
 
-/** Tokens of an organization's teams; the owners team's only for owners in person, secret teams' only for who may know of them. */
+/** Tokens of an organization's teams; the owners team's only for owners in person, secret teams' only for those who may know of them. */
 export async function listTeamTokens(
   tx: Tx,
   actor: Actor,
@@ -151,24 +152,61 @@ export async function listTeamTokens(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** Whether a token of a team has this description already. */
-export async function isDescriptionTaken(tx: Tx, teamId: string, description: string): Promise<boolean> {
+/** Whether a token of a team has this description already; the one that is being replaced does not count. */
+export async function isDescriptionTaken(
+  tx: Tx,
+  teamId: string,
+  description: string,
+  replacedId = "",
+): Promise<boolean> {
   const found = await tx.db
     .selectFrom("tokens")
     .select("id")
     .where("teamId", "=", teamId)
     .where("description", "=", description)
+    .where("id", "<>", replacedId)
     .limit(1)
     .executeTakeFirst();
   return found !== undefined;
 }
 
-export async function insertToken(tx: Tx, row: TokenTable): Promise<void> {
+/** Whoever may make tokens of a user, a team, an organization; or of anybody. */
+export type TokenGiver = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
+
+export async function insertToken(tx: Tx, _by: TokenGiver, row: TokenTable): Promise<void> {
   await tx.db.insertInto("tokens").values(row).execute();
 }
 
-export async function deleteTokenRow(tx: Tx, id: string): Promise<void> {
+export async function deleteTokenRow(
+  tx: Tx,
+  { id }: Granted<{ readonly id: string }, "can-manage" | "can-administer">,
+): Promise<void> {
   await tx.db.deleteFrom("tokens").where("id", "=", id).execute();
+}
+
+const toldOfRemoved = ["id", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
+
+/** Those of an organization's teams that `listTeamTokens` shows to the caller: one statement. */
+export async function deleteTeamTokenRows(
+  tx: Tx,
+  actor: Actor,
+  organization: Granted<OrganizationView, "can-create-team">,
+) {
+  const { id, standing } = organization;
+  return tx.db
+    .deleteFrom("tokens")
+    .where("organizationId", "=", id)
+    .where("kind", "=", "team")
+    .where("teamId", "in", (query) =>
+      query
+        .selectFrom("teams as t")
+        .select("t.id")
+        .where("t.organizationId", "=", id)
+        .where(teamIsVisible(actor, standing))
+        .$if(!standing.ownerInPerson, (teams) => teams.where("t.isOwners", "=", 0)),
+    )
+    .returning(toldOfRemoved)
+    .execute();
 }
 
 /** In the order of the index on the expiry. What somebody else removes at the same moment is not among the returned. */
@@ -180,7 +218,7 @@ export async function deleteExpiredTokenRows(tx: Tx, limit: number) {
     .where("id", "in", (tokens) =>
       tokens.selectFrom("tokens").select("id").where("expiredAt", "<=", now).orderBy("expiredAt").limit(limit),
     )
-    .returning(["id", "userId", "teamId", "organizationId", "description", "expiredAt"])
+    .returning(toldOfRemoved)
     .execute();
 }
 
@@ -190,7 +228,10 @@ export interface TokenHolder {
   readonly id: string;
   readonly kind: string;
   readonly hash: string;
+  readonly createdAt: string;
   readonly expiredAt: string | null;
+  /** How long its organization lets such tokens work; null where nothing bounds it. */
+  readonly maxTtlMs: number | null;
   readonly userId: string | null;
   readonly username: string | null;
   readonly isSiteAdmin: number | null;
@@ -211,6 +252,7 @@ export const findTokenHolder = prepared<{ hash: string }, TokenHolder>((db, { ha
       "k.id",
       "k.kind",
       "k.hash",
+      "k.createdAt",
       "k.expiredAt",
       "k.userId",
       "u.username",
@@ -220,5 +262,10 @@ export const findTokenHolder = prepared<{ hash: string }, TokenHolder>((db, { ha
       "k.organizationId",
       "o.name as organizationName",
     ])
+    .select(
+      sql<number | null>`case when o.max_ttl_enabled = 1 then (
+        select max_ttl_ms from organization_token_ttl_policies
+        where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`.as("maxTtlMs"),
+    )
     .where("k.hash", "=", hash),
 );

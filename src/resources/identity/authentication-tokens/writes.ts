@@ -1,110 +1,102 @@
 /** What neighbours, the first start and the command line have done to tokens. */
 import { actorId } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
-import { attributeFault, refuseIfAny } from "../../../kernel/errors.ts";
-import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
-import { now, type Timestamp } from "../../../kernel/time.ts";
-import { type AuditEvent, recordEvent, recordEvents } from "../../shared/audit-events/writes.ts";
+import { refuseIfAny } from "../../../kernel/errors.ts";
+import { newToken, tokenHash } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
+import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import type { TokenView } from "./definition.ts";
-import { deleteExpiredTokenRows, deleteTokenRow, insertToken, type OrganizationTokenKind } from "./store.ts";
+import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type WantedToken } from "./rules.ts";
+import { deleteExpiredTokenRows, deleteTokenRow, insertToken, type TokenGiver } from "./store.ts";
 
-export interface NewToken {
-  readonly holder:
-    | { readonly kind: "user"; readonly userId: string }
-    | {
-        readonly kind: "team";
-        readonly teamId: string;
-        readonly organizationId: string;
-        readonly organizationName: string;
-      }
-    | { readonly kind: OrganizationTokenKind; readonly organizationId: string; readonly organizationName: string };
-  readonly isLegacy: boolean;
-  readonly description?: string | null | undefined;
+export interface NewToken extends WantedToken {
   /** Null for never; two years from now where nothing is said. */
   readonly expiredAt?: string | null | undefined;
   /** A secret that was chosen elsewhere; a new one otherwise. */
   readonly secret?: string | undefined;
 }
 
-const yearsByDefault = 2;
+type Maker = Pick<Context, "actor" | "requestId">;
+type Issued = TokenView & { readonly secret: string };
 
-/** On the same day two years later; from a 29 February, on the 1 March. */
-function expiryByDefault(createdAt: Timestamp): Timestamp {
-  const expiry = new Date(createdAt);
-  expiry.setUTCFullYear(expiry.getUTCFullYear() + yearsByDefault);
-  return expiry.toISOString();
+/** Without being asked for it: what site admins, the operator and the first start make. Raises `invalid`. */
+export async function addToken(tx: Tx, context: Maker, wanted: NewToken): Promise<Issued> {
+  return issueToken(tx, context, requireSiteAdmin(context.actor), wanted);
 }
 
-/** The only way to a token's secret is this answer. Raises `invalid` for an expiry in the past. */
-export async function addToken(
+/**
+ * The only way to a token's secret is this answer. One that is replaced goes in the same breath. Raises `invalid` for an expiry in
+ * the past, or later than the organization allows; the operator's is shortened instead.
+ */
+export async function issueToken(
   tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
+  context: Maker,
+  by: TokenGiver,
   wanted: NewToken,
-): Promise<TokenView & { secret: string }> {
-  const createdAt = now();
-  const expiredAt = wanted.expiredAt === undefined ? expiryByDefault(createdAt) : wanted.expiredAt;
-  refuseIfAny(
-    expiredAt !== null && expiredAt <= createdAt
-      ? [attributeFault("expired-at", "Expired at must be in the future")]
-      : [],
-  );
+  replaced?: Granted<TokenView, "can-manage">,
+): Promise<Issued> {
   const { holder } = wanted;
-  const secret = wanted.secret ?? newToken();
-  const token: Omit<TokenTable, "hash"> = {
-    id: newId("authentication-tokens"),
-    kind: holder.kind,
-    userId: holder.kind === "user" ? holder.userId : null,
-    teamId: holder.kind === "team" ? holder.teamId : null,
-    organizationId: holder.kind === "user" ? null : holder.organizationId,
-    isLegacy: Number(wanted.isLegacy),
-    description: wanted.description ?? null,
-    createdById: actorId(context.actor),
+  const createdAt = now();
+  const latest = latestExpiry(
     createdAt,
-    expiredAt,
-    lastUsedAt: null,
-    version: 1,
-  };
-  await insertToken(tx, { ...token, hash: tokenHash(secret) });
-  await recordToken(tx, context, token, "create");
-  return { ...token, secret, organizationName: holder.kind === "user" ? null : holder.organizationName };
+    holder.kind === "user" ? undefined : await tokenMaxMs(tx, holder.organizationId, holder.kind),
+  );
+  const asked = expiryOf(wanted.expiredAt, createdAt, latest);
+  const expiredAt = context.actor.kind === "operator" ? earlier(asked, latest) : asked;
+  refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
+  const secret = wanted.secret ?? newToken();
+  const token = newTokenRow(wanted, { createdById: actorId(context.actor), createdAt, expiredAt });
+  if (replaced !== undefined) await deleteTokenRow(tx, replaced);
+  await insertToken(tx, by, { ...token, hash: tokenHash(secret) });
+  const events = [...(replaced === undefined ? [] : [eventOf(replaced, "delete")]), eventOf(token, "create")];
+  await recordEvents(tx, context, events);
+  const { organizationName = null, organizationFacts = null } = holder.kind === "user" ? {} : holder;
+  return { ...token, secret, organizationName, organizationFacts };
 }
 
-export async function removeToken(
+/** By whoever may manage its holder's tokens. */
+export async function revokeToken(
   tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
-  token: Omit<TokenView, "organizationName">,
+  context: Maker,
+  token: Granted<ToldOfToken, "can-manage" | "can-administer">,
 ): Promise<void> {
-  await deleteTokenRow(tx, token.id);
-  await recordToken(tx, context, token, "delete");
+  await deleteTokenRow(tx, token);
+  await recordEvents(tx, context, [eventOf(token, "delete")]);
+}
+
+/** By the operator. */
+export async function removeToken(tx: Tx, context: Maker, token: ToldOfToken): Promise<void> {
+  await revokeToken(tx, context, administered(requireSiteAdmin(context.actor), token));
 }
 
 /** At most `limit` of them, those that expired first. Gives how many; by the database's clock, because it can't be undone. */
-export async function removeExpiredTokens(
-  tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
-  limit: number,
-): Promise<number> {
+export async function removeExpiredTokens(tx: Tx, context: Maker, limit: number): Promise<number> {
   const removed = await deleteExpiredTokenRows(tx, limit);
-  await recordEvents(
-    tx,
-    context,
-    removed.map((token) => eventOf(token, "delete")),
-  );
+  await recordRevoked(tx, context, removed);
   return removed.length;
 }
 
-async function recordToken(
-  tx: Tx,
-  context: Pick<Context, "actor" | "requestId">,
-  token: Omit<TokenTable, "hash">,
-  verb: "create" | "delete",
-): Promise<void> {
-  await recordEvent(tx, context, eventOf(token, verb));
+/** However many there are, a statement's parameters are bounded. */
+const eventsPerStatement = 1000;
+
+/** Tokens that are gone already, each with an event of its own. */
+export async function recordRevoked(tx: Tx, context: Maker, removed: readonly ToldOfToken[]): Promise<void> {
+  for (let start = 0; start < removed.length; start += eventsPerStatement) {
+    const some = removed.slice(start, start + eventsPerStatement);
+    await recordEvents(
+      tx,
+      context,
+      some.map((token) => eventOf(token, "delete")),
+    );
+  }
 }
 
-type ToldOfToken = Pick<TokenTable, "id" | "userId" | "teamId" | "organizationId" | "description" | "expiredAt">;
+export type ToldOfToken = Pick<TokenTable, "id" | "userId" | "teamId" | "organizationId" | "description" | "expiredAt">;
 
 function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
   const told = {

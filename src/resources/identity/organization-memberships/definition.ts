@@ -3,11 +3,10 @@ import type { OrganizationMembershipTable } from "../../../database/schema/ident
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, listParameter, textParameter } from "../../../jsonapi/query.ts";
 import { oneOf, timestamp } from "../../../jsonapi/schemas.ts";
-import { email } from "../organizations/definition.ts";
+import { email, type OrganizationFacts } from "../organizations/definition.ts";
 import { invitedUserId } from "../users/definition.ts";
 
-export interface MembershipView extends OrganizationMembershipTable {
-  readonly organizationName: string;
+export interface MembershipView extends OrganizationMembershipTable, OrganizationFacts {
   readonly username: string | null;
   /** The teams of the member that the caller may see. */
   readonly teamIds: readonly string[];
@@ -21,9 +20,9 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
   type: "organization-memberships",
   doc: "A person's place in an organization; an invitation while nobody has the address.",
   id: (membership) => membership.id,
-  version: (membership) => membership.version,
+  version: (membership) => [membership.version, membership.organizationFacts],
   attributes: {
-    email: once(email, "The member's address."),
+    email: once(email, "The member's address.", { folded: true }),
     status: readOnly(oneOf(membershipStatuses), "`active`, or `invited` until a user with this address exists."),
     "created-at": readOnly(timestamp(), "When it was made."),
   },

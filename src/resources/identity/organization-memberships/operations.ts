@@ -4,9 +4,8 @@ import { organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import { attributeFault, forbidden, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
-import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
-import { now } from "../../../kernel/time.ts";
+import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
@@ -16,6 +15,7 @@ import { discountMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
 import { invitedUserView, toUserView, usersByIds } from "../users/reads.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
+import { newMembership } from "./rules.ts";
 import {
   deleteMembershipRow,
   findMembership,
@@ -43,21 +43,12 @@ export const organizationMembershipResource = implement(organizationMemberships,
           : []),
         ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),
       ]);
-      const row = {
-        id: newId("organization-memberships"),
-        organizationId: organization.id,
-        userId: person.user?.id ?? null,
-        email,
-        emailKey: fold(email),
-        status: person.user === undefined ? "invited" : "active",
-        createdAt: now(),
-        version: 1,
-      };
-      await insertMembership(tx, row);
+      const row = newMembership(body.attributes, organization.id, person.user?.id ?? null);
+      await insertMembership(tx, organization, row);
       await joinTeams(tx, row, found);
       const view: MembershipView = {
         ...row,
-        organizationName: organization.name,
+        ...factsOf(organization),
         username: person.user?.username ?? null,
         teamIds: teamIds.toSorted(),
       };
@@ -83,7 +74,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
   async listMyOrganizationMemberships({ context, query }) {
     if (context.actor.kind !== "user")
       throw forbidden("A team's or an organization's token has no memberships; use a user's token.");
-    return listOwnMembershipRows(context.database.reader, context.actor.userId, query.page);
+    return listOwnMembershipRows(context.database.reader, context.actor, query.page);
   },
 
   async showOrganizationMembership({ context, params, query }) {

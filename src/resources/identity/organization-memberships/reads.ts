@@ -6,6 +6,8 @@ import type { Tx } from "../../../database/database.ts";
 import type { MembershipView } from "./definition.ts";
 import { membershipsWhere } from "./store.ts";
 
+export { listRowsInTeam as listMembershipsInTeam } from "./store.ts";
+
 /** Memberships of one organization, shown beside a team, as the caller sees each of them. */
 export async function membershipsByIds(
   tx: Tx,

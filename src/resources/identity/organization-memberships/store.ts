@@ -8,9 +8,9 @@ import type { OrganizationMembershipTable, UserTable } from "../../../database/s
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { standingColumns } from "../../shared/grants/reads.ts";
+import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
-import type { OrganizationView } from "../organizations/definition.ts";
+import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MembershipView } from "./definition.ts";
 
@@ -22,7 +22,8 @@ function memberships(db: Kysely<Schema>) {
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
-    .select(["o.name as organizationName", "u.username as username"]);
+    .select(factsColumns)
+    .select("u.username as username");
 }
 
 /** The ids of a membership's teams, joined by commas: those that the caller may see. */
@@ -50,7 +51,7 @@ export async function findMembership(
     .selectFrom("organizationMemberships as m")
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .selectAll("m")
-    .select("o.name as organizationName")
+    .select(factsColumns)
     .select(standingColumns(sql.ref("m.organizationId"), principalOf(actor)))
     .select(sql<string | null>`(select username from users where id = m.user_id)`.as("username"))
     // Which of the member's teams the caller may see is not known before this row is read: all come, and the others go below.
@@ -68,8 +69,8 @@ export async function findMembership(
     .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("m")))
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { allTeams, ownTeams, teamAccess, isMember, ...membership } = row;
-  const standing = standingOf(actor, { organizationId: row.organizationId, teamAccess, isMember });
+  const { allTeams, ownTeams, ...membership } = row;
+  const standing = standingOf(actor, row);
   const own = new Set([...(ownTeams ?? "").split(","), principalOf(actor)]);
   const teams = (allTeams ?? "")
     .split(",")
@@ -137,11 +138,32 @@ export async function membershipsWhere(
   return rows.map(toView);
 }
 
-/** A person's own memberships show all of the person's own teams. */
-export async function listOwnMembershipRows(tx: Tx, userId: string, page: Page) {
+/** Memberships of the people in a team, in pages. */
+export async function listRowsInTeam(
+  tx: Tx,
+  actor: Actor,
+  team: { readonly id: string; readonly standing: Standing },
+  page: Page,
+) {
   const rows = memberships(tx.db)
-    .where("m.userId", "=", userId)
-    .where("o.userTokensEnabled", "=", 1)
+    .select(visibleTeams(actor, team.standing))
+    .where("m.id", "in", (query) =>
+      query.selectFrom("teamMembers").select("membershipId").where("teamId", "=", team.id),
+    );
+  const found = await fetchPage(tx, {
+    rows,
+    order: newestFirst,
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("m.id")) },
+  });
+  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+}
+
+/** A person's own memberships show all of the person's own teams. */
+export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly kind: "user" }, page: Page) {
+  const rows = memberships(tx.db)
+    .where("m.userId", "=", actor.userId)
+    .where(isOpenTo(actor))
     .select(
       sql<
         string | null
@@ -173,7 +195,11 @@ export async function lookUpAddress(
   return { user: user.id === null ? undefined : user, taken: Number(taken) > 0 };
 }
 
-export async function insertMembership(tx: Tx, row: OrganizationMembershipTable): Promise<void> {
+export async function insertMembership(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-manage-memberships">,
+  row: OrganizationMembershipTable,
+): Promise<void> {
   await tx.db.insertInto("organizationMemberships").values(row).execute();
 }
 

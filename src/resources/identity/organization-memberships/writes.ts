@@ -7,7 +7,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import { countPerson } from "../teams/writes.ts";
+import { afterUpdate, raised } from "../../shared/versions.ts";
+import { activateSeats, inheritSeats, seatFirstOwner } from "../teams/writes.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { membershipsWhere } from "./store.ts";
 
@@ -21,7 +22,7 @@ export async function addFirstOwner(
   ownersTeamId: string,
   userId: string,
 ): Promise<void> {
-  const membershipId = newId("organization-memberships");
+  const id = newId("organization-memberships");
   const createdAt = now();
   await tx.db
     .insertInto("organizationMemberships")
@@ -30,7 +31,7 @@ export async function addFirstOwner(
       query
         .selectFrom("users")
         .select([
-          sql<string>`${membershipId}`.as("id"),
+          sql<string>`${id}`.as("id"),
           sql<string>`${organizationId}`.as("organizationId"),
           "id as userId",
           "email",
@@ -42,9 +43,24 @@ export async function addFirstOwner(
         .where("id", "=", userId),
     )
     .execute();
+  await seatFirstOwner(tx, { id, organizationId, userId, createdAt }, ownersTeamId);
+}
+
+/** Memberships show the teams of their people: these have joined some, or left. */
+export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<void> {
   await tx.db
-    .insertInto("teamMembers")
-    .values({ organizationId, teamId: ownersTeamId, membershipId, userId, createdAt })
+    .updateTable("organizationMemberships")
+    .set(raised)
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}
+
+/** Before a team goes: the memberships of its people show one less. */
+export async function raiseMembershipsInTeam(tx: Tx, teamId: string): Promise<void> {
+  await tx.db
+    .updateTable("organizationMemberships")
+    .set(raised)
+    .where("id", "in", (query) => query.selectFrom("teamMembers").select("membershipId").where("teamId", "=", teamId))
     .execute();
 }
 
@@ -75,7 +91,7 @@ export async function moveMemberships(tx: Tx, context: Maker, user: UserTable): 
   const { email, emailKey } = user;
   await tx.db
     .updateTable("organizationMemberships")
-    .set({ email, emailKey, version: sql`version + 1` })
+    .set({ email, emailKey, ...raised })
     .where("userId", "=", user.id)
     .execute();
   const moved = own.map((before) => {
@@ -140,20 +156,13 @@ async function activate(tx: Tx, invitations: readonly MembershipView[], user: Us
   const ids = invitations.map((invitation) => invitation.id);
   const active = { userId: user.id, status: "active" };
   await tx.db
-    .updateTable("teamMembers")
-    .set({ userId: user.id })
-    .where(tx.dialect.isOneOf(sql.ref("membershipId"), ids))
-    .execute();
-  await tx.db
     .updateTable("organizationMemberships")
-    .set({ ...active, version: sql`version + 1` })
+    .set({ ...active, ...raised })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
-  await countPerson(
-    tx,
-    invitations.flatMap((invitation) => invitation.teamIds),
-  );
-  return invitations.map((before) => ({ before, after: { ...before, ...active, version: before.version + 1 } }));
+  const teamIds = invitations.flatMap((invitation) => invitation.teamIds);
+  await activateSeats(tx, ids, user.id, teamIds);
+  return invitations.map((before) => ({ before, after: afterUpdate(before, active) }));
 }
 
 interface Double {
@@ -170,21 +179,19 @@ function newTeams(invitation: MembershipView, membership: MembershipView): strin
 /** Gives the teams of invitations to the memberships that are there already, then ends the invitations. */
 async function takeOver(tx: Tx, doubles: readonly Double[]): Promise<void> {
   if (doubles.length === 0) return;
-  const ids = doubles.map(({ invitation }) => invitation.id);
-  const teamIds = doubles.flatMap((double) => double.teamIds);
-  const cases = doubles.map(({ invitation, membership }) => sql`when ${invitation.id} then ${membership.id}`);
-  await tx.db
-    .updateTable("teamMembers")
-    .set({
-      membershipId: sql`case membership_id ${sql.join(cases, sql` `)} end`,
-      userId: doubles[0]?.membership.userId ?? null,
-    })
-    .where(tx.dialect.isOneOf(sql.ref("membershipId"), ids))
-    .where(tx.dialect.isOneOf(sql.ref("teamId"), teamIds))
-    .execute();
+  const inherited = doubles.map(({ invitation, membership, teamIds }) => ({
+    from: invitation.id,
+    to: membership.id,
+    teamIds,
+  }));
+  await inheritSeats(tx, doubles[0]?.membership.userId ?? null, inherited);
   await tx.db
     .deleteFrom("organizationMemberships")
-    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .where(
+      tx.dialect.isOneOf(
+        sql.ref("id"),
+        inherited.map(({ from }) => from),
+      ),
+    )
     .execute();
-  await countPerson(tx, teamIds);
 }

@@ -101,6 +101,14 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
       "Whether users' own tokens may be used here. If not, they are refused with 401, site admins' too; only a token of the organization or of a team switches them off.",
       { default: true },
     ),
+    "max-ttl-enabled": optional(
+      flag(),
+      "Whether tokens work here no longer than the policies at `token-ttl-policies` say.",
+      { default: false },
+    ),
+    "stacks-enabled": optional(flag(), "Whether stacks may be made. There are none, so it changes nothing.", {
+      default: false,
+    }),
     "remaining-testable-count": readOnly(
       wholeNumber(),
       "How many more modules may be tested: there is no limit, so it is always the largest number.",

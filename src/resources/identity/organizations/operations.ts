@@ -1,5 +1,7 @@
 /** Operations on organizations: load → authorize → decide → write. */
-import { isSiteAdmin } from "../../../access/actor.ts";
+import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
+import { open } from "../../../access/organization.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -11,6 +13,7 @@ import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
+import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
 import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import {
@@ -34,7 +37,7 @@ import {
 
 export const organizationResource = implement(organizations, {
   async createOrganization({ context, body }) {
-    requireCreator(context);
+    const creator = requireCreator(context);
     return context.database.write(async (tx) => {
       const row = newOrganization(body.attributes, {
         id: newId("organizations"),
@@ -43,11 +46,13 @@ export const organizationResource = implement(organizations, {
       });
       refuseLockingOut(context.actor, row);
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
-      await insertOrganization(tx, row);
+      await insertOrganization(tx, creator, row);
+      await insertTokenTtlPolicies(tx, row);
       await context.neighbours.organizationMade(tx, row);
       const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
       if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
-      const view = toOrganizationView(context.actor, { ...row, teamAccess: team.organizationAccess, isMember: 1 });
+      const standing = { teamAccess: team.organizationAccess, isMember: 1, ...open };
+      const view = toOrganizationView(context.actor, { ...row, ...standing });
       await recordChange(tx, context, organizations, { after: inAudit(view) });
       return { view };
     });
@@ -112,8 +117,14 @@ function inAudit<View extends { id: string }>(view: View): View & { organization
   return { ...view, organizationId: view.id };
 }
 
-function requireCreator({ actor, options }: Context): void {
-  if (isSiteAdmin(actor)) return;
+/** Raises `forbidden`. */
+function requireCreator({ actor, options }: Context): Granted<Actor, "can-create-organizations"> {
+  if (!isSiteAdmin(actor)) refuseCreator(actor, options);
+  const permission = "can-create-organizations";
+  return grant(actor, { thing: "register", permission, visible: true, allowed: true, needs: "a site admin" });
+}
+
+function refuseCreator(actor: Actor, options: Context["options"]): void {
   if (actor.kind !== "user")
     throw forbidden("Only people create organizations: use a user's token, not a team's or an organization's.");
   if (options.organizationCreation !== "anyone")

@@ -7,10 +7,11 @@ import {
   organizationPermissions,
 } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import { notFound } from "../../../kernel/errors.ts";
+import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import { conflict, notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { OrganizationView } from "./definition.ts";
-import { findOrganization } from "./store.ts";
+import { findOrganization, holdOrganization } from "./store.ts";
 
 export { type OrganizationRow, toOrganizationView } from "./store.ts";
 
@@ -36,6 +37,27 @@ export async function loadOrganizationToAudit(
   if (organization === undefined) throw notFound("organization");
   if (mayReadAuditTrail(context.actor, organization.id, organization.standing)) return organization;
   return grantOrganization(organization, "can-manage-auditing");
+}
+
+/**
+ * After a workspace was put into the organization: it may not have more than a site admin allows. Its row is held while they are
+ * counted, so that two who come at once can't both be the last. Raises `conflict`.
+ */
+export async function refuseWorkspacesBeyondLimit(
+  tx: Tx,
+  { id, workspaceLimit }: Pick<OrganizationTable, "id" | "workspaceLimit">,
+): Promise<void> {
+  if (!workspaceLimit) return;
+  await holdOrganization(tx, id);
+  const { count } = await tx.db
+    .selectFrom("projects")
+    .select((select) => select.fn.sum<number>("workspaceCount").as("count"))
+    .where("organizationId", "=", id)
+    .executeTakeFirstOrThrow();
+  if (Number(count) > workspaceLimit)
+    throw conflict(
+      `The organization has ${workspaceLimit} workspaces, as many as it may have (workspace-limit). Delete one that is not needed, or ask a site admin for more.`,
+    );
 }
 
 /** Raises `forbidden`, or `not-found` where the caller may not know of the organization. */

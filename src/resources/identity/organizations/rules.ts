@@ -4,6 +4,7 @@ import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
+import { adminOrganizations } from "../admin-organizations/definition.ts";
 import { organizations } from "./definition.ts";
 
 export function newOrganization(
@@ -12,6 +13,7 @@ export function newOrganization(
 ): OrganizationTable {
   return {
     ...createdColumns(organizations, attributes),
+    ...createdColumns(adminOrganizations, {}),
     ...identity,
     defaultAgentPoolId: null,
     projectCount: 1,

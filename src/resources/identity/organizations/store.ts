@@ -8,15 +8,12 @@ import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { standingColumns } from "../../shared/grants/reads.ts";
+import { isOpenTo, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
 import type { OrganizationView } from "./definition.ts";
 
-export interface OrganizationRow extends OrganizationTable {
-  readonly teamAccess: number | null;
-  readonly isMember: number;
-}
+export interface OrganizationRow extends OrganizationTable, StandingFacts {}
 
 /** The organization's own retention policy, if it has one. */
 const retentionColumns = (["id", "kind"] as const).map((column) =>
@@ -84,8 +81,7 @@ export async function listOrganizationRows(
         .where("m.status", "=", "active"),
     );
   }
-  // Of an organization that refuses users' tokens they see nothing, in lists either.
-  if (actor.kind === "user") rows = rows.where("o.userTokensEnabled", "=", 1);
+  rows = rows.where(isOpenTo(actor));
   if (search.name) rows = rows.where(contains(sql.ref("o.nameKey"), fold(search.name)));
   if (search.q) {
     const part = fold(search.q);
@@ -100,7 +96,11 @@ export async function listOrganizationRows(
   return { views: found.rows.map((row) => toOrganizationView(actor, row)), totalCount: found.totals.totalCount };
 }
 
-export async function insertOrganization(tx: Tx, row: OrganizationTable): Promise<void> {
+export async function insertOrganization(
+  tx: Tx,
+  _by: Granted<Actor, "can-create-organizations">,
+  row: OrganizationTable,
+): Promise<void> {
   await tx.db.insertInto("organizations").values(row).execute();
 }
 
@@ -109,10 +109,22 @@ export async function isNameTaken(tx: Tx, name: string): Promise<boolean> {
   return row !== undefined;
 }
 
+/**
+ * Others who want to hold it wait, those who only refer to it don't: whoever puts something into an organization refers to it, and
+ * two of them would wait for each other if it were locked against that too. So it is held by a change that changes nothing.
+ */
+export async function holdOrganization(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .updateTable("organizations")
+    .set({ projectCount: sql`project_count` })
+    .where("id", "=", id)
+    .execute();
+}
+
 /** Other documents show its name and the defaults that they follow. */
 export async function updateOrganizationRow(
   tx: Tx,
-  organization: Granted<OrganizationView, "can-update">,
+  organization: Granted<OrganizationTable, "can-update" | "can-administer">,
   changes: Partial<OrganizationTable>,
 ): Promise<void> {
   await updateRow(tx, "organizations", organization.id, {
@@ -125,7 +137,7 @@ export async function updateOrganizationRow(
 /** Everything of the organization goes with it, by the foreign keys. */
 export async function deleteOrganizationRow(
   tx: Tx,
-  organization: Granted<OrganizationView, "can-destroy">,
+  organization: Granted<OrganizationTable, "can-destroy" | "can-administer">,
 ): Promise<void> {
   await tx.db.deleteFrom("organizations").where("id", "=", organization.id).execute();
 }

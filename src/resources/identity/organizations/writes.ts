@@ -1,7 +1,27 @@
 /** What neighbours have done to organizations. */
 import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { updateRow } from "../../shared/versions.ts";
+import { deleteOrganizationRow, updateOrganizationRow } from "./store.ts";
+
+/** A site admin changes what its owners do not. */
+export async function administerOrganization(
+  tx: Tx,
+  organization: Granted<OrganizationTable, "can-administer">,
+  changes: Partial<OrganizationTable>,
+): Promise<void> {
+  await updateOrganizationRow(tx, organization, changes);
+}
+
+/** A site admin deletes it, with everything of it. */
+export async function removeOrganization(
+  tx: Tx,
+  organization: Granted<OrganizationTable, "can-administer">,
+): Promise<void> {
+  await deleteOrganizationRow(tx, organization);
+}
 
 /** Something that the organization's document shows has changed elsewhere. */
 export async function raiseOrganizationVersion(tx: Tx, organizationId: string): Promise<void> {

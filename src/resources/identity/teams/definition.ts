@@ -5,9 +5,9 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../organizations/definition.ts";
 
-export interface TeamView extends TeamTable {
-  readonly organizationName: string;
+export interface TeamView extends TeamTable, OrganizationFacts {
   readonly standing: Standing;
   /** 1 when the caller is in the team, or is the team. */
   readonly includesActor: number;
@@ -19,8 +19,9 @@ export interface TeamView extends TeamTable {
 const name = text({
   min: 1,
   max: 90,
-  pattern: /^(?! )[A-Za-z0-9 _-]+(?<! )$/,
-  sentence: "may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
+  pattern: /^(?! )[A-Za-z0-9 _/-]+(?<! )$/,
+  sentence:
+    "may only contain letters, numbers, spaces, slashes, dashes and underscores, and neither begin nor end with a space",
 });
 
 const include = ["users", "organization-memberships"] as const;
@@ -33,9 +34,10 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
   type: "teams",
   doc: "A group of people to which access is given.",
   id: (team) => team.id,
-  version: (team) => team.version,
+  version: (team) => [team.version, team.organizationFacts],
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case."),
+    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
+    description: optional(text({ max: 1024 }).nullable(), "What the team is for.", { default: null }),
     visibility: optional(
       oneOf(["secret", "organization"]),
       "Who may know of the team: its members alone, or the whole organization.",
@@ -46,6 +48,8 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       "What the team may do in the whole organization; what is left out keeps its value.",
       {
         from: (team) => organizationAccessOf(team.organizationAccess),
+        // A mask: `rules.ts` keeps what is left out.
+        column: false,
       },
     ),
     "sso-team-id": optional(text({ max: 255 }).nullable(), "The team's id at the identity provider.", {
@@ -166,6 +170,15 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       body: { linkage: ["users"] },
       answer: "nothing",
       example: membersExample,
+    },
+    listTeamMemberships: {
+      method: "GET",
+      path: "/teams/:team_id/relationships/organization-memberships",
+      summary: "List the memberships of the people in a team",
+      needs: "whoever may see the team",
+      query: { paged: true },
+      answer: "list",
+      answers: "organization-memberships",
     },
     addTeamMemberships: {
       method: "POST",

@@ -5,17 +5,20 @@ import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
-import { membershipsByIds } from "../organization-memberships/reads.ts";
+import { listMembershipsInTeam, membershipsByIds } from "../organization-memberships/reads.ts";
+import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
 import { organizationMemberships } from "../organization-memberships/definition.ts";
+import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { looksLikeUserId, users } from "../users/definition.ts";
 import { usersByIds } from "../users/reads.ts";
 import { teams, type TeamView } from "./definition.ts";
 import { grantTeam, loadTeam, refuseExceeding, refuseLastOwner } from "./reads.ts";
-import { nameTaken, newTeam, ownersFaults, refuseGrantingMore, toColumns } from "./rules.ts";
+import { changedTeam, nameTaken, newTeam, ownersFaults, refuseGrantingMore } from "./rules.ts";
 import {
   changeUsersCount,
   deleteMembers,
@@ -38,13 +41,13 @@ export const teamResource = implement(teams, {
         "can-create-team",
       );
       const row = newTeam(body.attributes, organization.id);
-      const view = { ...row, organizationName: organization.name, standing: organization.standing, includesActor: 0 };
+      const view = { ...row, ...factsOf(organization), standing: organization.standing, includesActor: 0 };
       if (row.organizationAccess !== 0) {
         grantTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
         refuseGrantingMore(view, 0, row.organizationAccess);
       }
       refuseIfAny((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
-      await insertTeam(tx, row);
+      await insertTeam(tx, organization, row);
       await recordChange(tx, context, teams, { after: view });
       return { view };
     });
@@ -76,10 +79,10 @@ export const teamResource = implement(teams, {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-update");
       checkIfMatch(ifMatch, teams, team);
-      const changes = changesOf(team, toColumns(body.attributes, team));
+      const changes = changesOf<TeamView>(team, changedTeam(body.attributes, team));
       if (changes === undefined) return { view: team };
       refuseIfAny(ownersFaults(team, changes));
-      const changed = { ...team, ...changes, version: team.version + 1 };
+      const changed = afterUpdate<TeamView>(team, changes);
       if (changes.organizationAccess !== undefined) {
         grantTeam(team, "can-update-organization-access");
         refuseGrantingMore(team, team.organizationAccess, changed.organizationAccess);
@@ -98,9 +101,16 @@ export const teamResource = implement(teams, {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-destroy");
       checkIfMatch(ifMatch, teams, team);
       await context.neighbours.teamLeaves(tx, team.id);
+      await raiseMembershipsInTeam(tx, team.id);
       await deleteTeamRow(tx, team);
       await recordChange(tx, context, teams, { before: team });
     });
+  },
+
+  async listTeamMemberships({ context, params, query }) {
+    const tx = context.database.reader;
+    const team = await loadTeam(tx, context, params.teamId);
+    return listMembershipsInTeam(tx, context.actor, team, query.page);
   },
 
   addTeamUsers: ({ context, params, body }) => addMembers(context, params.teamId, "users", body),
@@ -112,6 +122,8 @@ export const teamResource = implement(teams, {
 });
 
 type MemberKind = "users" | "organization-memberships";
+
+const idsOf = (members: readonly Member[]) => members.map((member) => member.membershipId);
 
 /** Present members are skipped; an unknown one refuses the whole call. */
 async function addMembers(
@@ -133,6 +145,7 @@ async function addMembers(
     const joining = found.filter((member) => member.isIn === 0);
     if (joining.length === 0) return;
     await insertMembers(tx, team, joining, now());
+    await raiseMemberships(tx, idsOf(joining));
     await changeUsersCount(tx, team, joining.filter((member) => member.userId !== null).length);
     await recordMembers(tx, context, team, { after: joining });
   });
@@ -156,13 +169,9 @@ async function removeMembers(
     refuseIfAny(unknownFaults(by, body, found));
     const leaving = found.filter((member) => member.isIn === 1);
     if (leaving.length === 0) return;
-    if (team.isOwners === 1)
-      await refuseLastOwner(
-        tx,
-        team.organizationId,
-        leaving.map((member) => member.membershipId),
-      );
+    if (team.isOwners === 1) await refuseLastOwner(tx, team.organizationId, idsOf(leaving));
     await deleteMembers(tx, team, leaving);
+    await raiseMemberships(tx, idsOf(leaving));
     await changeUsersCount(tx, team, -leaving.filter((member) => member.userId !== null).length);
     await recordMembers(tx, context, team, { before: leaving });
   });
@@ -202,7 +211,7 @@ async function recordMembers(
   });
 }
 
-/** Members' ids and documents, for `include`: a constant number of statements. Who may see the team may see who is in it. */
+/** Members' ids and documents, for `include`: a constant number of statements. Whoever may see the team may see who is in it. */
 async function withMembers(
   tx: Tx,
   context: Context,

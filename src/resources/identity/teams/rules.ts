@@ -1,13 +1,12 @@
 /** Pure rules of teams. */
 import { missingOrganizationPermissions, organizationMaskOf, ownersAccess } from "../../../access/organization.ts";
 import type { OrganizationTable, TeamTable } from "../../../database/schema/identity.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, forbidden } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
-import { stored } from "../../shared/changes.ts";
-import type { teams, TeamView } from "./definition.ts";
+import { teams, type TeamView } from "./definition.ts";
 
 export const ownersTeamName = "owners";
 
@@ -15,12 +14,8 @@ export function newTeam(attributes: CreateAttributes<typeof teams>, organization
   return {
     id: newId("teams"),
     organizationId,
-    name: attributes.name,
-    nameKey: fold(attributes.name),
+    ...createdColumns(teams, attributes),
     isOwners: 0,
-    visibility: attributes.visibility ?? "secret",
-    ssoTeamId: attributes.ssoTeamId ?? null,
-    allowMemberTokenManagement: stored(attributes.allowMemberTokenManagement ?? true),
     organizationAccess: organizationMaskOf(attributes.organizationAccess ?? {}),
     usersCount: 0,
     createdAt: now(),
@@ -38,16 +33,12 @@ export function newOwnersTeam(organization: OrganizationTable, usersCount: numbe
   };
 }
 
-/** Attributes as the table stores them; absent stays absent. */
-export function toColumns(attributes: UpdateAttributes<typeof teams>, team: TeamTable): Partial<TeamTable> {
-  const { organizationAccess, allowMemberTokenManagement, name, ...plain } = attributes;
+/** The columns that an update names; permissions that are left out keep their value. */
+export function changedTeam(attributes: UpdateAttributes<typeof teams>, team: TeamTable): Partial<TeamTable> {
+  const { organizationAccess = {} } = attributes;
   return {
-    ...plain,
-    ...(name !== undefined && { name, nameKey: fold(name) }),
-    ...(allowMemberTokenManagement !== undefined && { allowMemberTokenManagement: stored(allowMemberTokenManagement) }),
-    ...(organizationAccess !== undefined && {
-      organizationAccess: organizationMaskOf(organizationAccess, team.organizationAccess),
-    }),
+    ...changedColumns(teams, attributes),
+    organizationAccess: organizationMaskOf(organizationAccess, team.organizationAccess),
   };
 }
 

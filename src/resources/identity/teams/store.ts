@@ -8,9 +8,10 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../organizations/definition.ts";
+import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
+import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../users/definition.ts";
 import type { TeamView } from "./definition.ts";
 import { teamIsVisible } from "./visibility.ts";
@@ -21,7 +22,7 @@ export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
     .selectFrom("teams as t")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
-    .select("o.name as organizationName")
+    .select(factsColumns)
     .select(standingColumns(sql.ref("t.organizationId"), principal))
     .select(
       sql<number>`case when t.id = ${principal} or exists (
@@ -31,15 +32,12 @@ export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
     );
 }
 
-type TeamRow = TeamTable & {
-  organizationName: string;
-  teamAccess: number | null;
-  isMember: number;
-  includesActor: number;
-};
+interface TeamRow extends TeamTable, OrganizationFacts, StandingFacts {
+  readonly includesActor: number;
+}
 
-export function toTeamView(actor: Actor, { teamAccess, isMember, ...row }: TeamRow): TeamView {
-  return { ...row, standing: standingOf(actor, { organizationId: row.organizationId, teamAccess, isMember }) };
+export function toTeamView(actor: Actor, row: TeamRow): TeamView {
+  return { ...row, standing: standingOf(actor, row) };
 }
 
 export async function findTeam(tx: Tx, actor: Actor, id: string, lock = false): Promise<TeamView | undefined> {
@@ -80,7 +78,11 @@ export async function isTeamNameTaken(tx: Tx, organizationId: string, name: stri
   return row !== undefined;
 }
 
-export async function insertTeam(tx: Tx, row: TeamTable): Promise<void> {
+export async function insertTeam(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-create-team"> | "a new organization",
+  row: TeamTable,
+): Promise<void> {
   await tx.db.insertInto("teams").values(row).execute();
 }
 
@@ -89,11 +91,7 @@ export async function updateTeamRow(
   team: Granted<TeamView, "can-update">,
   changes: Partial<TeamTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("teams")
-    .set({ ...changes, version: team.version + 1 })
-    .where("id", "=", team.id)
-    .execute();
+  await updateRow(tx, "teams", team.id, changes);
 }
 
 /** Tokens, members and access go with it, by the foreign keys. */
@@ -177,11 +175,7 @@ export async function changeUsersCount(
   team: Granted<TeamView, "can-update-membership">,
   change: number,
 ): Promise<void> {
-  await tx.db
-    .updateTable("teams")
-    .set({ usersCount: sql`users_count + ${change}`, version: sql`version + 1` })
-    .where("id", "=", team.id)
-    .execute();
+  await updateRow(tx, "teams", team.id, { usersCount: sql`users_count + ${change}` });
 }
 
 /** Who is in each of these teams. */

@@ -45,9 +45,12 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
   id: (user) => user.id,
   version: (user) => user.version,
   attributes: {
-    username: required(username, "Unique in the register, ignoring case."),
+    username: required(username, "Unique in the register, ignoring case; empty for somebody who is only invited.", {
+      folded: true,
+    }),
     email: required(email, "Unique in the register, ignoring case. Shown to the person and to site admins.", {
       from: (user) => (user.showsEmail ? user.email : undefined),
+      folded: true,
     }),
     "unconfirmed-email": readOnly(
       text().nullable(),
@@ -140,7 +143,7 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
       method: "DELETE",
       path: "/admin/users/:user_id",
       summary: "Remove a user with all tokens and memberships",
-      needs: "a site admin",
+      needs: "a site admin; not the last one, nor the last owner of an organization",
       answer: "nothing",
     },
   },

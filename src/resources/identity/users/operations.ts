@@ -10,9 +10,10 @@ import { requireSiteAdmin } from "../../shared/administration.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { discountUser } from "../teams/writes.ts";
 import { users, type UserView } from "./definition.ts";
-import { grantUser, serviceAccountView, takenFaults, toColumns, toUserView } from "./rules.ts";
+import { changedUser, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
 import { countOtherSiteAdmins, deleteUserRow, findUser, listUserRows, takenBy, updateUserRow } from "./store.ts";
 import { addUser } from "./writes.ts";
@@ -66,8 +67,8 @@ export const userResource = implement(users, {
       const user = grantUser(context.actor, found, "can-destroy");
       checkIfMatch(ifMatch, users, user);
       if (user.isSiteAdmin) await refuseLastSiteAdmin(tx, user);
-      await recordDepartures(tx, context, user.id);
       await discountUser(tx, user.id);
+      await recordDepartures(tx, context, user.id);
       await deleteUserRow(tx, user);
       await recordChange(tx, context, users, { before: audited(context, user) });
     });
@@ -90,11 +91,11 @@ async function changeUser(
   if (found === undefined) throw notFound("user");
   const user = grantUser(context.actor, found, "can-update");
   checkIfMatch(ifMatch, users, user);
-  const changes = changesOf<UserTable>(user, toColumns(attributes, user, isSiteAdmin(context.actor)));
+  const changes = changesOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
     throw forbidden("Only site admins make site admins.");
-  const changed: UserTable = { ...user, ...changes, version: user.version + 1 };
+  const changed = afterUpdate<UserTable>(user, changes);
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
   if (changes.isSiteAdmin === 0) await refuseLastSiteAdmin(tx, user);
   await updateUserRow(tx, user, changes);

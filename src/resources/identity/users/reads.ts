@@ -1,6 +1,6 @@
 /** What neighbours ask of users. */
 import type { Tx } from "../../../database/database.ts";
-import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
+import { isSiteAdmin } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -32,18 +32,13 @@ export async function usersByIds(
   return rows.map((row) => toUserView(context.actor, row, context.options));
 }
 
-/** Which of these users the caller could GET: itself, who shares an organization with it; a site admin everybody. */
+/** Which of these users the caller could GET: itself, and whoever shares an organization with it; a site admin everybody. */
 export async function readableUsers(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
   ids: readonly string[],
 ): Promise<UserView[]> {
   const { actor, options } = context;
-  const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findAcquaintances(tx, ids, acquaintance(actor));
+  const rows = isSiteAdmin(actor) ? await findUsers(tx, ids) : await findAcquaintances(tx, ids, actor);
   return rows.map((row) => toUserView(actor, row, options));
-}
-
-function acquaintance(actor: Actor): { userId?: string; organizationId?: string } {
-  if (actor.kind === "user") return { userId: actor.userId };
-  return "organizationId" in actor ? { organizationId: actor.organizationId } : {};
 }

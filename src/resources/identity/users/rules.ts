@@ -2,24 +2,19 @@
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
-import { stored } from "../../shared/changes.ts";
-import { invitedUserId, type users, type UserView } from "./definition.ts";
+import { invitedUserId, users, type UserView } from "./definition.ts";
 
 export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
   return {
     id: newId("users"),
-    username: attributes.username,
-    usernameKey: fold(attributes.username),
-    email: attributes.email,
-    emailKey: fold(attributes.email),
+    ...createdColumns(users, attributes),
     unconfirmedEmail: null,
-    isSiteAdmin: stored(attributes.isSiteAdmin ?? false),
     isServiceAccount: 0,
     createdAt: now(),
     version: 1,
@@ -27,25 +22,20 @@ export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
 }
 
 /**
- * Attributes as the table stores them; absent stays absent. Memberships go by address and no mail is sent to prove one, so
- * an address that a user chooses for itself waits until a site admin sets it.
+ * The columns that an update names. Memberships go by address and no mail is sent to prove one, so an address that a user
+ * chooses for itself waits until a site admin sets it.
  */
-export function toColumns(
+export function changedUser(
   attributes: UpdateAttributes<typeof users>,
   user: UserTable,
   bySiteAdmin: boolean,
 ): Partial<UserTable> {
-  const { username, email, isSiteAdmin: admin } = attributes;
-  const address =
-    email === undefined
-      ? {}
-      : bySiteAdmin || email === user.email
-        ? { email, emailKey: fold(email), unconfirmedEmail: null }
-        : { unconfirmedEmail: email };
+  const { email, ...others } = attributes;
+  if (email === undefined) return changedColumns(users, others);
+  const isConfirmed = bySiteAdmin || email === user.email;
   return {
-    ...(username !== undefined && { username, usernameKey: fold(username) }),
-    ...address,
-    ...(admin !== undefined && { isSiteAdmin: stored(admin) }),
+    ...changedColumns(users, isConfirmed ? attributes : others),
+    unconfirmedEmail: isConfirmed ? null : email,
   };
 }
 
@@ -72,8 +62,8 @@ export function toUserView(actor: Actor, user: UserTable, options: ServiceOption
 }
 
 /**
- * Who is invited has no user yet, but clients look for one beside the membership. It goes by the address, which no username
- * can be, and shows it, as the membership does; nobody signs in as it.
+ * Whoever is invited has no user yet, but clients look for one beside the membership. It has no name, which no user can be
+ * without, and shows the address, as the membership does; nobody signs in as it.
  */
 export function invitedUserView(membership: {
   readonly id: string;
@@ -83,7 +73,7 @@ export function invitedUserView(membership: {
   const { id, email, createdAt } = membership;
   return {
     id: invitedUserId(id),
-    username: email,
+    username: "",
     email,
     unconfirmedEmail: null,
     isSiteAdmin: 0,

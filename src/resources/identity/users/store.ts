@@ -1,11 +1,15 @@
 /** SQL of users. */
 import { sql } from "kysely";
+import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import type { Administration } from "../../shared/administration.ts";
+import { isOpenTo } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
 
 export async function findUser(tx: Tx, id: string, lock = false): Promise<UserTable | undefined> {
   return tx.db
@@ -25,19 +29,17 @@ export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTab
     .execute();
 }
 
-/** Those who are the caller or share an organization with the caller (by `organizationId` for a token of one). */
-export async function findAcquaintances(
-  tx: Tx,
-  ids: readonly string[],
-  caller: { userId?: string; organizationId?: string },
-): Promise<UserTable[]> {
+/** Those who are the caller or share an organization with the caller: one that is open to it. */
+export async function findAcquaintances(tx: Tx, ids: readonly string[], actor: Actor): Promise<UserTable[]> {
+  const userId = actor.kind === "user" ? actor.userId : "";
+  const organizationId = "organizationId" in actor ? actor.organizationId : "";
   return tx.db
     .selectFrom("users as u")
     .selectAll("u")
     .where(tx.dialect.isOneOf(sql.ref("u.id"), ids))
     .where((where) =>
       where.or([
-        where("u.id", "=", caller.userId ?? ""),
+        where("u.id", "=", userId),
         where.exists(
           where
             .selectFrom("organizationMemberships as theirs")
@@ -48,15 +50,9 @@ export async function findAcquaintances(
                 .selectFrom("organizationMemberships as mine")
                 .innerJoin("organizations as o", "o.id", "mine.organizationId")
                 .select("mine.organizationId")
-                // To a user, an organization that refuses users' tokens shows nobody.
+                .where(isOpenTo(actor))
                 .where((mine) =>
-                  mine.or([mine("o.userTokensEnabled", "=", 1), mine(sql<string>`${caller.userId ?? ""}`, "=", "")]),
-                )
-                .where((mine) =>
-                  mine.or([
-                    mine("mine.userId", "=", caller.userId ?? ""),
-                    mine("mine.organizationId", "=", caller.organizationId ?? ""),
-                  ]),
+                  mine.or([mine("mine.userId", "=", userId), mine("mine.organizationId", "=", organizationId)]),
                 ),
             ),
         ),
@@ -104,7 +100,7 @@ export async function takenBy(
   };
 }
 
-export async function insertUser(tx: Tx, row: UserTable): Promise<void> {
+export async function insertUser(tx: Tx, _by: Administration, row: UserTable): Promise<void> {
   await tx.db.insertInto("users").values(row).execute();
 }
 
@@ -113,11 +109,7 @@ export async function updateUserRow(
   user: Granted<UserTable, "can-update">,
   changes: Partial<UserTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("users")
-    .set({ ...changes, version: user.version + 1 })
-    .where("id", "=", user.id)
-    .execute();
+  await updateRow(tx, "users", user.id, changes);
 }
 
 export async function deleteUserRow(tx: Tx, user: Granted<UserTable, "can-destroy">): Promise<void> {

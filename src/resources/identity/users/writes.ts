@@ -5,20 +5,25 @@ import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { activateInvitations } from "../organization-memberships/writes.ts";
+import { requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { users } from "./definition.ts";
 import { newUser, takenFaults, toUserView } from "./rules.ts";
 import { insertUser, takenBy } from "./store.ts";
 
-/** Adds a user and makes memberships of the invitations that wait for the address. Raises `invalid` for a taken name or address. */
+/**
+ * Adds a user and makes memberships of the invitations that wait for the address. Raises `not-found` for everybody but site
+ * admins and the operator, and `invalid` for a taken name or address.
+ */
 export async function addUser(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId" | "options">,
   attributes: CreateAttributes<typeof users>,
 ): Promise<UserTable> {
+  const administration = requireSiteAdmin(context.actor);
   const user = newUser(attributes);
   refuseIfAny(takenFaults(await takenBy(tx, user)));
-  await insertUser(tx, user);
+  await insertUser(tx, administration, user);
   await activateInvitations(tx, context, user);
   await recordChange(tx, context, users, {
     after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },

@@ -8,17 +8,20 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
 import { fold } from "../../../kernel/text.ts";
-import { standingColumns, workspaceAccessColumns, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  standingColumns,
+  type StandingFacts,
+  workspaceAccessColumns,
+  workspaceFactsOf,
+} from "../../shared/grants/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
 
 /** A policy's columns are all null where there is none. */
-interface FoundRow extends Nullable<DataRetentionPolicyTable> {
+interface FoundRow extends Nullable<DataRetentionPolicyTable>, StandingFacts {
   readonly holderOrganizationId: string;
   readonly allowForceDeleteWorkspaces: number;
-  readonly teamAccess: number | null;
-  readonly isMember: number;
 }
 interface FoundOnWorkspace extends FoundRow {
   readonly projectAccess: number | null;

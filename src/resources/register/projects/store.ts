@@ -11,7 +11,7 @@ import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { hasProjectGrant, projectGrants, standingColumns } from "../../shared/grants/reads.ts";
+import { hasProjectGrant, projectGrants, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import {
   factsColumns,
   type OrganizationFacts,
@@ -23,9 +23,7 @@ import type { ProjectView } from "./definition.ts";
 import type { OrganizationDefaults } from "./execution.ts";
 import { defaultsOf } from "./rules.ts";
 
-interface ProjectRow extends ProjectTable, OrganizationDefaults, OrganizationFacts {
-  readonly teamAccess: number | null;
-  readonly isMember: number;
+interface ProjectRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
 }
 

@@ -10,7 +10,7 @@ import type { Tx } from "../../../database/database.ts";
 import { type Prepared, prepared } from "../../../database/prepared.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
-import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
+import { actorTeams, standingSelection } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
@@ -51,11 +51,10 @@ const organizationWithCounts = prepared<
   OrganizationWithCounts
 >((db, p) => {
   const found = sql<string>`(select id from organizations where name_key = ${p.nameKey})`;
-  const [teamAccess, isMember] = standingColumns(sql.ref("o.id"), p.principal);
   const inProjects = sql`select project_id from granted where (mask & ${p.readable}) <> 0`;
   const statement = sql<OrganizationWithCounts>`
     with ${grantTables(found, p.principal)}
-    select o.*, ${teamAccess.expression} as team_access, ${isMember.expression} as is_member,
+    select o.*, ${standingSelection(sql.ref("o.id"), p.principal)},
       (select coalesce(sum(workspace_count), 0) from projects where organization_id = o.id) as everything,
       (select coalesce(sum(workspace_count), 0) from projects where id in (${inProjects})) as in_projects,
       (select count(*) from single inner join workspaces as w on w.id = single.workspace_id

@@ -7,6 +7,7 @@ import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } fr
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
 import { durationOfProject, loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
@@ -78,6 +79,7 @@ export const workspaceResource = implement(workspaces, {
       const bound = { organizationId: organization.id, workspaceId: row.id };
       const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
       await countWorkspaces(tx, project.id, 1);
+      await refuseWorkspacesBeyondLimit(tx, organization);
       const view = await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: { ...view, tagNames } }, bindings);
       return { view };

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { open, type Standing, standingOf } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -14,6 +14,7 @@ import {
   hasProjectGrant,
   hasWorkspaceGrant,
   projectGrants,
+  type StandingFacts,
   workspaceAccessColumns,
   workspaceGrants,
 } from "../../shared/grants/reads.ts";
@@ -33,9 +34,7 @@ export type WorkspaceReference =
   | { readonly workspaceId: string }
   | { readonly organizationName: string; readonly workspaceName: string };
 
-interface WorkspaceRow extends ConnectedRow, OrganizationSettings {
-  readonly teamAccess: number | null;
-  readonly isMember: number;
+interface WorkspaceRow extends ConnectedRow, OrganizationSettings, StandingFacts {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }
@@ -139,7 +138,7 @@ export function inOrganization(
     allowForceDeleteWorkspaces,
     assessmentsEnforced,
   };
-  return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0 }, standing, options);
+  return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0, ...open }, standing, options);
 }
 
 /** What the caller may read of an organization's workspaces, as a condition on `w`; undefined when it is everything. */

@@ -3,9 +3,9 @@
  * add up to is decided in `access/`.
  */
 import { type AliasedExpression, type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
-import { type Actor, principalOf } from "../../../access/actor.ts";
+import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
-import { refusesUserTokens, type Standing, standingOf } from "../../../access/organization.ts";
+import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import {
@@ -17,28 +17,71 @@ import {
 import type { Tx } from "../../../database/database.ts";
 
 /** The ids of the teams of an organization that a principal is in; a team token is in its own team. */
-export function actorTeams(organizationId: Expression<string>, principal: string): RawBuilder<string> {
+export function actorTeams(organizationId: Expression<string | null>, principal: string): RawBuilder<string> {
   return sql<string>`(
     select team_id from team_members where organization_id = ${organizationId} and user_id = ${principal}
     union all
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
 
-/** The two columns from which `standingOf` tells what the caller is in the row's organization. */
-export function standingColumns(
-  organizationId: Expression<string>,
-  principal: string,
-): [AliasedExpression<number | null, "teamAccess">, AliasedExpression<number, "isMember">] {
+/** How old users' tokens may be in an organization, by what its table is called; see `userTokenMaxMs` in `StandingRow`. */
+function userTokenMaxMs(table: "o" | "closing"): RawBuilder<number | null> {
+  const organization = sql.table(table);
+  return sql<number | null>`case
+    when ${organization}.user_tokens_enabled = 0 then 0
+    when ${organization}.max_ttl_enabled = 1 then (
+      select max_ttl_ms from organization_token_ttl_policies
+      where organization_id = ${organization}.id and token_type = 'user') end`;
+}
+
+/** The facts from which `standingOf` tells what the caller is in the row's organization; a row brings them by `standingColumns`. */
+export type StandingFacts = Omit<StandingRow, "organizationId">;
+type StandingColumns = { [Name in keyof StandingFacts]: AliasedExpression<StandingFacts[Name], Name> };
+type StandingColumn = StandingColumns[keyof StandingFacts];
+
+/** One column for each of the facts. */
+export function standingColumns(organizationId: Expression<string | null>, principal: string): StandingColumn[] {
+  const column = <Value, Name extends string>(expression: RawBuilder<Value>, name: Name) => expression.as(name);
   return [
-    sql<number | null>`(
-      select bit_or(organization_access) from teams
-      where organization_id = ${organizationId} and id in ${actorTeams(organizationId, principal)})`.as("teamAccess"),
-    sql<number>`(
-      (select count(*) from organization_memberships
-        where organization_id = ${organizationId} and user_id = ${principal} and status = 'active')
-      + coalesce((select ${sql.lit(refusesUserTokens)} * (1 - user_tokens_enabled) from organizations
-        where id = ${organizationId}), 0))`.as("isMember"),
+    column(
+      sql<number | null>`(
+        select bit_or(organization_access) from teams
+        where organization_id = ${organizationId} and id in ${actorTeams(organizationId, principal)})`,
+      "teamAccess",
+    ),
+    column(
+      sql<number>`(
+        select count(*) from organization_memberships
+        where organization_id = ${organizationId} and user_id = ${principal} and status = 'active')`,
+      "isMember",
+    ),
+    column(
+      sql<
+        number | null
+      >`(select closing.is_disabled from organizations as closing where closing.id = ${organizationId})`,
+      "organizationDisabled",
+    ),
+    column(
+      sql<number | null>`(
+        select ${userTokenMaxMs("closing")} from organizations as closing where closing.id = ${organizationId})`,
+      "userTokenMaxMs",
+    ),
   ];
+}
+
+/** The same for a statement that is written out. */
+export function standingSelection(organizationId: Expression<string>, principal: string): RawBuilder<unknown> {
+  return sql.join(standingColumns(organizationId, principal).map((column) => sql`${column}`));
+}
+
+/**
+ * Whether an organization, called `o` in the statement, is open to the caller at all: lists over organizations leave out those
+ * for which `standingOf` would raise.
+ */
+export function isOpenTo(actor: Actor): RawBuilder<SqlBool> {
+  const isEnabled = isSiteAdmin(actor) ? sql`1 = 1` : sql`o.is_disabled = 0`;
+  if (actor.kind !== "user") return sql<SqlBool>`(${isEnabled})`;
+  return sql<SqlBool>`(${isEnabled} and coalesce(${userTokenMaxMs("o")} > cast(${actor.tokenAgeMs} as bigint), true))`;
 }
 
 /** What the caller's teams hold on a project by its team-project records, added up. */
@@ -75,11 +118,8 @@ export function workspaceAccessColumns(principal: string) {
   ] as const;
 }
 
-export interface WorkspaceAccessRow {
-  readonly organizationId: string;
+export interface WorkspaceAccessRow extends StandingRow {
   readonly allowForceDeleteWorkspaces: number;
-  readonly teamAccess: number | null;
-  readonly isMember: number;
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }

@@ -69,7 +69,14 @@ export function subjectOf(
   }
   if (person.personId === null || person.personIsMember === 0) throw notFound("user");
   const { personId: userId, personName, personIsSiteAdmin } = person;
-  return { kind: "user", userId, name: personName ?? "", siteAdmin: personIsSiteAdmin === 1, tokenId: "" };
+  return {
+    kind: "user",
+    userId,
+    name: personName ?? "",
+    siteAdmin: personIsSiteAdmin === 1,
+    tokenId: "",
+    tokenAgeMs: 0,
+  };
 }
 
 export function teamAsActor(thing: Thing, team: TeamHolding): Actor {

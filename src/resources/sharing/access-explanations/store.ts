@@ -7,7 +7,13 @@ import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { actorTeams, projectGrants, standingColumns, workspaceGrants } from "../../shared/grants/reads.ts";
+import {
+  actorTeams,
+  projectGrants,
+  standingColumns,
+  type StandingFacts,
+  workspaceGrants,
+} from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 
@@ -25,9 +31,7 @@ export interface Thing {
   readonly standing: Standing;
 }
 
-interface ThingRow extends Omit<Thing, "held" | "standing"> {
-  readonly teamAccess: number | null;
-  readonly isMember: number;
+interface ThingRow extends Omit<Thing, "held" | "standing">, StandingFacts {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }

@@ -8,7 +8,7 @@ import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -19,10 +19,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { AccessKind, AccessRecord, AccessRow, AccessStatements, AccessTables, Given, Place } from "./kind.ts";
 
-interface HeldColumns {
-  readonly organizationId: string;
-  readonly teamAccess: number | null;
-  readonly isMember: number;
+interface HeldColumns extends StandingRow {
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }

@@ -1,4 +1,5 @@
-/** An engine version that a site admin added to those that ship with the service (`known.ts`), or took away from them. */
+/** An engine version that is known: one that ships with the service (`migrations/0008-identity.ts`), or that a site admin added. */
+import { z } from "zod";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
@@ -14,26 +15,45 @@ const url = text({
   pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
   sentence: "must be an address that begins with http:// or https://, without a user name",
 });
-const sha = text({ min: 1, max: 64, pattern: /^[0-9A-Fa-f]{64}$/, sentence: "must be 64 hex digits (SHA-256)" });
+/** Clients send an empty one where they mean none. */
+const sha = text({ max: 64, pattern: /^([0-9A-Fa-f]{64})?$/, sentence: "must be 64 hex digits (SHA-256)" });
+const word = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]+$/, sentence: "must be a word such as linux or amd64" });
+
+const archsMax = 32;
+
+/** What can be downloaded for which machines. */
+const archs = z
+  .array(z.object({ url, sha, os: word.optional(), arch: word.optional() }))
+  .max(archsMax, { error: `must be at most ${archsMax}` });
 
 const one = "/admin/terraform-versions/:terraform_version_id";
 
 export const terraformVersions = defineResource<EngineVersionTable>()(({ required, optional, readOnly }) => ({
   type: "terraform-versions",
-  doc: "An engine version that a site admin added to those that ship with the service; one that is not enabled, or is a beta, is never taken as the newest release, also where it ships with the service.",
+  doc: "An engine version that is known: many ship with the service, and site admins add others. One that is not enabled, or is a beta, is never taken as the newest release.",
   id: (row) => row.id,
   version: (row) => row.version,
   attributes: {
     version: required(version, "An exact version, unique in the register.", {
       from: (row) => row.engineVersion,
+      column: false,
     }),
-    url: optional(url.nullable(), "Where it can be downloaded. The service never does.", { default: null }),
-    sha: optional(sha.nullable(), "The SHA-256 of what is downloaded.", { default: null }),
+    url: optional(url.nullable(), "Where it can be downloaded for linux and amd64. The service never does.", {
+      default: null,
+    }),
+    sha: optional(sha.nullable(), "The SHA-256 of what is downloaded there; blank is none.", { default: null }),
+    archs: optional(
+      archs,
+      "Where it can be downloaded for each machine; `linux` and `amd64` where none is named. `url` and `sha` are those for linux and amd64, and a change of them replaces the list.",
+      { default: [] },
+    ),
     official: optional(flag(), "Whether its maker released it.", { default: false }),
     enabled: optional(flag(), "Whether it may be the default of new workspaces.", { default: true }),
     beta: optional(flag(), "Whether it is no release yet.", { default: false }),
-    deprecated: readOnly(flag(), "Always false.", { from: () => false, audited: false }),
-    "deprecated-reason": readOnly(text().nullable(), "Always null.", { from: () => null, audited: false }),
+    deprecated: optional(flag(), "Whether it should not be used any more; it still can be.", { default: false }),
+    "deprecated-reason": optional(text({ max: 1024 }).nullable(), "Why; null unless it is deprecated.", {
+      default: null,
+    }),
     usage: readOnly(wholeNumber(), "Always 0: it is not counted.", { from: () => 0, audited: false }),
     "created-at": readOnly(timestamp(), "When it was added."),
   },
@@ -43,12 +63,12 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     listTerraformVersions: {
       method: "GET",
       path: "/admin/terraform-versions",
-      summary: "List the engine versions that site admins added, newest first",
+      summary: "List the engine versions that are known, those that were added last first",
       needs: "a site admin",
       query: {
         paged: true,
         parameters: {
-          "filter[version]": textParameter("The whole version."),
+          "filter[version]": textParameter("The whole version. It goes before the other."),
           "search[version]": textParameter("Part of the version."),
         },
       },

@@ -9,8 +9,9 @@ import { requireSiteAdmin } from "../../shared/administration.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { terraformVersions } from "./definition.ts";
-import { grantAdministration, newVersion, toColumns, versionTaken } from "./rules.ts";
+import { changedVersion, newVersion, versionTaken } from "./rules.ts";
 import {
   deleteVersionRow,
   findVersion,
@@ -31,12 +32,11 @@ export const terraformVersionResource = implement(terraformVersions, {
   },
 
   async createTerraformVersion({ context, body }) {
-    requireSiteAdmin(context.actor);
+    const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const identity = { id: newId("terraform-versions"), createdAt: now() };
-      const row = grantAdministration(context.actor, newVersion(body.attributes, identity), "can-update");
+      const row = newVersion(body.attributes, { id: newId("terraform-versions"), createdAt: now() });
       refuseIfAny((await isVersionTaken(tx, row.engineVersion)) ? [versionTaken()] : []);
-      await insertVersion(tx, row);
+      await insertVersion(tx, administration, row);
       await recordChange(tx, context, terraformVersions, { after: inAudit(row) });
       return { view: row };
     });
@@ -48,29 +48,27 @@ export const terraformVersionResource = implement(terraformVersions, {
   },
 
   async updateTerraformVersion({ context, params, body, ifMatch }) {
-    requireSiteAdmin(context.actor);
+    const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const found = await loadVersion(tx, params.terraformVersionId, true);
-      const row = grantAdministration(context.actor, found, "can-update");
+      const row = await loadVersion(tx, params.terraformVersionId, true);
       checkIfMatch(ifMatch, terraformVersions, row);
-      const changes = changesOf<EngineVersionTable>(row, toColumns(body.attributes));
+      const changes = changesOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
       if (changes === undefined) return { view: row };
-      const changed: EngineVersionTable = { ...row, ...changes, version: row.version + 1 };
+      const changed = afterUpdate(row, changes);
       const taken = changes.engineVersion !== undefined && (await isVersionTaken(tx, changes.engineVersion));
       refuseIfAny(taken ? [versionTaken()] : []);
-      await updateVersionRow(tx, row, changes);
+      await updateVersionRow(tx, administration, row, changes);
       await recordChange(tx, context, terraformVersions, { before: inAudit(row), after: inAudit(changed) });
       return { view: changed };
     });
   },
 
   async deleteTerraformVersion({ context, params, ifMatch }) {
-    requireSiteAdmin(context.actor);
+    const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const found = await loadVersion(tx, params.terraformVersionId, true);
-      const row = grantAdministration(context.actor, found, "can-destroy");
+      const row = await loadVersion(tx, params.terraformVersionId, true);
       checkIfMatch(ifMatch, terraformVersions, row);
-      await deleteVersionRow(tx, row);
+      await deleteVersionRow(tx, administration, row);
       await recordChange(tx, context, terraformVersions, { before: inAudit(row) });
     });
   },

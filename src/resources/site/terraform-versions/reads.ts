@@ -1,10 +1,9 @@
 /** What neighbours ask of engine versions. */
 import type { Tx } from "../../../database/database.ts";
-import { knownReleases } from "./known.ts";
 import { newestOf } from "./rules.ts";
-import { addedVersions } from "./store.ts";
+import { knownVersions } from "./store.ts";
 
 /** The newest release known: what a workspace gets that names no version. One statement. */
 export async function newestRelease(tx: Tx): Promise<string> {
-  return newestOf(knownReleases, await addedVersions(tx));
+  return newestOf(await knownVersions(tx));
 }

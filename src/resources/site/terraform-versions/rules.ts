@@ -1,69 +1,80 @@
 /** Pure rules of engine versions. */
-import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
-import { grant, type Granted } from "../../../access/granted.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { stored } from "../../shared/changes.ts";
-import type { terraformVersions } from "./definition.ts";
-import { compareVersions, isRelease } from "./versions.ts";
+import { terraformVersions } from "./definition.ts";
+import { compareVersions, isRelease, latest } from "./versions.ts";
+
+/** An archive for one kind of machine. */
+interface Arch {
+  readonly url: string;
+  readonly sha: string;
+  readonly os: string;
+  readonly arch: string;
+}
+
+type Download = Pick<EngineVersionTable, "url" | "sha" | "archs">;
+type Attributes = UpdateAttributes<typeof terraformVersions>;
+
+const usual = { os: "linux", arch: "amd64" } as const;
 
 export function newVersion(
   attributes: CreateAttributes<typeof terraformVersions>,
   identity: { id: string; createdAt: string },
 ): EngineVersionTable {
-  return {
-    ...identity,
-    engineVersion: attributes.version,
-    url: attributes.url ?? null,
-    sha: attributes.sha ?? null,
-    official: stored(attributes.official ?? false),
-    enabled: stored(attributes.enabled ?? true),
-    beta: stored(attributes.beta ?? false),
-    version: 1,
-  };
+  const row = { ...createdColumns(terraformVersions, attributes), ...identity, engineVersion: attributes.version };
+  return { ...row, ...downloadAfter(attributes, row), ...deprecationAfter(row), version: 1 };
 }
 
-/** Attributes as the table stores them; absent stays absent. What is called `version` on the wire is not the row's version. */
-export function toColumns(attributes: UpdateAttributes<typeof terraformVersions>): {
-  readonly [Name in keyof EngineVersionTable]?: EngineVersionTable[Name] | undefined;
-} {
-  const { version, official, enabled, beta, ...plain } = attributes;
-  return {
-    ...plain,
-    engineVersion: version,
-    official: stored(official),
-    enabled: stored(enabled),
-    beta: stored(beta),
+/** The columns that an update names. What is called `version` on the wire is not the row's version. */
+export function changedVersion(attributes: Attributes, before: EngineVersionTable): Partial<EngineVersionTable> {
+  const { version: engineVersion } = attributes;
+  const columns = {
+    ...changedColumns(terraformVersions, attributes),
+    ...(engineVersion !== undefined && { engineVersion }),
   };
+  const row = { ...before, ...columns };
+  return { ...columns, ...downloadAfter(attributes, row), ...deprecationAfter(row) };
+}
+
+/** `url` and `sha` are one of the archives: a list that is sent says which, and without one they are the list. */
+function downloadAfter({ archs, url, sha }: Partial<Attributes>, row: Download): Partial<Download> {
+  const blankAsNull = row.sha === "" ? null : row.sha;
+  if (archs !== undefined && archs.length > 0) {
+    const all: Arch[] = archs.map((one) => ({ ...usual, ...one }));
+    const plain = all.find(({ os, arch }) => os === usual.os && arch === usual.arch);
+    return { archs: JSON.stringify(all), url: plain?.url ?? null, sha: plain?.sha || null };
+  }
+  if (archs === undefined && url === undefined && sha === undefined) return {};
+  const all: Arch[] = row.url === null ? [] : [{ url: row.url, sha: blankAsNull ?? "", ...usual }];
+  return { archs: JSON.stringify(all), url: row.url, sha: blankAsNull };
+}
+
+/** What is not deprecated needs no reason. */
+function deprecationAfter({
+  deprecated,
+  deprecatedReason,
+}: Pick<EngineVersionTable, "deprecated" | "deprecatedReason">): Pick<EngineVersionTable, "deprecatedReason"> {
+  return { deprecatedReason: deprecated === 1 ? deprecatedReason || null : null };
 }
 
 export function versionTaken(): Fault {
   return attributeFault("version", "Version has already been taken");
 }
 
-/** The newest release of those that ship and those that were added; an added one that may not be it hides one that ships. */
-export function newestOf(
-  known: readonly string[],
-  added: readonly Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">[],
-): string {
-  const mayBe = (row: (typeof added)[number]) => row.enabled === 1 && row.beta === 0 && isRelease(row.engineVersion);
-  const hidden = new Set(added.filter((row) => !mayBe(row)).map((row) => row.engineVersion));
-  const releases = [
-    ...known.filter((version) => !hidden.has(version)),
-    ...added.filter(mayBe).map((row) => row.engineVersion),
-  ];
-  // Where everything is hidden, a workspace still needs a version.
-  const candidates = releases.length > 0 ? releases : known;
-  return candidates.reduce((newest, version) => (compareVersions(version, newest) > 0 ? version : newest));
-}
+export type Candidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
 
-/** To everybody but site admins, the administration is not there. Raises `not-found`. */
-export function grantAdministration<Permission extends "can-update" | "can-destroy">(
-  actor: Actor,
-  row: EngineVersionTable,
-  permission: Permission,
-): Granted<EngineVersionTable, Permission> {
-  const allowed = isSiteAdmin(actor);
-  return grant(row, { thing: "page", permission, visible: allowed, allowed, needs: "a site admin" });
+/**
+ * The newest release of those that may be one. Where all are disabled a workspace still needs a version, and where none is
+ * known it takes whatever its engine is.
+ */
+export function newestOf(known: readonly Candidate[]): string {
+  const releases = known.filter(({ engineVersion }) => isRelease(engineVersion));
+  const mayBe = releases.filter(({ enabled, beta }) => enabled === 1 && beta === 0);
+  const candidates = (mayBe.length > 0 ? mayBe : releases).map(({ engineVersion }) => engineVersion);
+  return candidates.reduce(
+    (newest, version) => (newest === latest || compareVersions(version, newest) > 0 ? version : newest),
+    latest,
+  );
 }

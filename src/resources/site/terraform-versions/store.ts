@@ -1,10 +1,12 @@
 /** SQL of engine versions. */
 import { sql } from "kysely";
-import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import type { Administration } from "../../shared/administration.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { Candidate } from "./rules.ts";
 
 export async function findVersion(tx: Tx, id: string, lock = false): Promise<EngineVersionTable | undefined> {
   return tx.db
@@ -21,7 +23,7 @@ export async function listVersionRows(
 ): Promise<{ views: EngineVersionTable[]; totalCount: number }> {
   let rows = tx.db.selectFrom("engineVersions as v").selectAll("v");
   if (search.version) rows = rows.where("v.engineVersion", "=", search.version);
-  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("v.engineVersion"), search.part));
+  else if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("v.engineVersion"), search.part));
   const found = await fetchPage(tx, {
     rows,
     order: [
@@ -34,8 +36,8 @@ export async function listVersionRows(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** All that were added, with what decides whether one may be the newest release. */
-export async function addedVersions(tx: Tx): Promise<Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">[]> {
+/** All of them, with what decides whether one may be the newest release. */
+export async function knownVersions(tx: Tx): Promise<Candidate[]> {
   return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
 }
 
@@ -48,22 +50,19 @@ export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boo
   return row !== undefined;
 }
 
-export async function insertVersion(tx: Tx, row: Granted<EngineVersionTable, "can-update">): Promise<void> {
+export async function insertVersion(tx: Tx, _by: Administration, row: EngineVersionTable): Promise<void> {
   await tx.db.insertInto("engineVersions").values(row).execute();
 }
 
 export async function updateVersionRow(
   tx: Tx,
-  row: Granted<EngineVersionTable, "can-update">,
+  _by: Administration,
+  row: EngineVersionTable,
   changes: Partial<EngineVersionTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("engineVersions")
-    .set({ ...changes, version: row.version + 1 })
-    .where("id", "=", row.id)
-    .execute();
+  await updateRow(tx, "engineVersions", row.id, changes);
 }
 
-export async function deleteVersionRow(tx: Tx, row: Granted<EngineVersionTable, "can-destroy">): Promise<void> {
+export async function deleteVersionRow(tx: Tx, _by: Administration, row: EngineVersionTable): Promise<void> {
   await tx.db.deleteFrom("engineVersions").where("id", "=", row.id).execute();
 }

@@ -1,11 +1,13 @@
 /** Engine versions and constraints on them: how they are written, and which of two is the newer. Pure. */
 
 const number = "(?:0|[1-9][0-9]{0,8})";
+/** Of a release this is small; versions of one's own making count on, by dates or at random. */
+const patch = "(?:0|[1-9][0-9]*)";
 const label = "[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*";
-const exact = new RegExp(`^(${number})\\.(${number})\\.(${number})(?:-(${label}))?(?:\\+${label})?$`);
+const exact = new RegExp(`^(${number})\\.(${number})\\.(${patch})(?:-(${label}))?(?:\\+${label})?$`);
 /** In a constraint a version may leave out its last parts: `>= 1.2`. */
 const condition = new RegExp(
-  `^(?:=|!=|>=|<=|>|<|~>)?\\s*${number}(?:\\.${number}(?:\\.${number}(?:-${label})?(?:\\+${label})?)?)?$`,
+  `^(?:=|!=|>=|<=|>|<|~>)?\\s*${number}(?:\\.${number}(?:\\.${patch}(?:-${label})?(?:\\+${label})?)?)?$`,
 );
 
 /** Stands for the newest release wherever a constraint may stand. */
@@ -33,7 +35,7 @@ export function isRelease(version: string): boolean {
 export function compareVersions(left: string, right: string): number {
   const [before, after] = [partsOf(left), partsOf(right)];
   for (const position of [0, 1, 2] as const) {
-    const difference = before.numbers[position] - after.numbers[position];
+    const difference = compareNumbers(before.numbers[position], after.numbers[position]);
     if (difference !== 0) return difference;
   }
   return comparePrereleases(before.prerelease, after.prerelease);
@@ -44,15 +46,17 @@ export function isOlder(version: string, than: string): boolean {
 }
 
 interface Parts {
-  readonly numbers: readonly [number, number, number];
+  /** As they are written: they may be larger than what JavaScript counts exactly. */
+  readonly numbers: readonly [string, string, string];
   readonly prerelease: readonly string[];
 }
 
 function partsOf(version: string): Parts {
-  const [, major, minor, patch, prerelease] = exact.exec(version) ?? [];
-  if (major === undefined) throw new Error(`${version} is not an exact version`);
+  const [, major, minor, last, prerelease] = exact.exec(version) ?? [];
+  if (major === undefined || minor === undefined || last === undefined)
+    throw new Error(`${version} is not an exact version`);
   return {
-    numbers: [Number(major), Number(minor), Number(patch)],
+    numbers: [major, minor, last],
     prerelease: prerelease === undefined ? [] : prerelease.split("."),
   };
 }
@@ -73,7 +77,11 @@ function compareIdentifiers(left: string, right: string): number {
   if (left === right) return 0;
   const [leftIsNumber, rightIsNumber] = [/^[0-9]+$/.test(left), /^[0-9]+$/.test(right)];
   if (leftIsNumber !== rightIsNumber) return leftIsNumber ? -1 : 1;
-  // Of two numbers without leading zeros, the longer is the larger.
-  if (leftIsNumber && left.length !== right.length) return left.length - right.length;
-  return left < right ? -1 : 1;
+  return leftIsNumber ? compareNumbers(left, right) : left < right ? -1 : 1;
+}
+
+/** Of two numbers without leading zeros, the longer is the larger. */
+function compareNumbers(left: string, right: string): number {
+  if (left.length !== right.length) return left.length - right.length;
+  return left === right ? 0 : left < right ? -1 : 1;
 }

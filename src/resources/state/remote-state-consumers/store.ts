@@ -9,17 +9,15 @@ import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { now } from "../../../kernel/time.ts";
-import { projectGrants, standingColumns, workspaceGrants } from "../../shared/grants/reads.ts";
+import { projectGrants, standingColumns, type StandingFacts, workspaceGrants } from "../../shared/grants/reads.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import type { SharingWorkspace } from "./rules.ts";
 
-interface SharingRow extends OrganizationTable {
+interface SharingRow extends OrganizationTable, StandingFacts {
   readonly workspaceId: string;
   readonly projectId: string;
   readonly globalRemoteState: number;
   readonly projectRemoteState: number;
-  readonly teamAccess: number | null;
-  readonly isMember: number;
   readonly projectAccess: number | null;
   readonly workspaceAccess: number | null;
 }

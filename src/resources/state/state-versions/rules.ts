@@ -80,7 +80,7 @@ export function makerOf(version: StateVersionTable): Actor {
   const tokenId = createdByTokenId ?? "";
   return kind === "team"
     ? { kind, teamId: id, name, organizationId, tokenId }
-    : { kind: "user", userId: id, name, siteAdmin: false, tokenId };
+    : { kind: "user", userId: id, name, siteAdmin: false, tokenId, tokenAgeMs: 0 };
 }
 
 /** The latest version of a workspace that was not discarded. */

@@ -1,7 +1,7 @@
 /** SQL of variables. Whoever changes one holds its owner's row first: the workspace's or the set's. */
 import { sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
-import { type Standing, standingOf } from "../../../access/organization.ts";
+import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { WorkspaceFacts } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -80,11 +80,7 @@ export async function findPlace(
   return row && { ...workspaceFactsOf(actor, row), variable: variableIn(row) };
 }
 
-type VarsetRow = Omit<VarsetVarPlace, "standing" | "variable"> & {
-  readonly organizationId: string;
-  readonly teamAccess: number | null;
-  readonly isMember: number;
-};
+type VarsetRow = Omit<VarsetVarPlace, "standing" | "variable"> & StandingRow;
 
 const inVarset = prepared<ByIds, VarsetRow & VarOrNulls>((db, { ownerId, varId, principal }) =>
   db

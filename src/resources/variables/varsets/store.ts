@@ -17,7 +17,13 @@ import {
   type OrganizationView,
 } from "../../identity/organizations/definition.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
-import { hasProjectGrant, hasWorkspaceGrant, projectGrants, standingColumns } from "../../shared/grants/reads.ts";
+import {
+  hasProjectGrant,
+  hasWorkspaceGrant,
+  projectGrants,
+  standingColumns,
+  type StandingFacts,
+} from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { LinkKind, Links, VarsetView } from "./definition.ts";
@@ -29,9 +35,7 @@ const workspaceBit = bitOf("runs", "read");
 const projectBit = bitOf("settings", "read");
 const setBit = bitOf("variableSets", "read");
 
-interface VarsetRow extends VarsetTable, OrganizationFacts {
-  readonly teamAccess: number | null;
-  readonly isMember: number;
+interface VarsetRow extends VarsetTable, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
   /** Ids joined by commas; with `hidden` before each that no team of the caller's lets be read. */
   readonly varList: string | null;

@@ -32,7 +32,7 @@ describe("the user of an invitation", () => {
       id,
       type: "users",
       attributes: expect.objectContaining({
-        username: email,
+        username: "",
         email,
         "is-service-account": false,
         "is-site-admin": false,
@@ -99,17 +99,17 @@ describe("the user of an invitation", () => {
     );
     expect((await api.admin.delete(`/admin/users/${id}`)).status).toBe(404);
     const team = await makeTeam(api, org.name);
-    for (const name of [id, email]) {
+    for (const name of [id, email, ""]) {
       const body = { data: [{ type: "users", id: name }] };
       expect((await org.owner.post(`/teams/${team.id}/relationships/users`, body)).status).toBe(422);
     }
     expect(data(await api.admin.get(`/admin/users?q=${email}`))).toEqual([]);
   });
 
-  it("goes by a name that no user can have", async () => {
+  it.each(["", "an address"])("goes by a name that no user can have: %s is refused", async (name) => {
     const answer = await api.admin.post(
       "/admin/users",
-      resource("users", { username: email, email: `${unique("x")}@example.com` }),
+      resource("users", { username: name === "" ? "" : email, email: `${unique("x")}@example.com` }),
     );
     expect(answer.status).toBe(422);
   });

@@ -63,6 +63,8 @@ describe("createOrganization: made", () => {
           "aggregated-commit-status-enabled": true,
           "speculative-plan-management-enabled": true,
           "user-tokens-enabled": true,
+          "max-ttl-enabled": false,
+          "stacks-enabled": false,
           "remaining-testable-count": 2_147_483_647,
           "saml-enabled": false,
           "two-factor-conformant": true,
@@ -103,6 +105,8 @@ describe("createOrganization: made", () => {
       "send-passing-statuses-for-untriggered-speculative-plans": true,
       "aggregated-commit-status-enabled": false,
       "speculative-plan-management-enabled": false,
+      "max-ttl-enabled": true,
+      "stacks-enabled": true,
     };
     const made = data(await create(attributes));
     expect(made.attributes).toMatchObject(attributes);

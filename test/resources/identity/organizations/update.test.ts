@@ -39,6 +39,8 @@ const values: readonly (readonly [string, unknown])[] = [
   ["send-passing-statuses-for-untriggered-speculative-plans", true],
   ["aggregated-commit-status-enabled", false],
   ["speculative-plan-management-enabled", false],
+  ["max-ttl-enabled", true],
+  ["stacks-enabled", true],
 ];
 const nullable = new Set(["session-remember", "session-timeout", "owners-team-saml-role-id"]);
 

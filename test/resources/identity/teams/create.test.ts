@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { useApi } from "../../../support/api.ts";
+import { type Json, useApi } from "../../../support/api.ts";
 import {
   data,
   details,
@@ -49,6 +49,7 @@ describe("createTeam", () => {
     expect(team.id).toMatch(/^team-/);
     expect(team.attributes).toMatchObject({
       name,
+      description: null,
       visibility: "secret",
       "sso-team-id": null,
       "allow-member-token-management": true,
@@ -72,6 +73,7 @@ describe("createTeam", () => {
     const org = await makeOrganization(api);
     const sent = {
       name: "Net_work-1",
+      description: "Those who lay the cables.",
       visibility: "organization",
       "sso-team-id": "sso-7",
       "allow-member-token-management": false,
@@ -84,6 +86,19 @@ describe("createTeam", () => {
     );
     expect(team.attributes).toMatchObject(sent);
     expect(team.attributes["organization-access"]).toEqual({ ...none, "read-projects": true });
+  });
+
+  it("201: a name with slashes, which is found and shown like any other", async () => {
+    const org = await makeOrganization(api);
+    const name = "team/name/with/slashes";
+    const team = data(await org.owner.post(`/organizations/${org.name}/teams`, newTeam({ name })));
+    expect(team.attributes.name).toBe(name);
+    const teams = `/organizations/${org.name}/teams`;
+    for (const query of [`filter[names]=${name}`, `filter[names]=${encodeURIComponent(name)}`, "q=/with/"])
+      expect(data(await org.owner.get(`${teams}?${query}`)).map(({ id }: Json) => id)).toEqual([team.id]);
+    expect((await org.owner.post(teams, newTeam({ name: name.toUpperCase() }))).status).toBe(422);
+    const renamed = await org.owner.patch(`/teams/${team.id}`, resource("teams", { name: "a/b" }));
+    expect(data(renamed).attributes.name).toBe("a/b");
   });
 
   it.each(permissionNames)("201: an owner grants %s", async (name) => {

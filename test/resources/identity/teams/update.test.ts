@@ -30,6 +30,7 @@ describe("updateTeam: value, null and absent", () => {
   const attributes = ["name", "visibility", "sso-team-id", "allow-member-token-management", "organization-access"];
   const values: Record<string, unknown> = {
     name: "renamed",
+    description: "What it is for.",
     visibility: "secret",
     "sso-team-id": "sso-9",
     "allow-member-token-management": false,
@@ -48,11 +49,19 @@ describe("updateTeam: value, null and absent", () => {
     expect(data(await org.owner.get(`/teams/${team.id}`)).attributes).toEqual(data(answer).attributes);
   });
 
-  it("200: sso-team-id null clears it", async () => {
+  it.each(["sso-team-id", "description"])("200: %s null clears it", async (name) => {
     const org = await makeOrganization(api);
-    const team = await makeTeam(api, org.name, { "sso-team-id": "sso-1" });
-    const answer = await org.owner.patch(`/teams/${team.id}`, change({ "sso-team-id": null }));
-    expect(data(answer).attributes["sso-team-id"]).toBeNull();
+    const team = await makeTeam(api, org.name, { [name]: "something" });
+    const answer = await org.owner.patch(`/teams/${team.id}`, change({ [name]: null }));
+    expect(data(answer).attributes[name]).toBeNull();
+  });
+
+  it("422: a description that is too long", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const answer = await org.owner.patch(`/teams/${team.id}`, change({ description: "x".repeat(1025) }));
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual(["/data/attributes/description"]);
   });
 
   it.each(attributes.filter((name) => name !== "sso-team-id"))("422: %s null", async (name) => {
@@ -100,7 +109,7 @@ describe("updateTeam", () => {
     expect(taken.status).toBe(422);
     expect(details(taken)).toEqual(["Name has already been taken"]);
     expect(details(await rename("a.b"))).toEqual([
-      "Name may only contain letters, numbers, spaces, dashes and underscores, and neither begin nor end with a space",
+      "Name may only contain letters, numbers, spaces, slashes, dashes and underscores, and neither begin nor end with a space",
     ]);
     expect(data(await rename(team.attributes.name.toUpperCase())).attributes.name).toBe(
       team.attributes.name.toUpperCase(),

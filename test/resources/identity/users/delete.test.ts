@@ -2,10 +2,12 @@ import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import {
   data,
+  details,
   makeMember,
   makeOrganization,
   makeTeam,
   makeUser,
+  type Org,
   type Person,
   resource,
   unique,
@@ -74,6 +76,82 @@ describe("deleteUser", () => {
 
   it("404: no such user", async () => {
     expect((await api.admin.delete("/admin/users/user-unknown")).status).toBe(404);
+  });
+});
+
+describe("the last owner of an organization", () => {
+  const removeAdmin = async (org: Org) => {
+    const admin = data(await api.admin.get("/account/details"));
+    const people = { data: [{ type: "users", id: admin.id }] };
+    expect((await org.owner.delete(`/teams/${org.ownersTeamId}/relationships/users`, people)).status).toBe(204);
+  };
+
+  it("409: stays, with everything of theirs; the sentence says where and what to do", async () => {
+    const org = await makeOrganization(api);
+    await removeAdmin(org);
+    const answer = await api.admin.delete(`/admin/users/${org.owner.id}`);
+    expect(answer.status).toBe(409);
+    expect(details(answer)[0]).toBe(
+      `The user is the last owner of ${org.name}. Add another person to the owners team there first, or delete the organization.`,
+    );
+    expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(200);
+    const team = data(await org.owner.get(`/teams/${org.ownersTeamId}`));
+    expect(team.attributes["users-count"]).toBe(1);
+    const trail = await org.owner.get(
+      `/organizations/${org.name}/audit-events?filter[action]=organization-memberships.delete`,
+    );
+    expect(data(trail)).toEqual([]);
+  });
+
+  it("409: somebody who is only invited to the owners team is no owner yet", async () => {
+    const org = await makeOrganization(api);
+    await removeAdmin(org);
+    const invitation = resource(
+      "organization-memberships",
+      { email: `${unique("someone")}@example.com` },
+      { teams: { data: [{ type: "teams", id: org.ownersTeamId }] } },
+    );
+    data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, invitation));
+    expect((await api.admin.delete(`/admin/users/${org.owner.id}`)).status).toBe(409);
+  });
+
+  it("204: goes when there is another, or when the organization is gone", async () => {
+    const [kept, gone] = [await makeOrganization(api), await makeOrganization(api)];
+    for (const org of [kept, gone]) await removeAdmin(org);
+    const second = await makeMember(api, kept.name, [kept.ownersTeamId]);
+    expect((await api.admin.delete(`/admin/users/${kept.owner.id}`)).status).toBe(204);
+    expect(data(await second.get(`/teams/${kept.ownersTeamId}`)).attributes["users-count"]).toBe(1);
+    expect((await gone.owner.delete(`/organizations/${gone.name}`)).status).toBe(204);
+    expect((await api.admin.delete(`/admin/users/${gone.owner.id}`)).status).toBe(204);
+  });
+
+  it("409: one of two who are deleted at once stays", async () => {
+    const org = await makeOrganization(api);
+    const second = await makeMember(api, org.name, [org.ownersTeamId]);
+    await removeAdmin(org);
+    const answers = await Promise.all([org.owner, second].map(({ id }) => api.admin.delete(`/admin/users/${id}`)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([204, 409]);
+    expect(data(await api.admin.get(`/teams/${org.ownersTeamId}`)).attributes["users-count"]).toBe(1);
+  });
+
+  it("409: names a few of many organizations", async () => {
+    const user = await makeUser(api);
+    const names: string[] = [];
+    for (let count = 0; count < 7; count += 1) {
+      const org = await makeOrganization(api);
+      const email = resource(
+        "organization-memberships",
+        { email: user.email },
+        { teams: { data: [{ type: "teams", id: org.ownersTeamId }] } },
+      );
+      data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, email));
+      await removeAdmin(org);
+      const people = { data: [{ type: "users", id: org.owner.id }] };
+      expect((await user.delete(`/teams/${org.ownersTeamId}/relationships/users`, people)).status).toBe(204);
+      names.push(org.name);
+    }
+    const [detail] = details(await api.admin.delete(`/admin/users/${user.id}`));
+    expect(detail).toContain(`${names.toSorted().slice(0, 5).join(", ")} and 2 more`);
   });
 });
 

@@ -1,6 +1,6 @@
 /** /admin/terraform-versions: what site admins add, change and remove; to everybody else it is not there. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { knownReleases } from "../../../../src/resources/site/terraform-versions/known.ts";
+import { shippedReleases as knownReleases } from "../../../../src/database/migrations/0008-identity.ts";
 import { newestRelease } from "../../../../src/resources/site/terraform-versions/reads.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
@@ -60,6 +60,7 @@ describe("createTerraformVersion", () => {
         beta: true,
         deprecated: false,
         "deprecated-reason": null,
+        archs: [{ url: "https://example.com/x", sha, os: "linux", arch: "amd64" }],
         usage: 0,
         "created-at": expect.stringMatching(/Z$/),
       },
@@ -135,8 +136,6 @@ describe("listTerraformVersions", () => {
 
 describe("updateTerraformVersion: a value, null, absent", () => {
   it.each([
-    ["url", "http://example.com/other"],
-    ["sha", "B".repeat(64)],
     ["official", true],
     ["enabled", false],
     ["beta", true],
@@ -148,19 +147,33 @@ describe("updateTerraformVersion: a value, null, absent", () => {
     expect(data(await api.admin.get(at()))).toEqual(answer.body.data);
   });
 
+  it.each([
+    ["url", "http://example.com/other"],
+    ["sha", "B".repeat(64)],
+  ])("%s: a value is set, in the list of archives too, and the rest stays", async (attribute, value) => {
+    const answer = await update({ [attribute]: value });
+    expect(answer.status).toBe(200);
+    const archs = [{ ...version.attributes.archs[0], [attribute]: value }];
+    expect(answer.body.data).toEqual({ ...version, attributes: { ...version.attributes, [attribute]: value, archs } });
+    expect(data(await api.admin.get(at()))).toEqual(answer.body.data);
+  });
+
   it.each(["url", "sha"])("%s: null clears it", async (attribute) => {
     expect(data(await update({ [attribute]: null })).attributes[attribute]).toBeNull();
   });
 
-  it.each(["version", "official", "enabled", "beta"])("%s: null is refused", async (attribute) => {
-    const answer = await update({ [attribute]: null });
-    expect(answer.status).toBe(422);
-    expect(pointers(answer)).toEqual([`/data/attributes/${attribute}`]);
-  });
+  it.each(["version", "official", "enabled", "beta", "deprecated", "archs"])(
+    "%s: null is refused",
+    async (attribute) => {
+      const answer = await update({ [attribute]: null });
+      expect(answer.status).toBe(422);
+      expect(pointers(answer)).toEqual([`/data/attributes/${attribute}`]);
+    },
+  );
 
   it("absent, or what is shown only: everything stays, also the ETag", async () => {
     const tag = (await api.admin.get(at())).headers.get("etag");
-    const answer = await update({ deprecated: true, usage: 5 });
+    const answer = await update({ usage: 5, "created-at": "2020-01-01T00:00:00Z" });
     expect(answer.body.data).toEqual(version);
     expect(answer.headers.get("etag")).toBe(tag);
   });

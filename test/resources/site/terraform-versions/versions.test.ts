@@ -1,7 +1,7 @@
 /** How versions and constraints are written, which of two versions is newer, and which release is the newest. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { knownReleases } from "../../../../src/resources/site/terraform-versions/known.ts";
+import { shippedReleases as knownReleases } from "../../../../src/database/migrations/0008-identity.ts";
 import { newestOf } from "../../../../src/resources/site/terraform-versions/rules.ts";
 import {
   compareVersions,
@@ -21,6 +21,7 @@ describe("isExactVersion", () => {
     "1.14.0-alpha20250813",
     "1.2.3+build.5",
     "999999999.0.0",
+    "1.0.4941869997571237407",
   ])("takes %j", (text) => expect(isExactVersion(text)).toBe(true));
   it.each(
     [
@@ -135,6 +136,12 @@ describe("compareVersions", () => {
     );
   });
 
+  it("counts a long patch number by its digits", () => {
+    expect(compareVersions("1.0.4941869997571237408", "1.0.4941869997571237407")).toBeGreaterThan(0);
+    expect(compareVersions("1.0.4941869997571237407", "1.0.11")).toBeGreaterThan(0);
+    expect(compareVersions("1.0.4941869997571237407", "1.1.0")).toBeLessThan(0);
+  });
+
   it("raises for what is no exact version", () => expect(() => compareVersions("1.2", "1.2.3")).toThrow("1.2"));
 });
 
@@ -154,22 +161,18 @@ describe("the releases that ship", () => {
 
 describe("newestOf", () => {
   const added = (engineVersion: string, flags: object = {}) => ({ engineVersion, enabled: 1, beta: 0, ...flags });
-  const known = ["1.9.0", "1.10.0"];
+  const known = ["1.9.0", "1.10.0"].map((version) => added(version));
 
-  it("is the newest that ships, by number", () => expect(newestOf(known, [])).toBe("1.10.0"));
-  it("is an added one that is newer", () => expect(newestOf(known, [added("1.11.0")])).toBe("1.11.0"));
-  it("is not an added one that is older", () => expect(newestOf(known, [added("1.2.0")])).toBe("1.10.0"));
+  it("is the newest that ships, by number", () => expect(newestOf(known)).toBe("1.10.0"));
+  it("is an added one that is newer", () => expect(newestOf([...known, added("1.11.0")])).toBe("1.11.0"));
+  it("is not an added one that is older", () => expect(newestOf([...known, added("1.2.0")])).toBe("1.10.0"));
   it.each([{ enabled: 0 }, { beta: 1 }])("is not one with %j", (flags) =>
-    expect(newestOf(known, [added("1.11.0", flags)])).toBe("1.10.0"),
+    expect(newestOf([...known, added("1.11.0", flags)])).toBe("1.10.0"),
   );
-  it("is no prerelease", () => expect(newestOf(known, [added("1.11.0-rc1")])).toBe("1.10.0"));
+  it("is no prerelease", () => expect(newestOf([...known, added("1.11.0-rc1")])).toBe("1.10.0"));
   it("is not one that ships and was disabled", () =>
-    expect(newestOf(known, [added("1.10.0", { enabled: 0 })])).toBe("1.9.0"));
+    expect(newestOf([added("1.9.0"), added("1.10.0", { enabled: 0 })])).toBe("1.9.0"));
   it("is one that ships where all are disabled", () =>
-    expect(
-      newestOf(
-        known,
-        known.map((version) => added(version, { enabled: 0 })),
-      ),
-    ).toBe("1.10.0"));
+    expect(newestOf(known.map((version) => ({ ...version, enabled: 0 })))).toBe("1.10.0"));
+  it("is whatever the engine is where none is known", () => expect(newestOf([])).toBe("latest"));
 });

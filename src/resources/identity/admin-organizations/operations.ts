@@ -1,0 +1,133 @@
+/** Operations of site admins on organizations: load → authorize → decide → write. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
+import { users } from "../users/definition.ts";
+import { usersByIds } from "../users/reads.ts";
+import { adminOrganizations, type AdminOrganizationView } from "./definition.ts";
+import { consumerFaults } from "./rules.ts";
+import {
+  deleteModuleConsumers,
+  findAdminOrganization,
+  findNamed,
+  insertModuleConsumers,
+  listAdminOrganizationRows,
+  listModuleConsumerRows,
+} from "./store.ts";
+
+const toFlag = (text: "true" | "false" | undefined) => (text === undefined ? undefined : text === "true");
+
+export const adminOrganizationResource = implement(adminOrganizations, {
+  async listAdminOrganizations({ context, query }) {
+    requireSiteAdmin(context.actor);
+    const tx = context.database.reader;
+    const found = await listAdminOrganizationRows(tx, query.page, {
+      q: query.q,
+      name: query.qName,
+      email: query.qEmail,
+      sharesModules: toFlag(query.filterModuleProducer),
+      sharesProviders: toFlag(query.filterProviderProducer),
+    });
+    return { ...found, included: await ownersOf(tx, context, found.views, query.include) };
+  },
+
+  async showAdminOrganization({ context, params, query }) {
+    const tx = context.database.reader;
+    const view = await load(tx, context, params.organizationName);
+    return { view, included: await ownersOf(tx, context, [view], query.include) };
+  },
+
+  async updateAdminOrganization({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const organization = await load(tx, context, params.organizationName, true);
+      checkIfMatch(ifMatch, adminOrganizations, organization);
+      const changes = changesOf<AdminOrganizationView>(
+        organization,
+        changedColumns(adminOrganizations, body.attributes),
+      );
+      if (changes === undefined) return { view: organization };
+      await administerOrganization(tx, organization, changes);
+      // What is shared with all is not shared with some.
+      if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
+      const changed = afterUpdate<AdminOrganizationView>(organization, changes);
+      await recordChange(tx, context, adminOrganizations, { before: inAudit(organization), after: inAudit(changed) });
+      return { view: changed };
+    });
+  },
+
+  async deleteAdminOrganization({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const organization = await load(tx, context, params.organizationName, true);
+      checkIfMatch(ifMatch, adminOrganizations, organization);
+      await removeOrganization(tx, organization);
+      await recordChange(tx, context, adminOrganizations, { before: inAudit(organization) });
+    });
+  },
+
+  async listModuleConsumers({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await load(tx, context, params.organizationName);
+    return listModuleConsumerRows(tx, query.page, organization.id);
+  },
+
+  async replaceModuleConsumers({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = await load(tx, context, params.organizationName, true);
+      const consumers = await findNamed(
+        tx,
+        body.map(({ id }) => id),
+      );
+      refuseIfAny(consumerFaults(organization, body, consumers));
+      const before = await deleteModuleConsumers(tx, organization);
+      await insertModuleConsumers(tx, organization, consumers);
+      if (organization.globalModuleSharing === 1)
+        await administerOrganization(tx, organization, { globalModuleSharing: 0 });
+      await recordEvent(tx, context, {
+        organizationId: organization.id,
+        verb: "replace-module-consumers",
+        subject: { type: adminOrganizations.type, id: organization.id },
+        before: { "module-consumers": before, "global-module-sharing": organization.globalModuleSharing === 1 },
+        after: { "module-consumers": body.map(({ id }) => id).toSorted(), "global-module-sharing": false },
+      });
+    });
+  },
+});
+
+/** Raises `not-found`, also for everybody but site admins. */
+async function load(
+  tx: Tx,
+  context: Context,
+  name: string,
+  lock = false,
+): Promise<Granted<AdminOrganizationView, "can-administer">> {
+  const administration = requireSiteAdmin(context.actor);
+  const organization = await findAdminOrganization(tx, name, lock);
+  if (organization === undefined) throw notFound("organization");
+  return administered(administration, organization);
+}
+
+async function ownersOf(
+  tx: Tx,
+  context: Context,
+  views: readonly AdminOrganizationView[],
+  wanted: ReadonlySet<"owners">,
+): Promise<Included[]> {
+  if (!wanted.has("owners")) return [];
+  const ids = new Set(views.flatMap((view) => view.ownerIds));
+  const owners = await usersByIds(tx, context, [...ids]);
+  return owners.map((view) => ({ definition: users, view }));
+}
+
+/** An organization belongs to its own audit trail. */
+function inAudit(view: AdminOrganizationView): AdminOrganizationView & { readonly organizationId: string } {
+  return { ...view, organizationId: view.id };
+}

@@ -1,0 +1,126 @@
+/** SQL of organizations as site admins see them, and of who may use whose modules. */
+import { type Kysely, type SqlBool, sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { AdminOrganizationView } from "./definition.ts";
+import type { Named } from "./rules.ts";
+
+interface AdminOrganizationRow extends OrganizationTable {
+  readonly owners: string | null;
+  readonly ownersVersion: number;
+}
+
+/** Whatever an organization refuses its members or their tokens, its administration goes on. */
+function organizations(db: Kysely<Schema>) {
+  return db
+    .selectFrom("organizations as o")
+    .selectAll("o")
+    .select(
+      sql<string | null>`(
+        select string_agg(tm.user_id, ',' order by tm.user_id) from team_members as tm
+        inner join teams as t on t.id = tm.team_id
+        where t.organization_id = o.id and t.is_owners = 1 and tm.user_id is not null)`.as("owners"),
+    )
+    .select(
+      sql<number>`(select version from teams where organization_id = o.id and is_owners = 1)`.as("ownersVersion"),
+    );
+}
+
+function toView({ owners, ...row }: AdminOrganizationRow): AdminOrganizationView {
+  return { ...row, ownerIds: owners === null ? [] : owners.split(",") };
+}
+
+export async function findAdminOrganization(
+  tx: Tx,
+  name: string,
+  lock = false,
+): Promise<AdminOrganizationView | undefined> {
+  const row = await organizations(tx.db)
+    .where("o.nameKey", "=", fold(name))
+    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("o")))
+    .executeTakeFirst();
+  return row && toView(row);
+}
+
+export interface AdminSearch {
+  readonly q: string | undefined;
+  readonly name: string | undefined;
+  readonly email: string | undefined;
+  readonly sharesModules: boolean | undefined;
+  readonly sharesProviders: boolean | undefined;
+}
+
+export async function listAdminOrganizationRows(tx: Tx, page: Page, search: AdminSearch) {
+  const named = (part: string) => tx.dialect.contains(sql.ref("o.nameKey"), fold(part));
+  const addressed = (part: string) => tx.dialect.contains(sql`lower(o.email)`, fold(part));
+  const { q, name, email, sharesModules, sharesProviders } = search;
+  let rows = organizations(tx.db);
+  if (q) rows = rows.where((where) => where.or([named(q), addressed(q)]));
+  else {
+    if (name) rows = rows.where(named(name));
+    if (email) rows = rows.where(addressed(email));
+  }
+  if (sharesModules !== undefined) {
+    const shares = sql<SqlBool>`(o.global_module_sharing = 1
+      or exists (select 1 from module_consumers where organization_id = o.id))`;
+    rows = rows.where(sharesModules ? shares : sql<SqlBool>`not ${shares}`);
+  }
+  if (sharesProviders !== undefined) rows = rows.where("o.globalProviderSharing", "=", Number(sharesProviders));
+  return pageOf(tx, page, rows);
+}
+
+export async function listModuleConsumerRows(tx: Tx, page: Page, organizationId: string) {
+  const rows = organizations(tx.db).where("o.id", "in", (query) =>
+    query.selectFrom("moduleConsumers").select("consumerId").where("organizationId", "=", organizationId),
+  );
+  return pageOf(tx, page, rows);
+}
+
+async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof organizations>) {
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "nameKey" }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("o.id")) },
+  });
+  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+}
+
+/** Organizations by their names, ignoring case. */
+export async function findNamed(tx: Tx, names: readonly string[]): Promise<Named[]> {
+  return tx.db
+    .selectFrom("organizations")
+    .select(["id", "nameKey"])
+    .where(tx.dialect.isOneOf(sql.ref("nameKey"), names.map(fold)))
+    .orderBy("id")
+    .execute();
+}
+
+type Administered = Granted<AdminOrganizationView, "can-administer">;
+
+/** The names of the consumers, and none of them is one any more. */
+export async function deleteModuleConsumers(tx: Tx, organization: Administered): Promise<string[]> {
+  const removed = await tx.db
+    .deleteFrom("moduleConsumers")
+    .where("organizationId", "=", organization.id)
+    .returning(sql<string>`(select name from organizations where id = consumer_id)`.as("name"))
+    .execute();
+  return removed.map(({ name }) => name).toSorted();
+}
+
+export async function insertModuleConsumers(
+  tx: Tx,
+  organization: Administered,
+  consumers: readonly Named[],
+): Promise<void> {
+  if (consumers.length === 0) return;
+  await tx.db
+    .insertInto("moduleConsumers")
+    .values(consumers.map(({ id: consumerId }) => ({ organizationId: organization.id, consumerId })))
+    .execute();
+}

@@ -1,0 +1,19 @@
+/** What tokens ask of the policies on their lifetimes. */
+import type { Tx } from "../../../database/database.ts";
+
+/** How long a new token of an organization may work; undefined where nothing bounds it. */
+export async function tokenMaxMs(
+  tx: Tx,
+  organizationId: string,
+  kind: "organization" | "team" | "audit-trails",
+): Promise<number | undefined> {
+  const policy = await tx.db
+    .selectFrom("organizationTokenTtlPolicies as p")
+    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .select("p.maxTtlMs")
+    .where("p.organizationId", "=", organizationId)
+    .where("p.tokenType", "=", kind.replace("-", "_"))
+    .where("o.maxTtlEnabled", "=", 1)
+    .executeTakeFirst();
+  return policy?.maxTtlMs;
+}

@@ -1,0 +1,90 @@
+/** The releases that ship with the service are rows like any other: listed, shown, changed and removed. */
+import { describe, expect, it } from "vitest";
+import { shippedReleases } from "../../../../src/database/migrations/0008-identity.ts";
+import { newestRelease } from "../../../../src/resources/site/terraform-versions/reads.ts";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, details, makeOrganization, makeWorkspace, resource } from "../../../support/builders.ts";
+
+const api = useApi();
+const list = "/admin/terraform-versions";
+const find = async (version: string): Promise<Json> =>
+  data(await api.admin.get(`${list}?filter[version]=${version}`))[0];
+const update = (id: string, attributes: object) =>
+  api.admin.patch(`${list}/${id}`, resource("terraform-versions", attributes));
+const newest = () => api.database.write((tx) => newestRelease(tx));
+
+describe("a new register", () => {
+  it("lists every release that ships, the newest first", async () => {
+    const versions: string[] = [];
+    for (let page = 1; versions.length < shippedReleases.length; page += 1) {
+      const answer = await api.admin.get(`${list}?page[size]=100&page[number]=${page}`);
+      expect(answer.body.meta.pagination["total-count"]).toBe(shippedReleases.length);
+      versions.push(...answer.body.data.map(({ attributes }: Json) => attributes.version));
+    }
+    expect(versions).toEqual(shippedReleases.toReversed());
+  });
+
+  it("shows each by its id, as an official release", async () => {
+    const found = await find("1.0.4");
+    expect(found).toEqual({
+      id: expect.stringMatching(/^tool-/),
+      type: "terraform-versions",
+      attributes: {
+        version: "1.0.4",
+        url: null,
+        sha: null,
+        archs: [],
+        official: true,
+        enabled: true,
+        beta: false,
+        deprecated: false,
+        "deprecated-reason": null,
+        usage: 0,
+        "created-at": expect.stringMatching(/Z$/),
+      },
+      links: { self: `/api/v2${list}/${found.id}` },
+    });
+    expect(data(await api.admin.get(`${list}/${found.id}`))).toEqual(found);
+  });
+
+  it("finds them by a part, and by the whole before a part", async () => {
+    const versions = async (query: string): Promise<string[]> =>
+      data(await api.admin.get(`${list}?page[size]=100&${query}`)).map(({ attributes }: Json) => attributes.version);
+    const found = await versions("search[version]=1.14.");
+    expect(found).toEqual(shippedReleases.filter((version) => version.includes("1.14.")).toReversed());
+    expect(await versions("filter[version]=1.5.7&search[version]=1.14.")).toEqual(["1.5.7"]);
+    expect(await versions("filter[version]=1000.1000.42")).toEqual([]);
+  });
+
+  it("422: adds none of them again", async () => {
+    const answer = await api.admin.post(list, resource("terraform-versions", { version: "1.5.7" }));
+    expect(answer.status).toBe(422);
+    expect(details(answer)).toEqual(["Version has already been taken"]);
+  });
+});
+
+describe("a release that ships", () => {
+  it("200: is disabled like any other, and then no workspace begins with it", async () => {
+    const [before, last] = shippedReleases.slice(-2) as [string, string];
+    const org = await makeOrganization(api);
+    const engine = async () => (await makeWorkspace(api, org.name)).attributes["terraform-version"];
+    expect(await engine()).toBe(last);
+    const { id } = await find(last);
+    expect(data(await update(id, { enabled: false })).attributes.enabled).toBe(false);
+    expect(await engine()).toBe(before);
+    expect(data(await update(id, { enabled: true, deprecated: true })).attributes).toMatchObject({ deprecated: true });
+    expect(await engine()).toBe(last);
+  });
+
+  it("204: is removed like any other; where none is left, workspaces take whatever their engine is", async () => {
+    const { id } = await find("0.12.0");
+    expect((await api.admin.delete(`${list}/${id}`)).status).toBe(204);
+    expect(await find("0.12.0")).toBeUndefined();
+    await api.database.write((tx) => tx.db.updateTable("engineVersions").set({ enabled: 0 }).execute());
+    expect(await newest()).toBe(shippedReleases.at(-1));
+    await api.database.write((tx) => tx.db.deleteFrom("engineVersions").execute());
+    expect(await newest()).toBe("latest");
+    const org = await makeOrganization(api);
+    expect((await makeWorkspace(api, org.name)).attributes["terraform-version"]).toBe("latest");
+  });
+});
