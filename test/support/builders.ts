@@ -1,6 +1,9 @@
-/** Things that tests need, made over HTTP with sensible values; each takes only what the test is about. */
+/** Things that tests need, made with sensible values, nearly all over HTTP; each takes only what the test is about. */
 import { randomBytes } from "node:crypto";
 import type { ProjectLevel, WorkspaceLevel } from "../../src/access/levels.ts";
+import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
+import { addUser } from "../../src/resources/identity/users/writes.ts";
+import { operatorContext } from "../../src/service.ts";
 import { type Answer, type Api, type Caller, type Json } from "./api.ts";
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
@@ -21,15 +24,19 @@ export interface Person extends Caller {
   readonly email: string;
 }
 
-/** A user with a token. */
+/** A user with a token. A plain one comes by the command line's way, because tests make hundreds; one with attributes over HTTP. */
 export async function makeUser(api: Api, attributes: object = {}): Promise<Person> {
   const username = unique("user");
-  const user = data(
-    await api.admin.post(
-      "/admin/users",
-      resource("users", { username, email: `${username}@example.com`, ...attributes }),
-    ),
-  );
+  const email = `${username}@example.com`;
+  if (Object.keys(attributes).length === 0) {
+    const context = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
+    const [user, { secret }] = await api.database.write(async (tx) => {
+      const added = await addUser(tx, context, { username, email });
+      return [added, await addToken(tx, context, { holder: { kind: "user", userId: added.id }, isLegacy: false })];
+    });
+    return { ...api.as(secret), id: user.id, username, email };
+  }
+  const user = data(await api.admin.post("/admin/users", resource("users", { username, email, ...attributes })));
   const token = data(await api.admin.post(`/users/${user.id}/authentication-tokens`));
   return {
     ...api.as(token.attributes.token),
@@ -57,12 +64,17 @@ export async function makeOrganization(api: Api, attributes: object = {}): Promi
       resource("organizations", { name, email: "org@example.com", ...attributes }),
     ),
   );
-  const teams = data(await api.admin.get(`/organizations/${organization.id}/teams?filter[names]=owners`));
-  const ownersTeamId: string = teams[0].id;
+  const id: string = organization.attributes["external-id"];
+  const { id: ownersTeamId } = await api.database.reader.db
+    .selectFrom("teams")
+    .select("id")
+    .where("organizationId", "=", id)
+    .where("isOwners", "=", 1)
+    .executeTakeFirstOrThrow();
   const owner = await makeMember(api, organization.id, [ownersTeamId]);
   return {
     name: organization.id,
-    id: organization.attributes["external-id"],
+    id,
     defaultProjectId: organization.relationships["default-project"].data.id,
     owner,
     ownersTeamId,

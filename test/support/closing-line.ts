@@ -1,14 +1,37 @@
-/** Closes a run with one plain line: how many passed, failed and were skipped. */
-import type { Reporter, TestModule } from "vitest/node";
+/** One line for each project when it is through, and at the very end how many passed, failed and were skipped. */
+import type { Reporter, TestModule, TestSpecification } from "vitest/node";
 
 export default class ClosingLine implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
-    const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
-    for (const module of modules) {
-      for (const test of module.children.allTests()) count[test.result().state] += 1;
-      if (module.errors().length > 0) count.failed += 1;
-    }
-    const skipped = count.skipped + count.pending;
-    console.log(`\n${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+  readonly #left = new Map<string, number>();
+  readonly #done = new Map<string, TestModule[]>();
+  #startedAt = 0;
+
+  onTestRunStart(specifications: readonly TestSpecification[]): void {
+    this.#startedAt = performance.now();
+    for (const { project } of specifications) this.#left.set(project.name, (this.#left.get(project.name) ?? 0) + 1);
   }
+
+  onTestModuleEnd(module: TestModule): void {
+    const { name } = module.project;
+    const left = (this.#left.get(name) ?? 1) - 1;
+    this.#left.set(name, left);
+    this.#done.set(name, [...(this.#done.get(name) ?? []), module]);
+    if (left > 0) return;
+    const seconds = ((performance.now() - this.#startedAt) / 1000).toFixed(0);
+    console.log(`${name.padEnd(8)} ${summaryOf(this.#done.get(name) ?? [])}, ${seconds} s from the start`);
+  }
+
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    console.log(`\n${summaryOf(modules)}`);
+  }
+}
+
+function summaryOf(modules: readonly TestModule[]): string {
+  const count = { passed: 0, failed: 0, skipped: 0, pending: 0 };
+  for (const module of modules) {
+    for (const test of module.children.allTests()) count[test.result().state] += 1;
+    if (module.errors().length > 0) count.failed += 1;
+  }
+  const skipped = count.skipped + count.pending;
+  return `${count.passed} passed, ${count.failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }

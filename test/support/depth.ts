@@ -1,6 +1,6 @@
 /** Random tests: few runs with a fixed seed in `npm test`, many with a new seed in `npm run test:deep`. */
 
-const isDeep = process.env["CADASTRE_TEST_DEPTH"] === "deep";
+export const isDeep = process.env["CADASTRE_TEST_DEPTH"] === "deep";
 
 export const deep = (quick: number, thorough: number): number => (isDeep ? thorough : quick);
 

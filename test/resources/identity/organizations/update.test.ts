@@ -12,6 +12,7 @@ import {
   resource,
   unique,
 } from "../../../support/builders.ts";
+import { describeOnce } from "../../../support/once.ts";
 
 const api = useApi();
 let org: Org;
@@ -84,7 +85,7 @@ describe("updateOrganization: a value, null, absent", () => {
   });
 });
 
-describe("updateOrganization: 422", () => {
+describeOnce("updateOrganization: 422", () => {
   it.each([
     ["name", "ab"],
     ["name", "a".repeat(41)],

@@ -11,6 +11,7 @@ import {
   resource,
   unique,
 } from "../../../support/builders.ts";
+import { describeOnce } from "../../../support/once.ts";
 import {
   descriptionsAccepted,
   descriptionsTooLong,
@@ -194,7 +195,7 @@ describe("createProject: auto-destroy-activity-duration", () => {
   });
 });
 
-describe("createProject: 422 for the shape of the body", () => {
+describeOnce("createProject: 422 for the shape of the body", () => {
   it.each([
     ["no body", undefined],
     ["null", "null"],

@@ -13,6 +13,7 @@ import {
   resource,
   unique,
 } from "../../../support/builders.ts";
+import { describeOnce } from "../../../support/once.ts";
 import {
   descriptionsAccepted,
   descriptionsTooLong,
@@ -167,7 +168,7 @@ describe("updateProject: description and auto-destroy-activity-duration", () => 
   });
 });
 
-describe("updateProject: 422 for the shape of the body", () => {
+describeOnce("updateProject: 422 for the shape of the body", () => {
   it.each([
     ["no body", undefined, ["/data"]],
     ["no data", {}, ["/data"]],

@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, type Org, resource, unique } from "../../../support/builders.ts";
+import { describeOnce } from "../../../support/once.ts";
 import { namesAccepted, namesRefused, plainAttributes, refusedValues } from "./attributes.ts";
 import { at, faults, pathById, pathByName, tagged } from "./support.ts";
 
@@ -294,7 +295,7 @@ describe("createWorkspace: name", () => {
   });
 });
 
-describe("createWorkspace: refused values", () => {
+describeOnce("createWorkspace: refused values", () => {
   let before: number;
   const count = async () => (await org.owner.get(path())).body.meta.pagination["total-count"];
   beforeEach(async () => {
@@ -351,7 +352,9 @@ describe("createWorkspace: refused values", () => {
       "/data/type",
     ]);
   });
+});
 
+describe("createWorkspace: refused by what the register knows", () => {
   it("tells everything that the register knows against it at once", async () => {
     const name = unique("taken");
     data(await create({ name }));
@@ -367,7 +370,9 @@ describe("createWorkspace: refused values", () => {
       at("vcs-repo/oauth-token-id", "Oauth token does not exist in this organization"),
     ]);
   });
+});
 
+describeOnce("createWorkspace: refused bodies", () => {
   it.each([
     [undefined],
     [{}],

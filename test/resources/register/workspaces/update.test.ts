@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org, resource, unique } from "../../../support/builders.ts";
+import { describeOnce } from "../../../support/once.ts";
 import { namesAccepted, namesRefused, plainAttributes, refusedValues } from "./attributes.ts";
 import { at, bothPaths, bound, faults, pathById, pathByName, tagged } from "./support.ts";
 
@@ -165,7 +166,7 @@ describe("updateWorkspace: name", () => {
   });
 });
 
-describe("updateWorkspace: refused values", () => {
+describeOnce("updateWorkspace: refused values", () => {
   beforeAll(async () => {
     workspace = await makeWorkspace(api, org.name);
   });
@@ -175,6 +176,12 @@ describe("updateWorkspace: refused values", () => {
     expect(answer.status).toBe(422);
     expect(faults(answer)).toEqual([at(pointer, sentence)]);
     expect(await shown()).toEqual(workspace);
+  });
+});
+
+describe("updateWorkspace: refused", () => {
+  beforeAll(async () => {
+    workspace = await makeWorkspace(api, org.name);
   });
 
   it("one fault keeps everything as it was", async () => {

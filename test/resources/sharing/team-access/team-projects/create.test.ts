@@ -15,6 +15,7 @@ import {
   pointers,
   resource,
 } from "../../../../support/builders.ts";
+import { describeOnce } from "../../../../support/once.ts";
 
 const api = useApi();
 let org: Org;
@@ -202,7 +203,7 @@ describe("createTeamProject: made", () => {
   });
 });
 
-describe("createTeamProject: 422 for what the body shows", () => {
+describeOnce("createTeamProject: 422 for what the body shows", () => {
   it.each(
     ["read", "write", "maintain", "admin"].flatMap((level) => choices.map(([group, name]) => [level, group, name])),
   )("%s with a chosen %s.%s", async (level, group, name) => {
