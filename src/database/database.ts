@@ -19,14 +19,22 @@ export interface WriteOptions {
   readonly isPatient?: boolean;
 }
 
+/**
+ * Raised inside `write` by work that looked at something, waited for a lock, and finds that it has changed since: the work runs
+ * again from the start.
+ */
+export class Overtaken extends Error {
+  override readonly name = "Overtaken";
+}
+
 export interface Database {
   readonly dialect: Dialect;
   /** For single statements that only read. */
   readonly reader: Tx;
   /**
    * One transaction. `work` runs again from the start where the engine asks for it (a deadlock, a busy database, a connection
-   * that was cut), so it must have no other effect. Raises `unavailable` when that does not help, and where the database went
-   * away during the COMMIT: then the sentence says that the outcome is unknown.
+   * that was cut) or was `Overtaken`, so it must have no other effect. Raises `unavailable` when that does not help, and where
+   * the database went away during the COMMIT: then the sentence says that the outcome is unknown.
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** A read-only transaction in which every statement sees the same moment, and may take as long as it takes. */

@@ -1,6 +1,12 @@
 /** The few true differences between the two engines' SQL, behind one interface. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 
+/**
+ * What a row is locked for, and so what others may not do to it meanwhile: for a reference, remove it; for a change, neither
+ * remove nor change it; for its removal, nor refer to it. A foreign key that is written refers by itself.
+ */
+export type LockPurpose = "reference" | "change" | "removal";
+
 export interface Dialect {
   readonly name: "sqlite" | "postgres";
   /** Turns the type words of a migration (TEXT, INTEGER, BYTES) into the engine's own. */
@@ -9,8 +15,10 @@ export interface Dialect {
   contains(text: Expression<string>, part: string): RawBuilder<SqlBool>;
   /** Membership in a list of any length, as one parameter, so that the statement stays the same. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
-  /** Appended to a SELECT inside a transaction: nobody else changes the rows of this table until it ends. */
-  lockRows(table: string): RawBuilder<unknown>;
+  /** Appended to a SELECT inside a transaction: the rows of this table are held until it ends. */
+  lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
+  /** The same, without waiting: rows that others hold are passed over. */
+  lockFreeRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** The database's own clock, in milliseconds: the one that every server agrees on. */
   readonly nowMs: RawBuilder<number>;
   /** The statements that make a table refuse UPDATE and DELETE. */
@@ -26,6 +34,7 @@ export const sqliteDialect: Dialect = {
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
   // The one writer holds the whole file already.
   lockRows: () => sql``,
+  lockFreeRows: () => sql``,
   nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
   appendOnly: (table) => {
     const refuse = (name: string, when: string) =>
@@ -43,6 +52,13 @@ export const sqliteDialect: Dialect = {
 /** An arbitrary number that names our lock among the database's advisory locks. */
 const setupLock = 4_721_339_001;
 
+/** The weakest that will do, so that who only refers to a row does not wait for who changes it. */
+const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
+  reference: sql`for key share`,
+  change: sql`for no key update`,
+  removal: sql`for update`,
+};
+
 export const postgresDialect: Dialect = {
   name: "postgres",
   ddl: (statement) =>
@@ -52,7 +68,8 @@ export const postgresDialect: Dialect = {
       .replace(/\bBYTES\b/g, "bytea"),
   contains: (text, part) => sql<SqlBool>`strpos(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
-  lockRows: (table) => sql`for update of ${sql.table(table)}`,
+  lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
+  lockFreeRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   appendOnly: (table) => [
     `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,

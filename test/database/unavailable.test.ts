@@ -38,7 +38,7 @@ const onSqlite = () => {
 };
 
 /** So that nobody has to wait for long; in the same order as those of a server. */
-const limits = { connectMs: 3_000, statementMs: 4_000, suspectMs: 500, answerMs: 3_000 };
+const limits = { connectMs: 3_000, statementMs: 4_000, turnMs: 4_000, lockMs: 8_000, suspectMs: 500, answerMs: 3_000 };
 const gone = /can't be reached/;
 const unknown = /outcome is unknown.*Look before you send it again/;
 

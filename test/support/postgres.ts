@@ -38,6 +38,12 @@ const forTests = {
   autovacuum: "off",
   jit: "off",
   plan_cache_mode: "force_generic_plan",
+  // A deadlock is told with both statements nowhere else than in the server's log, which a test reads by `pg_read_file`.
+  logging_collector: "on",
+  log_filename: "postgres.log",
+  log_rotation_age: 0,
+  log_rotation_size: 0,
+  log_line_prefix: "%d|",
 };
 
 /** `durable` switches on what the tests do without: benchmarks are about the real thing. */

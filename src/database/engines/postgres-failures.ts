@@ -1,5 +1,6 @@
 /** What PostgreSQL's errors, and those of the wire to it, mean. */
 import type { Failure } from "./transactions.ts";
+import { TurnMissed } from "./turnstile.ts";
 
 /** It was asked and said nothing: whether it did what it was asked is not known. */
 export class DatabaseSilent extends Error {
@@ -35,12 +36,15 @@ interface EngineError {
 
 export function classify(error: unknown): Failure {
   if (error instanceof DatabaseSilent) return { kind: "unavailable" };
+  if (error instanceof TurnMissed) return { kind: "busy" };
   const { code, message = "", detail = "" } = error as EngineError;
   if (code === undefined) {
     if (/Connection terminated|not queryable/i.test(message)) return { kind: "lost" };
     return /timeout/i.test(message) ? { kind: "unavailable" } : { kind: "other" };
   }
-  if (code === "40001" || code === "40P01" || code === "55P03") return { kind: "retry" };
+  if (code === "40001" || code === "40P01") return { kind: "retry" };
+  // A lock was not to be had in time.
+  if (code === "55P03") return { kind: "busy" };
   if (code === "23505") {
     const columns = /^Key \(([^)]*)\)/.exec(detail)?.[1] ?? "id";
     return { kind: "taken", columns: columns.split(", ").map((column) => column.replaceAll('"', "")) };

@@ -17,21 +17,35 @@ import { classify } from "./postgres-failures.ts";
 import { Watch } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
 import { retrying, toAppError } from "./transactions.ts";
+import { Turnstile } from "./turnstile.ts";
 
 const poolMax = 12;
+/** Fewer, because they wait for each other's rows: however many do, those who read find a connection. */
+const writersMax = 8;
 
 export interface PostgresLimits {
   /** How long to wait for a connection: a new one, or one of the pool. */
   readonly connectMs: number;
   /** After which the database itself gives a statement up, and says so. */
   readonly statementMs: number;
+  /** How long a write waits for its turn, while as many as may are writing. */
+  readonly turnMs: number;
+  /** How long it then waits for a row that others hold. Not shorter than many turns: who waits again begins at the end. */
+  readonly lockMs: number;
   /** After which we ask whether the database is still at work on a statement. */
   readonly suspectMs: number;
   /** How long it may take to be asked that. */
   readonly answerMs: number;
 }
 
-const limitsByDefault: PostgresLimits = { connectMs: 5_000, statementMs: 30_000, suspectMs: 3_000, answerMs: 3_000 };
+const limitsByDefault: PostgresLimits = {
+  connectMs: 5_000,
+  statementMs: 30_000,
+  turnMs: 20_000,
+  lockMs: 15_000,
+  suspectMs: 3_000,
+  answerMs: 3_000,
+};
 /** How much longer than the database itself we wait for it to give a statement up. */
 const graceMs = 2_000;
 const idleInTransactionMs = 30_000;
@@ -76,7 +90,9 @@ class PoolDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-const withoutLimits = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
+const withoutLimits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
+  .map((setting) => `SET LOCAL ${setting} = 0`)
+  .join("; ");
 
 /** 64-bit integers and numerics as JavaScript numbers: nothing in the register counts past 2^53. */
 const numberTypes = new Set([20, 1700]);
@@ -85,12 +101,13 @@ const types: pg.CustomTypesConfig = {
     numberTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
-function newPool(url: string, { connectMs, statementMs }: PostgresLimits): pg.Pool {
+function newPool(url: string, { connectMs, statementMs, lockMs }: PostgresLimits): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     max: poolMax,
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementMs,
+    lock_timeout: lockMs,
     idle_in_transaction_session_timeout: idleInTransactionMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
@@ -123,15 +140,17 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
   const common = { statements, suspectMs, watch: new Watch({ url, answerMs }), connect: () => pool.connect() };
   const db = kyselyOn(new PoolDriver({ ...common, limitMs: statementMs + graceMs }));
   const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }));
+  const turnstile = new Turnstile(writersMax, limits.turnMs);
   let closed: Promise<void> | undefined;
 
   return {
     dialect: postgresDialect,
     reader: { db, dialect: postgresDialect },
-    write: (work, { isPatient = false } = {}) =>
-      retrying(classify, () =>
-        (isPatient ? patient : db).transaction().execute((tx) => work({ db: tx, dialect: postgresDialect })),
-      ),
+    write: (work, { isPatient = false } = {}) => {
+      const run = () =>
+        (isPatient ? patient : db).transaction().execute((tx) => work({ db: tx, dialect: postgresDialect }));
+      return retrying(classify, isPatient ? run : () => turnstile.through(run));
+    },
     snapshot: async (work) => {
       try {
         return await patient

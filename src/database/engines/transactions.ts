@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, attributeFault, invalid } from "../../kernel/errors.ts";
 import { human, kebab } from "../../kernel/names.ts";
+import { Overtaken } from "../database.ts";
 
 /** What an engine's own error means. */
 export type Failure =
@@ -9,6 +10,8 @@ export type Failure =
   | { readonly kind: "retry" }
   /** The connection is gone, and with it whatever was not committed: on another it may well succeed. */
   | { readonly kind: "lost" }
+  /** So many were in the way that trying again would only mean to stand at the end of the queue. */
+  | { readonly kind: "busy" }
   /** It takes longer than anybody waits, and was undone. */
   | { readonly kind: "slow" }
   /** No connection, shutting down, disk full. */
@@ -25,7 +28,7 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
     try {
       return await work();
     } catch (error) {
-      const failure = classify(error);
+      const failure: Failure = error instanceof Overtaken ? { kind: "retry" } : classify(error);
       if (attempt >= (attemptsMax[failure.kind] ?? 1)) throw toAppError(error, failure);
       await sleep(Math.random() * pauseMs * 2 ** attempt);
     }
@@ -50,6 +53,7 @@ export function outcomeUnknown(cause: unknown): AppError {
 export function toAppError(error: unknown, failure: Failure): unknown {
   switch (failure.kind) {
     case "retry":
+    case "busy":
       return new AppError("unavailable", "The database is busy. Nothing was changed; try again shortly.", {
         internal: error,
         retryAfterSeconds,

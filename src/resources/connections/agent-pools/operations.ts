@@ -61,8 +61,9 @@ export const agentPoolResource = implement(agentPools, {
 
   async createAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
+      // Held, so that nothing that the pool is to serve goes meanwhile.
       const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName),
+        await loadOrganization(tx, context, params.organizationName, true),
         "can-update-agent-pools",
         agentPoolsNeed,
       );
@@ -90,7 +91,7 @@ export const agentPoolResource = implement(agentPools, {
 
   async updateAgentPool({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
-      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
+      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
       checkIfMatch(ifMatch, agentPools, pool);
       const changes = changesOf<AgentPoolTable>(pool, changedColumns(agentPools, body.attributes));
       const scopes = changedScopes(pool.scopes, body.relationships);
@@ -113,7 +114,7 @@ export const agentPoolResource = implement(agentPools, {
 
   async deleteAgentPool({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: true }));
+      const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
       checkIfMatch(ifMatch, agentPools, pool);
       const obstacle = deletionObstacle(await useOf(tx, pool));
       if (obstacle !== undefined) throw obstacle;

@@ -13,6 +13,7 @@ import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { TakingPlace } from "../../shared/neighbours.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
@@ -74,16 +75,17 @@ function usersIn(marked: readonly string[], readsAll: boolean): Users {
 }
 
 export interface Loading {
-  readonly lock?: boolean;
+  readonly lock?: Lock;
 }
 
 /** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
-async function lockPool(tx: Tx, id: string): Promise<void> {
+async function lockPool(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("agentPools as p")
+    .innerJoin("organizations as o", "o.id", "p.organizationId")
     .select("p.id")
     .where("p.id", "=", id)
-    .modifyEnd(tx.dialect.lockRows("p"))
+    .modifyEnd(held(tx.dialect, "p", lock))
     .execute();
 }
 
@@ -97,7 +99,7 @@ export async function findAgentPool(
   id: string,
   { lock = false }: Loading = {},
 ): Promise<AgentPoolView | undefined> {
-  if (lock) await lockPool(tx, id);
+  if (lock !== false) await lockPool(tx, id, lock);
   const row = await pools(tx.db, organizationOf(id), principalOf(actor))
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
@@ -200,8 +202,8 @@ export async function isServing(tx: Tx, place: TakingPlace, agentPoolId: string)
 }
 
 /**
- * What keeps a pool from being deleted. Locks the organization, so that it can't become the default meanwhile; a project's
- * default it can't become, because its own row is locked by now.
+ * What keeps a pool from being deleted. Whoever makes it the organization's default holds the organization, and whoever makes it
+ * a project's or a workspace's holds the pool: we hold both by now.
  */
 export async function useOf(tx: Tx, pool: Granted<AgentPoolView, "can-update-agent-pools">): Promise<PoolUse> {
   const count = (table: string, column: string) =>
@@ -214,7 +216,6 @@ export async function useOf(tx: Tx, pool: Granted<AgentPoolView, "can-update-age
       count("workspaces", "agent_pool_id").as("workspaceCount"),
     ])
     .where("o.id", "=", pool.organizationId)
-    .modifyEnd(tx.dialect.lockRows("o"))
     .executeTakeFirstOrThrow();
   return {
     isDefault: row.defaultAgentPoolId === pool.id,

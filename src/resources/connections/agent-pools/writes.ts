@@ -3,7 +3,10 @@ import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { raised } from "../../shared/versions.ts";
 
-/** A workspace or a project goes: no pool names it any more. One statement, and another where one did. */
+/**
+ * A workspace or a project goes: no pool names it any more. One statement, and another where one did. Whoever changes such a
+ * list is alone in the organization, like whoever removes a place: none is added meanwhile.
+ */
 export async function forgetScopeTarget(tx: Tx, organizationId: string, targetId: string): Promise<void> {
   const { rows } = await sql<{ agentPoolId: string }>`
     delete from agent_pool_scopes where organization_id = ${organizationId} and target_id = ${targetId}

@@ -21,7 +21,8 @@ import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { oauthTokens } from "../oauth-tokens/definition.ts";
 import { tokensOfClients } from "../oauth-tokens/reads.ts";
-import { addOauthToken, disconnectWorkspaces, replaceOauthToken, touchWorkspaces } from "../oauth-tokens/writes.ts";
+import { addOauthToken, holdTokensOf, replaceOauthToken } from "../oauth-tokens/writes.ts";
+import { type Connected, disconnect, holdConnected, touchConnected } from "../../register/workspaces/writes.ts";
 import { oauthClients, type OauthClientView } from "./definition.ts";
 import { connectionsNeed, grantOauthClient, loadOauthClient, loadOrganizationForConnections } from "./reads.ts";
 import {
@@ -101,17 +102,17 @@ export const oauthClientResource = implement(oauthClients, {
 
   async updateOauthClient({ context, params, body, ifMatch }) {
     return context.database.write(async (tx) => {
-      const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
-      checkIfMatch(ifMatch, oauthClients, client);
       const { secret, oauthTokenString } = body.attributes;
       const { projects: sent } = body.relationships;
+      const { showing, known } = await holdBefore(tx, context, params.oauthClientId, body);
+      const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
+      checkIfMatch(ifMatch, oauthClients, client);
       const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
       const projectIds = sent === undefined ? client.projectIds : inOrder(sent);
       const listed = projectIds.join() !== client.projectIds.join();
       if (changes === undefined && replaced.length === 0 && !listed) return { view: client };
-      if (sent !== undefined)
-        refuseIfAny(projectFaults(sent, await knownProjects(tx, client.organizationId, sent), inRelationship));
+      refuseIfAny(projectFaults(sent ?? [], known, inRelationship));
       await updateOauthClientRow(
         tx,
         client,
@@ -121,8 +122,7 @@ export const oauthClientResource = implement(oauthClients, {
       const tokenIds =
         oauthTokenString == null ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
-      // The documents of its workspaces show its name.
-      if (changes?.name !== undefined) await touchWorkspaces(tx, client.organizationId, tokenIds);
+      if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);
       return { view: changed };
     });
@@ -130,9 +130,11 @@ export const oauthClientResource = implement(oauthClients, {
 
   async deleteOauthClient({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
+      const [connected, heldIds] = await holdShowing(tx, await loadFirst(tx, context, params.oauthClientId));
+      const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, "removal"));
       checkIfMatch(ifMatch, oauthClients, client);
-      await disconnectWorkspaces(tx, client.organizationId, client.tokenIds);
+      await holdTokensOf(tx, client, connected.ids);
+      await disconnect(tx, connected, heldIds);
       await deleteOauthClientRow(tx, client);
       await record(tx, context, { before: client });
     });
@@ -146,6 +148,36 @@ export const oauthClientResource = implement(oauthClients, {
     await changeProjects(context, params.oauthClientId, { verb: "remove", body, ifMatch });
   },
 });
+
+/** Before it is held itself, because other rows come first. Raises `forbidden` or `not-found`. */
+async function loadFirst(tx: Tx, context: Context, id: string): Promise<Changeable> {
+  return grantOauthClient(await loadOauthClient(tx, context, id, "organization"));
+}
+
+/** The workspaces that are connected by its tokens: their documents show its name. */
+async function holdShowing(tx: Tx, { organizationId, tokenIds }: Changeable): Promise<[Connected, string[]]> {
+  const connected = { organizationId, by: "vcsOauthTokenId", ids: tokenIds } as const;
+  return [connected, await holdConnected(tx, connected)];
+}
+
+/** What an update has to hold before the client, as far as its body asks for it: workspaces, then projects. */
+async function holdBefore(
+  tx: Tx,
+  context: Context,
+  id: string,
+  { attributes: { name }, relationships: { projects: sent } }: Body,
+): Promise<{ showing?: [Connected, string[]]; known: ReadonlySet<string> }> {
+  if (name === undefined && sent === undefined) return { known: new Set() };
+  const client = await loadFirst(tx, context, id);
+  const showing = name === undefined ? undefined : await holdShowing(tx, client);
+  const known = await knownProjects(tx, client.organizationId, sent ?? []);
+  return { ...(showing && { showing }), known };
+}
+
+interface Body {
+  readonly attributes: { readonly name?: string | null | undefined };
+  readonly relationships: { readonly projects?: readonly string[] };
+}
 
 function sealed({ vault }: Context, id: string, secret: string | null): Uint8Array | null {
   return secret === null ? null : vault.seal(secretOwner(id), Buffer.from(secret));
@@ -180,10 +212,11 @@ interface ProjectChange {
 /** The event tells which came, or which went; nothing, when nothing did. */
 async function changeProjects(context: Context, id: string, { verb, body, ifMatch }: ProjectChange): Promise<void> {
   await context.database.write(async (tx) => {
+    const sent = body.map((item) => item.id);
+    const known = await knownProjects(tx, (await loadFirst(tx, context, id)).organizationId, sent);
     const client = grantOauthClient(await loadOauthClient(tx, context, id, true));
     checkIfMatch(ifMatch, oauthClients, client);
-    const sent = body.map((item) => item.id);
-    refuseIfAny(projectFaults(sent, await knownProjects(tx, client.organizationId, sent), inLinkage));
+    refuseIfAny(projectFaults(sent, known, inLinkage));
     const ids = await (verb === "add" ? addProjects : removeProjects)(tx, client, inOrder(sent));
     if (ids.length === 0) return;
     await updateOauthClientRow(tx, client, {}, verb === "add" ? ids.length : -ids.length);

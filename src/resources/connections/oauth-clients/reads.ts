@@ -6,6 +6,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { TakingPlace } from "../../shared/neighbours.ts";
 import type { OauthClientView } from "./definition.ts";
 import { findOauthClient, isForProject } from "./store.ts";
@@ -34,7 +35,7 @@ export async function loadOauthClient(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<OauthClientView> {
   const client = await findOauthClient(tx, context.actor, id, lock);
   if (client === undefined || !mayReadConnections(client.standing)) throw notFound("OAuth client");

@@ -9,6 +9,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { OauthClientView } from "./definition.ts";
@@ -56,12 +57,13 @@ function toClientView({ tokens, projects, ...client }: ClientRow, standing: Stan
 }
 
 /** So that what is read next is what others have left: a statement that waits for a row sees its sub-selects as they were before. */
-async function lockClient(tx: Tx, id: string): Promise<void> {
+async function lockClient(tx: Tx, id: string, lock: Lock): Promise<void> {
   await tx.db
     .selectFrom("oauthClients as c")
+    .innerJoin("organizations as o", "o.id", "c.organizationId")
     .select("c.id")
     .where("c.id", "=", id)
-    .modifyEnd(tx.dialect.lockRows("c"))
+    .modifyEnd(held(tx.dialect, "c", lock))
     .execute();
 }
 
@@ -70,12 +72,14 @@ export async function findOauthClient(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<OauthClientView | undefined> {
-  if (lock) await lockClient(tx, id);
+  const isFirst = lock === "organization";
+  if (lock !== false && !isFirst) await lockClient(tx, id, lock);
   const row = await clients(tx.db)
     .select(standingColumns(sql.ref("c.organizationId"), principalOf(actor)))
     .where("c.id", "=", id)
+    .modifyEnd(held(tx.dialect, "c", isFirst && lock))
     .executeTakeFirst();
   return row && toClientView(row, standingOf(actor, row));
 }
@@ -118,14 +122,18 @@ export async function isForProject(
   return row === undefined || row.organizationScoped === 1 || row.projectId !== null;
 }
 
-/** Which of these projects the organization has. */
+/** Which of these projects the organization has; none of them goes from now on. Before the client, like every project. */
 export async function knownProjects(tx: Tx, organizationId: string, ids: readonly string[]): Promise<Set<string>> {
   if (ids.length === 0) return new Set();
   const rows = await tx.db
-    .selectFrom("projects")
-    .select("id")
-    .where("organizationId", "=", organizationId)
-    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .selectFrom("projects as p")
+    .innerJoin("organizations as o", "o.id", "p.organizationId")
+    .select("p.id")
+    .where("p.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("p.id"), ids))
+    .orderBy("p.id")
+    .modifyEnd(tx.dialect.lockRows("o", "reference"))
+    .modifyEnd(tx.dialect.lockRows("p", "reference"))
     .execute();
   return new Set(rows.map((row) => row.id));
 }

@@ -4,12 +4,12 @@ import { loadOauthClient, loadOrganizationForConnections } from "../oauth-client
 import { touchOauthClient } from "../oauth-clients/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { oauthTokens, type OauthTokenView } from "./definition.ts";
 import { grantOauthToken, loadOauthToken } from "./reads.ts";
 import { sshKeyOwner } from "./rules.ts";
 import { deleteOauthTokenRow, listOauthTokenRows, updateSshKey } from "./store.ts";
-import { disconnectWorkspaces } from "./writes.ts";
 
 export const oauthTokenResource = implement(oauthTokens, {
   async listOauthTokens({ context, params, query }) {
@@ -45,11 +45,16 @@ export const oauthTokenResource = implement(oauthTokens, {
 
   async deleteOauthToken({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const token = grantOauthToken(await loadOauthToken(tx, context, params.oauthTokenId, true));
+      const { organizationId, id, oauthClientId } = grantOauthToken(
+        await loadOauthToken(tx, context, params.oauthTokenId, "organization"),
+      );
+      const connected = { organizationId, by: "vcsOauthTokenId", ids: [id] } as const;
+      const heldIds = await holdConnected(tx, connected);
+      await touchOauthClient(tx, oauthClientId);
+      const token = grantOauthToken(await loadOauthToken(tx, context, id, "removal"));
       checkIfMatch(ifMatch, oauthTokens, token);
-      await disconnectWorkspaces(tx, token.organizationId, [token.id]);
+      await disconnect(tx, connected, heldIds);
       await deleteOauthTokenRow(tx, token);
-      await touchOauthClient(tx, token.oauthClientId);
       await recordChange(tx, context, oauthTokens, { before: token });
     });
   },

@@ -5,6 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { connectionsNeed } from "../oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { OauthTokenView } from "./definition.ts";
 import { findOauthToken, tokenRowsOf } from "./store.ts";
 
@@ -13,7 +14,7 @@ export async function loadOauthToken(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<OauthTokenView> {
   const token = await findOauthToken(tx, context.actor, id, lock);
   if (token === undefined || !mayReadConnections(token.standing)) throw notFound("OAuth token");

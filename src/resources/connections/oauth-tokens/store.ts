@@ -8,8 +8,9 @@ import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { updateRow } from "../../shared/versions.ts";
 import type { OauthTokenView } from "./definition.ts";
 
 /** Everything but the secrets. */
@@ -33,12 +34,12 @@ export async function findOauthToken(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<OauthTokenView | undefined> {
   const row = await tokens(tx.db)
     .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
     .where("t.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("t")))
+    .modifyEnd(held(tx.dialect, "t", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }
@@ -106,39 +107,14 @@ export async function deleteOauthTokenRow(tx: Tx, token: Granted<OauthTokenView,
   await tx.db.deleteFrom("oauthTokens").where("id", "=", token.id).execute();
 }
 
-export async function lockTokens(tx: Tx, ids: readonly string[]): Promise<void> {
-  await tx.db
+/** A client's tokens, for their removal. The client is held by now, so that there will be no others. */
+export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<string[]> {
+  const rows = await tx.db
     .selectFrom("oauthTokens as t")
     .select("t.id")
-    .where(tx.dialect.isOneOf(sql.ref("t.id"), ids))
+    .where("t.oauthClientId", "=", oauthClientId)
     .orderBy("t.id")
-    .modifyEnd(tx.dialect.lockRows("t"))
+    .modifyEnd(tx.dialect.lockRows("t", "removal"))
     .execute();
-}
-
-/** Workspaces that were connected by one of these have no repository any more. */
-export async function clearConnections(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({
-      vcsIdentifier: null,
-      vcsBranch: null,
-      vcsIngressSubmodules: 0,
-      vcsTagsRegex: null,
-      vcsOauthTokenId: null,
-      vcsGithubAppInstallationId: null,
-      ...raised,
-    })
-    .where("organizationId", "=", organizationId)
-    .where(tx.dialect.isOneOf(sql.ref("vcsOauthTokenId"), tokenIds))
-    .execute();
-}
-
-export async function raiseWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set(raised)
-    .where("organizationId", "=", organizationId)
-    .where(tx.dialect.isOneOf(sql.ref("vcsOauthTokenId"), tokenIds))
-    .execute();
+  return rows.map((row) => row.id);
 }

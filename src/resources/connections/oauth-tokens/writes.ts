@@ -1,12 +1,12 @@
 /** What neighbours have done to OAuth tokens. */
 import type { Granted } from "../../../access/granted.ts";
-import type { Tx } from "../../../database/database.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { OauthTokenTable } from "../../../database/schema/connections.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../../shared/context.ts";
 import { newToken, secretOwner, sshKeyOwner } from "./rules.ts";
-import { clearConnections, insertOauthToken, lockTokens, raiseWorkspaces, updateSecret } from "./store.ts";
+import { insertOauthToken, lockTokensOf, updateSecret } from "./store.ts";
 
 /** On the client, or, for a new client's, on the organization. */
 type Proof = Granted<object, "can-update-oauth">;
@@ -39,14 +39,8 @@ export async function replaceOauthToken(
   await updateSecret(tx, client, id, vault.seal(secretOwner(id), Buffer.from(secret)));
 }
 
-/** Before tokens go: workspaces that are connected by one lose their repository, and none can be connected meanwhile. */
-export async function disconnectWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
-  if (tokenIds.length === 0) return;
-  await lockTokens(tx, tokenIds);
-  await clearConnections(tx, organizationId, tokenIds);
-}
-
-/** What the documents of connected workspaces show of their connection has changed. */
-export async function touchWorkspaces(tx: Tx, organizationId: string, tokenIds: readonly string[]): Promise<void> {
-  if (tokenIds.length > 0) await raiseWorkspaces(tx, organizationId, tokenIds);
+/** Before a client goes: its tokens are held, like the client itself. Raises `Overtaken` where it has others than these. */
+export async function holdTokensOf(tx: Tx, { id }: { readonly id: string }, known: readonly string[]): Promise<void> {
+  const found = await lockTokensOf(tx, id);
+  if (!found.every((token) => known.includes(token))) throw new Overtaken("the client was given a token meanwhile");
 }

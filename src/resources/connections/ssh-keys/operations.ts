@@ -9,6 +9,7 @@ import { grantOrganization, loadOrganization } from "../../identity/organization
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { sshKeys, type SshKeyView } from "./definition.ts";
 import { grantSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
@@ -67,8 +68,12 @@ export const sshKeyResource = implement(sshKeys, {
 
   async deleteSshKey({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
+      const { organizationId, id } = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, "organization"));
+      const users = { organizationId, by: "sshKeyId", ids: [id] } as const;
+      const heldIds = await holdConnected(tx, users);
+      const key = grantSshKey(await loadSshKey(tx, context, id, "removal"));
       checkIfMatch(ifMatch, sshKeys, key);
+      await disconnect(tx, users, heldIds);
       await deleteSshKeyRow(tx, key);
       await recordChange(tx, context, sshKeys, { before: key });
     });

@@ -4,6 +4,7 @@ import { organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { SshKeyView } from "./definition.ts";
 import { findSshKey } from "./store.ts";
 
@@ -14,7 +15,7 @@ export async function loadSshKey(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<SshKeyView> {
   const key = await findSshKey(tx, context.actor, id, lock);
   if (key === undefined || !key.standing.member) throw notFound("SSH key");

@@ -10,8 +10,9 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { updateRow } from "../../shared/versions.ts";
 import type { SshKeyView } from "./definition.ts";
 
 /** Everything but the value. */
@@ -24,11 +25,16 @@ function keys(db: Kysely<Schema>) {
 }
 
 /** One statement: the key and what the caller is in its organization. */
-export async function findSshKey(tx: Tx, actor: Actor, id: string, lock = false): Promise<SshKeyView | undefined> {
+export async function findSshKey(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<SshKeyView | undefined> {
   const row = await keys(tx.db)
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("k")))
+    .modifyEnd(held(tx.dialect, "k", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }
@@ -77,13 +83,6 @@ export async function updateSshKeyRow(
   await updateRow(tx, "sshKeys", key.id, changes);
 }
 
-/** Workspaces that use it are left without one. The key is locked by now, so none can be given it meanwhile. */
 export async function deleteSshKeyRow(tx: Tx, key: Granted<SshKeyView, "can-update-ssh-keys">): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({ sshKeyId: null, ...raised })
-    .where("organizationId", "=", key.organizationId)
-    .where("sshKeyId", "=", key.id)
-    .execute();
   await tx.db.deleteFrom("sshKeys").where("id", "=", key.id).execute();
 }

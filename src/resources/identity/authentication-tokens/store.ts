@@ -216,10 +216,27 @@ export async function deleteExpiredTokenRows(tx: Tx, limit: number) {
   return tx.db
     .deleteFrom("tokens")
     .where("id", "in", (tokens) =>
-      tokens.selectFrom("tokens").select("id").where("expiredAt", "<=", now).orderBy("expiredAt").limit(limit),
+      tokens
+        .selectFrom("tokens as k")
+        .select("k.id")
+        .where("k.expiredAt", "<=", now)
+        .orderBy("k.expiredAt")
+        .limit(limit)
+        .modifyEnd(tx.dialect.lockFreeRows("k", "removal")),
     )
     .returning(toldOfRemoved)
     .execute();
+}
+
+/** Those that nobody else holds. */
+export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("tokens as k")
+    .select("k.id")
+    .where(tx.dialect.isOneOf(sql.ref("k.id"), ids))
+    .modifyEnd(tx.dialect.lockFreeRows("k"))
+    .execute();
+  return rows.map((row) => row.id);
 }
 
 // --- authentication

@@ -12,7 +12,7 @@ import type { Context } from "../../shared/context.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import type { TokenView } from "./definition.ts";
 import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type WantedToken } from "./rules.ts";
-import { deleteExpiredTokenRows, deleteTokenRow, insertToken, type TokenGiver } from "./store.ts";
+import { deleteExpiredTokenRows, deleteTokenRow, insertToken, lockFreeTokens, type TokenGiver } from "./store.ts";
 
 export interface NewToken extends WantedToken {
   /** Null for never; two years from now where nothing is said. */
@@ -112,9 +112,13 @@ function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
   };
 }
 
-/** Off the requests' path, for many tokens at once, by their ids. A time never goes back. */
+/**
+ * Off the requests' path, for many tokens at once, by their ids. A time never goes back. A token that somebody else holds is
+ * passed over: another server is noting it too, or it is being revoked, and neither is worth waiting for with others in hand.
+ */
 export async function noteUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
-  for (const [id, usedAt] of uses) {
+  for (const id of await lockFreeTokens(tx, [...uses.keys()])) {
+    const usedAt = uses.get(id) ?? "";
     await tx.db
       .updateTable("tokens")
       .set({ lastUsedAt: usedAt })

@@ -29,8 +29,9 @@ import { recordMembership } from "./writes.ts";
 export const organizationMembershipResource = implement(organizationMemberships, {
   async createOrganizationMembership({ context, params, body }) {
     return context.database.write(async (tx) => {
+      // Held: who is in which team changes for one at a time.
       const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName),
+        await loadOrganization(tx, context, params.organizationName, true),
         "can-manage-memberships",
       );
       const { email } = body.attributes;
@@ -86,7 +87,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
 
   async deleteOrganizationMembership({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const found = await findMembership(tx, context.actor, params.membershipId, true);
+      const found = await findMembership(tx, context.actor, params.membershipId, "alone");
       if (found === undefined) throw notFound("organization membership");
       const self = context.actor.kind === "user" && found.membership.userId === context.actor.userId;
       const manager =

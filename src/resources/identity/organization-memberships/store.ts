@@ -11,6 +11,7 @@ import { fold } from "../../../kernel/text.ts";
 import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MembershipView } from "./definition.ts";
 
@@ -38,15 +39,27 @@ function toView({ teams, ...row }: Omit<MembershipView, "teamIds"> & { teams: st
   return { ...row, teamIds: teams === null ? [] : teams.split(",") };
 }
 
+/** So that what is read next is what others have left: a statement that waits for a row sees the teams as they were before. */
+async function lockMembership(tx: Tx, id: string, lock: Lock): Promise<void> {
+  await tx.db
+    .selectFrom("organizationMemberships as m")
+    .innerJoin("organizations as o", "o.id", "m.organizationId")
+    .select("m.id")
+    .where("m.id", "=", id)
+    .modifyEnd(held(tx.dialect, "m", lock))
+    .execute();
+}
+
 /** The membership with what the caller is in its organization. */
 export async function findMembership(
   tx: Tx,
   actor: Actor,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<
   { membership: MembershipView; standing: Standing; isOwner: boolean; allTeamIds: readonly string[] } | undefined
 > {
+  if (lock !== false) await lockMembership(tx, id, lock);
   const row = await tx.db
     .selectFrom("organizationMemberships as m")
     .innerJoin("organizations as o", "o.id", "m.organizationId")
@@ -66,7 +79,6 @@ export async function findMembership(
         where organization_id = m.organization_id and user_id = ${principalOf(actor)})`.as("ownTeams"),
     )
     .where("m.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("m")))
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { allTeams, ownTeams, ...membership } = row;

@@ -1,6 +1,6 @@
 /** What neighbours have done to memberships. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import type { Tx } from "../../../database/database.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -64,9 +64,46 @@ export async function raiseMembershipsInTeam(tx: Tx, teamId: string): Promise<vo
     .execute();
 }
 
+/** Organizations that are held, by id. */
+export type Held = ReadonlySet<string>;
+
+/**
+ * Before a user comes, goes or gets another address: holds the organizations whose memberships change with it, in the order of
+ * their ids and before the user, as whoever makes somebody a member does.
+ */
+export async function holdOrganizations(
+  tx: Tx,
+  { userId, emailKey }: { readonly userId?: string; readonly emailKey?: string },
+): Promise<Held> {
+  const concerned = tx.db
+    .selectFrom("organizationMemberships as m")
+    .select("m.organizationId")
+    .where((where) =>
+      where.or([
+        where("m.userId", "=", userId ?? ""),
+        where.and([where("m.emailKey", "=", emailKey ?? ""), where("m.status", "=", "invited")]),
+      ]),
+    );
+  const rows = await tx.db
+    .selectFrom("organizations as o")
+    .select("o.id")
+    .where("o.id", "in", concerned)
+    .orderBy("o.id")
+    .modifyEnd(tx.dialect.lockRows("o"))
+    .execute();
+  return new Set(rows.map((row) => row.id));
+}
+
+/** Raises `Overtaken` for a membership of an organization that is not held: it was made meanwhile. */
+function refuseUnheld(memberships: readonly MembershipView[], held: Held): void {
+  if (!memberships.every(({ organizationId }) => held.has(organizationId)))
+    throw new Overtaken("a membership was made meanwhile");
+}
+
 /** A user appears: the invitations to its address become memberships, in their teams too. */
-export async function activateInvitations(tx: Tx, context: Maker, user: UserTable): Promise<void> {
+export async function activateInvitations(tx: Tx, context: Maker, user: UserTable, held: Held): Promise<void> {
   const invitations = await invitationsTo(tx, context, user);
+  refuseUnheld(invitations, held);
   await recordMemberships(tx, context, await activate(tx, invitations, user));
 }
 
@@ -74,9 +111,10 @@ export async function activateInvitations(tx: Tx, context: Maker, user: UserTabl
  * A user has another address: the memberships go by it from now on, and the invitations to it are the user's. One in an
  * organization that the user is in already is taken over with its teams.
  */
-export async function moveMemberships(tx: Tx, context: Maker, user: UserTable): Promise<void> {
+export async function moveMemberships(tx: Tx, context: Maker, user: UserTable, held: Held): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
   const invitations = await invitationsTo(tx, context, user);
+  refuseUnheld([...own, ...invitations], held);
   const present = new Map(own.map((membership) => [membership.organizationId, membership]));
   const activated = await activate(
     tx,
@@ -106,8 +144,9 @@ export async function moveMemberships(tx: Tx, context: Maker, user: UserTable): 
 }
 
 /** Before a user goes: each organization's trail tells that it loses a member. */
-export async function recordDepartures(tx: Tx, context: Maker, userId: string): Promise<void> {
+export async function recordDepartures(tx: Tx, context: Maker, userId: string, held: Held): Promise<void> {
   const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
+  refuseUnheld(leaving, held);
   await recordMemberships(
     tx,
     context,

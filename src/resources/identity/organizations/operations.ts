@@ -102,7 +102,7 @@ export const organizationResource = implement(organizations, {
   async deleteOrganization({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName, true),
+        await loadOrganization(tx, context, params.organizationName, "alone"),
         "can-destroy",
       );
       checkIfMatch(ifMatch, organizations, organization);

@@ -10,6 +10,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { OrganizationView } from "./definition.ts";
 import { findOrganization, holdOrganization } from "./store.ts";
 
@@ -20,7 +21,7 @@ export async function loadOrganization(
   tx: Tx,
   context: Pick<Context, "actor">,
   name: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<OrganizationView> {
   const organization = await findOrganization(tx, context.actor, name, lock);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");

@@ -4,11 +4,11 @@ import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
-import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { isOpenTo, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
+import { type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
 import type { OrganizationView } from "./definition.ts";
@@ -23,7 +23,7 @@ const retentionColumns = (["id", "kind"] as const).map((column) =>
   ),
 );
 
-const byName = prepared<{ nameKey: string; principal: string }, OrganizationRow>((db, { nameKey, principal }) =>
+const byName = lockable<{ nameKey: string; principal: string }, OrganizationRow>("o", (db, { nameKey, principal }) =>
   db
     .selectFrom("organizations as o")
     .selectAll("o")
@@ -32,25 +32,17 @@ const byName = prepared<{ nameKey: string; principal: string }, OrganizationRow>
     .where("o.nameKey", "=", nameKey),
 );
 
-const byNameLocked = prepared<{ nameKey: string; principal: string }, OrganizationRow>(
-  (db, { nameKey, principal }, dialect) =>
-    db
-      .selectFrom("organizations as o")
-      .selectAll("o")
-      .select(standingColumns(sql.ref("o.id"), principal))
-      .select(retentionColumns)
-      .where("o.nameKey", "=", nameKey)
-      .modifyEnd(dialect.lockRows("o")),
-);
-
-/** One statement: the organization and what the caller is in it. `lock` keeps others from changing it meanwhile. */
+/**
+ * One statement: the organization and what the caller is in it. `lock` keeps others from changing it meanwhile, and from every
+ * write that is to be alone in it; `"alone"`, from any write in it.
+ */
 export async function findOrganization(
   tx: Tx,
   actor: Actor,
   name: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<OrganizationView | undefined> {
-  const [row] = await (lock ? byNameLocked : byName)(tx, { nameKey: fold(name), principal: principalOf(actor) });
+  const [row] = await byName(tx, { nameKey: fold(name), principal: principalOf(actor) }, lock);
   return row && toOrganizationView(actor, row);
 }
 

@@ -98,7 +98,7 @@ export const teamResource = implement(teams, {
 
   async deleteTeam({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const team = grantTeam(await loadTeam(tx, context, params.teamId, true), "can-destroy");
+      const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       checkIfMatch(ifMatch, teams, team);
       await context.neighbours.teamLeaves(tx, team.id);
       await raiseMembershipsInTeam(tx, team.id);
@@ -133,7 +133,7 @@ async function addMembers(
   body: readonly Identifier[],
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    const team = grantTeam(await loadTeam(tx, context, teamId, true), "can-update-membership");
+    const team = grantTeam(await loadTeam(tx, context, teamId, "alone"), "can-update-membership");
     await refuseExceeding(tx, context, team.organizationId, [team]);
     const found = await findMembers(
       tx,
@@ -159,7 +159,7 @@ async function removeMembers(
   body: readonly Identifier[],
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    const team = grantTeam(await loadTeam(tx, context, teamId, true), "can-update-membership");
+    const team = grantTeam(await loadTeam(tx, context, teamId, "alone"), "can-update-membership");
     const found = await findMembers(
       tx,
       team,

@@ -8,11 +8,17 @@ import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { teamsExceed } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { TeamView } from "./definition.ts";
 import { findTeam, teamsForActor, toTeamView } from "./store.ts";
 
 /** Raises `not-found` where the caller may not know of the team. */
-export async function loadTeam(tx: Tx, context: Pick<Context, "actor">, id: string, lock = false): Promise<TeamView> {
+export async function loadTeam(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock: Lock = false,
+): Promise<TeamView> {
   const team = await findTeam(tx, context.actor, id, lock);
   if (team === undefined) throw notFound("team");
   return grantTeam(team, "can-read");

@@ -10,6 +10,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../users/definition.ts";
@@ -40,10 +41,10 @@ export function toTeamView(actor: Actor, row: TeamRow): TeamView {
   return { ...row, standing: standingOf(actor, row) };
 }
 
-export async function findTeam(tx: Tx, actor: Actor, id: string, lock = false): Promise<TeamView | undefined> {
+export async function findTeam(tx: Tx, actor: Actor, id: string, lock: Lock = false): Promise<TeamView | undefined> {
   const row = await teamsForActor(tx.db, actor)
     .where("t.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("t")))
+    .modifyEnd(held(tx.dialect, "t", lock))
     .executeTakeFirst();
   return row && toTeamView(actor, row);
 }

@@ -4,8 +4,9 @@ import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { conflict, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
+import { type Held, holdOrganizations, moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -15,7 +16,7 @@ import { discountUser } from "../teams/writes.ts";
 import { users, type UserView } from "./definition.ts";
 import { changedUser, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
-import { countOtherSiteAdmins, deleteUserRow, findUser, listUserRows, takenBy, updateUserRow } from "./store.ts";
+import { deleteUserRow, findUser, listUserRows, type LockedUser, lockUser, takenBy, updateUserRow } from "./store.ts";
 import { addUser } from "./writes.ts";
 
 export const userResource = implement(users, {
@@ -62,13 +63,14 @@ export const userResource = implement(users, {
   async deleteUser({ context, params, ifMatch }) {
     requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
-      const found = await findUser(tx, params.userId, true);
-      if (found === undefined) throw notFound("user");
-      const user = grantUser(context.actor, found, "can-destroy");
+      const held = await holdOrganizations(tx, { userId: params.userId });
+      const locked = await lockUser(tx, params.userId, { purpose: "removal", withSiteAdmins: true });
+      if (locked.user === undefined) throw notFound("user");
+      const user = grantUser(context.actor, locked.user, "can-destroy");
       checkIfMatch(ifMatch, users, user);
-      if (user.isSiteAdmin) await refuseLastSiteAdmin(tx, user);
+      if (user.isSiteAdmin) refuseLastSiteAdmin(locked);
+      await recordDepartures(tx, context, user.id, held);
       await discountUser(tx, user.id);
-      await recordDepartures(tx, context, user.id);
       await deleteUserRow(tx, user);
       await recordChange(tx, context, users, { before: audited(context, user) });
     });
@@ -80,6 +82,8 @@ async function shown(context: Context, user: UserTable | undefined): Promise<Use
   return toUserView(context.actor, user, context.options);
 }
 
+const none: Held = new Set();
+
 async function changeUser(
   tx: Tx,
   context: Context,
@@ -87,9 +91,11 @@ async function changeUser(
   attributes: UpdateAttributes<typeof users>,
   ifMatch: IfMatch,
 ): Promise<UserView> {
-  const found = await findUser(tx, id, true);
-  if (found === undefined) throw notFound("user");
-  const user = grantUser(context.actor, found, "can-update");
+  const { email } = attributes;
+  const held = email === undefined ? none : await holdOrganizations(tx, { userId: id, emailKey: fold(email) });
+  const locked = await lockUser(tx, id, { purpose: "change", withSiteAdmins: attributes.isSiteAdmin === false });
+  if (locked.user === undefined) throw notFound("user");
+  const user = grantUser(context.actor, locked.user, "can-update");
   checkIfMatch(ifMatch, users, user);
   const changes = changesOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
   if (changes === undefined) return toUserView(context.actor, user, context.options);
@@ -97,17 +103,15 @@ async function changeUser(
     throw forbidden("Only site admins make site admins.");
   const changed = afterUpdate<UserTable>(user, changes);
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
-  if (changes.isSiteAdmin === 0) await refuseLastSiteAdmin(tx, user);
+  if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(locked);
   await updateUserRow(tx, user, changes);
-  if (changes.email !== undefined) await moveMemberships(tx, context, changed);
+  if (changes.email !== undefined) await moveMemberships(tx, context, changed, held);
   await recordChange(tx, context, users, { before: audited(context, user), after: audited(context, changed) });
   return toUserView(context.actor, changed, context.options);
 }
 
-async function refuseLastSiteAdmin(tx: Tx, user: UserTable): Promise<void> {
-  if ((await countOtherSiteAdmins(tx, user.id)) === 0) {
-    throw conflict("This is the last site admin. Make another user a site admin first.");
-  }
+function refuseLastSiteAdmin({ otherSiteAdmins }: LockedUser): void {
+  if (otherSiteAdmins === 0) throw conflict("This is the last site admin. Make another user a site admin first.");
 }
 
 function audited(context: Context, user: UserTable) {

@@ -11,13 +11,31 @@ import { isOpenTo } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 
-export async function findUser(tx: Tx, id: string, lock = false): Promise<UserTable | undefined> {
-  return tx.db
+export async function findUser(tx: Tx, id: string): Promise<UserTable | undefined> {
+  return tx.db.selectFrom("users as u").selectAll().where("u.id", "=", id).executeTakeFirst();
+}
+
+export interface LockedUser {
+  readonly user: UserTable | undefined;
+  /** How many site admins there are beside it; only where they were locked too. */
+  readonly otherSiteAdmins: number;
+}
+
+/** A user; and all site admins, so that two of the last two can't go at once. In the order of their ids. */
+export async function lockUser(
+  tx: Tx,
+  id: string,
+  { purpose, withSiteAdmins }: { readonly purpose: "change" | "removal"; readonly withSiteAdmins: boolean },
+): Promise<LockedUser> {
+  const rows = await tx.db
     .selectFrom("users as u")
-    .selectAll()
-    .where("u.id", "=", id)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("u")))
-    .executeTakeFirst();
+    .selectAll("u")
+    .where((where) => where.or([where("u.id", "=", id), ...(withSiteAdmins ? [where("u.isSiteAdmin", "=", 1)] : [])]))
+    .orderBy("u.id")
+    .modifyEnd(tx.dialect.lockRows("u", purpose))
+    .execute();
+  const otherSiteAdmins = rows.filter((row) => row.id !== id && row.isSiteAdmin === 1).length;
+  return { user: rows.find((row) => row.id === id), otherSiteAdmins };
 }
 
 export async function findUsers(tx: Tx, ids: readonly string[]): Promise<UserTable[]> {
@@ -114,16 +132,4 @@ export async function updateUserRow(
 
 export async function deleteUserRow(tx: Tx, user: Granted<UserTable, "can-destroy">): Promise<void> {
   await tx.db.deleteFrom("users").where("id", "=", user.id).execute();
-}
-
-/** Locks them, so that two of the last two can't go at once. */
-export async function countOtherSiteAdmins(tx: Tx, id: string): Promise<number> {
-  const rows = await tx.db
-    .selectFrom("users as u")
-    .select("u.id")
-    .where("u.isSiteAdmin", "=", 1)
-    .orderBy("u.id")
-    .modifyEnd(tx.dialect.lockRows("u"))
-    .execute();
-  return rows.filter((row) => row.id !== id).length;
 }

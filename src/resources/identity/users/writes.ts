@@ -4,7 +4,7 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { activateInvitations } from "../organization-memberships/writes.ts";
+import { activateInvitations, holdOrganizations } from "../organization-memberships/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { users } from "./definition.ts";
@@ -22,9 +22,10 @@ export async function addUser(
 ): Promise<UserTable> {
   const administration = requireSiteAdmin(context.actor);
   const user = newUser(attributes);
+  const held = await holdOrganizations(tx, user);
   refuseIfAny(takenFaults(await takenBy(tx, user)));
   await insertUser(tx, administration, user);
-  await activateInvitations(tx, context, user);
+  await activateInvitations(tx, context, user, held);
   await recordChange(tx, context, users, {
     after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },
   });

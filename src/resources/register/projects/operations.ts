@@ -16,7 +16,6 @@ import { afterUpdate } from "../../shared/versions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
-import { inheritDuration } from "../workspaces/writes.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
 import { defaultPoolFaults } from "./execution.ts";
@@ -42,8 +41,9 @@ import { recordProjectChange } from "./trail.ts";
 export const projectResource = implement(projects, {
   async createProject({ context, params, body }) {
     return context.database.write(async (tx) => {
+      // Held from the beginning, because it counts its projects.
       const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName),
+        await loadOrganization(tx, context, params.organizationName, true),
         "can-create-project",
       );
       const identity = { id: newId("projects"), organizationId: organization.id, createdAt: now() };
@@ -96,13 +96,12 @@ export const projectResource = implement(projects, {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
       checkIfMatch(ifMatch, projects, project);
       const changes = changesOf(project, changedProject(body.attributes, project));
+      const changed = afterUpdate(project, changes);
+      refuseIfAny(await faultsOf(tx, context, changed, project));
       const bound = { organizationId: project.organizationId, projectId: project.id };
       const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
-      const changed = afterUpdate(project, changes);
-      refuseIfAny(await faultsOf(tx, context, changed, project));
       await updateProjectRow(tx, project, changes ?? {});
-      if (changes?.autoDestroyActivityDuration !== undefined) await inheritDuration(tx, changed);
       await recordProjectChange(tx, context, { before: project, after: changed }, rebound);
       return { view: changed };
     });
@@ -110,12 +109,12 @@ export const projectResource = implement(projects, {
 
   async deleteProject({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-destroy");
+      const project = grantProject(await loadProject(tx, context, params.projectId, "alone"), "can-destroy");
       checkIfMatch(ifMatch, projects, project);
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
-      await deleteProjectRow(tx, project);
       await context.neighbours.placeRemoved(tx, project.organizationId, project.id);
+      await deleteProjectRow(tx, project);
       await countProjects(tx, project.organizationId, -1);
       await recordProjectChange(tx, context, { before: project });
     });

@@ -12,15 +12,16 @@ import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { ProjectView } from "./definition.ts";
-import { findDuration, findProject, findProjects } from "./store.ts";
+import { findProject, findProjects } from "./store.ts";
 
 /** Raises `not-found` where the caller may not read the project. */
 export async function loadProject(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<Granted<ProjectView, "can-read">> {
   const project = await findProject(tx, context.actor, id, lock);
   if (project === undefined) throw notFound("project");
@@ -76,11 +77,6 @@ export async function loadProjectForNewWorkspace(
       `You may not create workspaces in ${where}: it needs ${projectPermissionNeeds["can-create-workspace"]} (can-create-workspace).`,
     );
   return { organization, project: grantProject(project, "can-create-workspace") };
-}
-
-/** What a workspace without an override inherits from its project. */
-export async function durationOfProject(tx: Tx, projectId: string): Promise<string | null> {
-  return findDuration(tx, projectId);
 }
 
 /** Projects of one organization that workspaces are moved between, held in the order of their ids. */

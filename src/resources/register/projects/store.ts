@@ -6,7 +6,6 @@ import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import { bitOf, holds, type Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
-import { prepared } from "../../../database/prepared.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
@@ -17,6 +16,7 @@ import {
   type OrganizationFacts,
   type OrganizationView,
 } from "../../identity/organizations/definition.ts";
+import { held, type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import { defaults, raisedBy, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "./definition.ts";
@@ -42,16 +42,18 @@ function projectsForActor(db: Kysely<Schema>, principal: string) {
     .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal));
 }
 
-const byId = prepared<{ id: string; principal: string }, ProjectRow>((db, { id, principal }) =>
+const byId = lockable<{ id: string; principal: string }, ProjectRow>("p", (db, { id, principal }) =>
   projectsForActor(db, principal).where("p.id", "=", id),
-);
-const byIdLocked = prepared<{ id: string; principal: string }, ProjectRow>((db, { id, principal }, dialect) =>
-  projectsForActor(db, principal).where("p.id", "=", id).modifyEnd(dialect.lockRows("p")),
 );
 
 /** One statement: the project and all that the caller holds on it. `lock` keeps others from changing it meanwhile. */
-export async function findProject(tx: Tx, actor: Actor, id: string, lock = false): Promise<ProjectView | undefined> {
-  const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(actor) });
+export async function findProject(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<ProjectView | undefined> {
+  const [row] = await byId(tx, { id, principal: principalOf(actor) }, lock);
   return row && toProjectView(actor, row);
 }
 
@@ -71,7 +73,7 @@ export async function findProjects(
     .where("p.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("p.id"), ids))
     .orderBy("p.id")
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("p")))
+    .modifyEnd(held(tx.dialect, "p", lock))
     .execute();
   return rows.map((row) => toProjectView(actor, row));
 }
@@ -172,7 +174,7 @@ export async function hasAgentPool(tx: Tx, organizationId: string, id: string): 
     .select("a.id")
     .where("a.organizationId", "=", organizationId)
     .where("a.id", "=", id)
-    .modifyEnd(tx.dialect.lockRows("a"))
+    .modifyEnd(tx.dialect.lockRows("a", "reference"))
     .executeTakeFirst();
   return row !== undefined;
 }
@@ -185,15 +187,6 @@ export async function isProjectNameTaken(tx: Tx, organizationId: string, name: s
     .where("nameKey", "=", fold(name))
     .executeTakeFirst();
   return row !== undefined;
-}
-
-export async function findDuration(tx: Tx, projectId: string): Promise<string | null> {
-  const row = await tx.db
-    .selectFrom("projects")
-    .select("autoDestroyActivityDuration")
-    .where("id", "=", projectId)
-    .executeTakeFirst();
-  return row?.autoDestroyActivityDuration ?? null;
 }
 
 export async function insertProject(
@@ -210,7 +203,10 @@ export async function updateProjectRow(
   project: Granted<ProjectView, "can-update">,
   changes: Partial<ProjectTable>,
 ): Promise<void> {
-  await updateRow(tx, "projects", project.id, { ...changes, ...raisedBy(changes, "defaultsVersion", defaults) });
+  await updateRow(tx, "projects", project.id, {
+    ...changes,
+    ...raisedBy(changes, "defaultsVersion", defaults),
+  });
 }
 
 export async function deleteProjectRow(tx: Tx, project: Granted<ProjectView, "can-destroy">): Promise<void> {

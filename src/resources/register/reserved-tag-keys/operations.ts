@@ -8,6 +8,7 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { reservedTagKeys, type ReservedTagKeyView } from "./definition.ts";
 import { grantReservedTagKey, keyTaken, newReservedTagKey, toColumns } from "./rules.ts";
@@ -60,7 +61,7 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
 
   async deleteReservedTagKey({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
-      const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
+      const reserved = await loadToChange(tx, context, params.reservedTagKeyId, "removal");
       checkIfMatch(ifMatch, reservedTagKeys, reserved);
       await deleteReservedTagKeyRow(tx, reserved);
       await recordChange(tx, context, reservedTagKeys, { before: reserved });
@@ -73,8 +74,9 @@ async function loadToChange(
   tx: Tx,
   { actor }: Context,
   id: string,
+  lock: Lock = true,
 ): Promise<Granted<ReservedTagKeyView, "can-update">> {
-  const reserved = await findReservedTagKey(tx, actor, id);
+  const reserved = await findReservedTagKey(tx, actor, id, lock);
   if (reserved === undefined) throw notFound("reserved tag key");
   return grantReservedTagKey(reserved);
 }

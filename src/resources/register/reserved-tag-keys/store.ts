@@ -8,11 +8,17 @@ import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
 
 /** One statement: the key and what the caller is in its organization; nobody else changes it until the transaction ends. */
-export async function findReservedTagKey(tx: Tx, actor: Actor, id: string): Promise<ReservedTagKeyView | undefined> {
+export async function findReservedTagKey(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock,
+): Promise<ReservedTagKeyView | undefined> {
   const row = await tx.db
     .selectFrom("reservedTagKeys as r")
     .innerJoin("organizations as o", "o.id", "r.organizationId")
@@ -20,7 +26,7 @@ export async function findReservedTagKey(tx: Tx, actor: Actor, id: string): Prom
     .select("o.name as organizationName")
     .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))
     .where("r.id", "=", id)
-    .modifyEnd(tx.dialect.lockRows("r"))
+    .modifyEnd(held(tx.dialect, "r", lock))
     .executeTakeFirst();
   return row && { ...row, standing: standingOf(actor, row) };
 }

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { holdsOrganization } from "../../../access/organization.ts";
 import { grant } from "../../../access/granted.ts";
-import type { Tx } from "../../../database/database.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent, recordEvents } from "../../shared/audit-events/writes.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -10,7 +10,17 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantWorkspace, loadWorkspace, loadWorkspaces, readableCondition } from "../workspaces/reads.ts";
 import { tags, type TagItems } from "./definition.ts";
-import { deleteTags, lockTags, linkTags, listTagRows, recountTags, rewriteTagNames, unlinkTags } from "./store.ts";
+import {
+  carryAll,
+  deleteTags,
+  linkTags,
+  listTagRows,
+  lockCarriers,
+  lockTags,
+  recountTags,
+  rewriteTagNames,
+  unlinkTags,
+} from "./store.ts";
 import { refuseTooMany, resolveTags } from "./writes.ts";
 
 export const tagResource = implement(tags, {
@@ -78,7 +88,7 @@ export const tagResource = implement(tags, {
 
   async deleteOrganizationTags({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = await loadOrganization(tx, context, params.organizationName, true);
+      const organization = await loadOrganization(tx, context, params.organizationName);
       const { standing } = organization;
       grant(organization, {
         thing: "organization",
@@ -87,11 +97,13 @@ export const tagResource = implement(tags, {
         allowed: standing.owner || holdsOrganization(standing, "manage-workspaces"),
         needs: "the organization permission 'manage-workspaces'",
       });
-      const found = await lockTags(tx, organization.id, { ids: body.map((item) => item.id) });
+      const wanted = body.map((item) => item.id);
+      const affected = await lockCarriers(tx, organization.id, wanted);
+      const found = await lockTags(tx, organization.id, { ids: wanted });
       refuseIfAny(unknownIds(body, new Set(found.map((tag) => tag.id))));
       const ids = found.map((tag) => tag.id);
       if (ids.length === 0) return;
-      const affected = await carriersOf(tx, organization.id, ids);
+      if (!(await carryAll(tx, organization.id, ids, affected))) throw new Overtaken("a tag was added meanwhile");
       await deleteTags(tx, organization.id, ids);
       await rewriteTagNames(tx, tx.dialect.isOneOf(sql.ref("id"), affected));
       const events = found.map((tag) => ({
@@ -111,7 +123,7 @@ export const tagResource = implement(tags, {
         context,
         body.map((item) => item.id),
       );
-      const tag = await tx.db.selectFrom("tags").selectAll().where("id", "=", params.tagId).executeTakeFirst();
+      const [tag] = await lockTags(tx, found[0]?.organizationId ?? "", { ids: [params.tagId] });
       const workspaces = found.filter((workspace) => workspace.organizationId === tag?.organizationId);
       if (tag === undefined || workspaces.length === 0 || workspaces.length < new Set(body.map((item) => item.id)).size)
         throw notFound("tag or workspace");
@@ -171,17 +183,6 @@ function unknownIds(items: readonly { readonly id?: string | undefined }[], know
       ? []
       : [{ pointer: `/data/${index}/id`, detail: `Tag '${item.id}' does not exist in this organization` }],
   );
-}
-
-async function carriersOf(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<string[]> {
-  const rows = await tx.db
-    .selectFrom("workspaceTags")
-    .select("workspaceId")
-    .distinct()
-    .where("organizationId", "=", organizationId)
-    .where(tx.dialect.isOneOf(sql.ref("tagId"), tagIds))
-    .execute();
-  return rows.map((row) => row.workspaceId);
 }
 
 /** One workspace, as far as the caller may read it: of others it must not learn the tags. */

@@ -7,6 +7,7 @@ import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
+import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
 import type { TagView } from "./definition.ts";
 
@@ -67,17 +68,24 @@ export async function lockTags(
     .where("t.organizationId", "=", organizationId)
     .where((where) => where.or([isOneOf(sql.ref("t.id"), by.ids ?? []), isOneOf(sql.ref("t.name"), by.names ?? [])]))
     .orderBy("t.id")
-    .modifyEnd(lockRows("t"))
+    .modifyEnd(lockRows("t", "removal"))
     .execute();
 }
 
-/** Makes the tags that are not there yet; two callers at once make one between them. */
+/**
+ * Makes the tags that are not there yet; two callers at once make one between them. In the order of their names, because who
+ * makes a tag waits for who is just making the same.
+ */
 export async function insertTags(tx: Tx, organizationId: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const createdAt = now();
   await tx.db
     .insertInto("tags")
-    .values(names.map((name) => ({ id: newId("tags"), organizationId, name, instanceCount: 0, createdAt, version: 1 })))
+    .values(
+      names
+        .toSorted()
+        .map((name) => ({ id: newId("tags"), organizationId, name, instanceCount: 0, createdAt, version: 1 })),
+    )
     .onConflict((conflict) => conflict.columns(["organizationId", "name"]).doNothing())
     .execute();
 }
@@ -124,6 +132,42 @@ export async function rewriteTagNames(tx: Tx, workspaces: RawBuilder<unknown>): 
   await sql`update workspaces set version = version + 1, tag_names = coalesce((
     select string_agg(t.name, ',' order by t.name) from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
     where wt.workspace_id = workspaces.id), '') where ${workspaces}`.execute(tx.db);
+}
+
+/** The workspaces that carry one of these tags, held in the order of their ids: before the tags, like every workspace. */
+export async function lockCarriers(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .select("w.id")
+    .where("w.organizationId", "=", organizationId)
+    .where("w.id", "in", carriers(tx, organizationId, tagIds))
+    .orderBy("w.id")
+    .modifyEnd(held(tx.dialect, "w", true))
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Whether only these workspaces carry one of these tags. The tags are locked by now, so that it stays so. */
+export async function carryAll(
+  tx: Tx,
+  organizationId: string,
+  tagIds: readonly string[],
+  workspaceIds: readonly string[],
+): Promise<boolean> {
+  const other = await carriers(tx, organizationId, tagIds)
+    .where((where) => where.not(tx.dialect.isOneOf(sql.ref("workspaceId"), workspaceIds)))
+    .limit(1)
+    .executeTakeFirst();
+  return other === undefined;
+}
+
+function carriers(tx: Tx, organizationId: string, tagIds: readonly string[]) {
+  return tx.db
+    .selectFrom("workspaceTags")
+    .select("workspaceId")
+    .where("organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("tagId"), tagIds));
 }
 
 export async function deleteTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {

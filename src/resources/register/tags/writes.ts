@@ -1,6 +1,6 @@
 /** What workspaces have done to tags when they are made and when they go. */
 import { sql } from "kysely";
-import type { Tx } from "../../../database/database.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { invalid, type Fault } from "../../../kernel/errors.ts";
 import { tagName } from "./definition.ts";
@@ -54,16 +54,14 @@ export function refuseTooMany(tagNames: string, added: number): void {
     ]);
 }
 
-const attemptsMax = 3;
-
-/** A tag that is there when we look may be gone, with its last workspace, before we hold it: then it is made again. */
+/** A tag that is there when we look may be gone, with its last workspace, before we hold it. Raises `Overtaken` then. */
 async function makeAndLock(tx: Tx, organizationId: string, wanted: { ids: string[]; names: string[] }) {
-  for (let attempt = 1; ; attempt += 1) {
-    await insertTags(tx, organizationId, wanted.names);
-    const found = await lockTags(tx, organizationId, wanted);
-    const names = new Set(found.map((tag) => tag.name));
-    if (attempt === attemptsMax || wanted.names.every((name) => names.has(name))) return found;
-  }
+  await insertTags(tx, organizationId, wanted.names);
+  const found = await lockTags(tx, organizationId, wanted);
+  const names = new Set(found.map((tag) => tag.name));
+  // Not made again here: one that somebody else is just making would be waited for while others are held.
+  if (!wanted.names.every((name) => names.has(name))) throw new Overtaken("a tag went while it was being added");
+  return found;
 }
 
 /** Gives a new workspace its tags; returns their names as the workspace's row holds them. */

@@ -5,7 +5,7 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { loadProject, lockProjects } from "../projects/reads.ts";
 import { moveCounted } from "../projects/writes.ts";
 import { implement } from "../../shared/context.ts";
-import { movedTo } from "../workspaces/auto-destroy.ts";
+import { durationInForce, movedTo } from "../workspaces/auto-destroy.ts";
 import { workspaceMoves } from "./definition.ts";
 import { auditedMove, grantDestination, movedOf, moveObstacle } from "./rules.ts";
 import { lockWorkspaces, moveRows } from "./store.ts";
@@ -29,13 +29,22 @@ export const workspaceMoveResource = implement(workspaceMoves, {
       const leaving = found.filter(({ projectId }) => projectId !== destination.id);
       if (leaving.length === 0) return;
       const ids = leaving.map(({ id }) => id);
+      const durations = new Map(
+        projects.map(({ id, autoDestroyActivityDuration }) => [id, autoDestroyActivityDuration]),
+      );
       await moveRows(tx, destination, ids, now());
       await moveCounted(tx, movedOf(leaving, destination.id));
       await recordEvent(tx, context, {
         organizationId,
         verb: "move-workspaces",
         subject: { type: "projects", id: destination.id },
-        before: auditedMove(leaving, (row) => row),
+        before: auditedMove(leaving, (row) => ({
+          ...row,
+          autoDestroyActivityDuration: durationInForce({
+            ...row,
+            projectDuration: durations.get(row.projectId) ?? null,
+          }),
+        })),
         after: auditedMove(leaving, (row) => ({
           ...row,
           ...movedTo(destination.autoDestroyActivityDuration, row),

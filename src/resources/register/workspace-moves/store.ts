@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { held } from "../../shared/locks.ts";
 import { raised } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 
@@ -15,29 +16,27 @@ export type MovingRow = Pick<
 export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<MovingRow[]> {
   return tx.db
     .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select(["w.id", "w.name", "w.projectId"])
     .select(["w.autoDestroyAt", "w.autoDestroyActivityDuration", "w.inheritsProjectAutoDestroy"])
     .where("w.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
-    .modifyEnd(tx.dialect.lockRows("w"))
+    .modifyEnd(held(tx.dialect, "w", true))
     .execute();
 }
 
-/** What is inherited from the project is the new project's from now on; the same rule as `movedTo` of workspaces. */
+/** What is inherited from the project is the new project's from now on: it is looked up when it is read. */
 export async function moveRows(
   tx: Tx,
   destination: Granted<ProjectView, "can-move-workspaces">,
   ids: readonly string[],
   updatedAt: string,
 ): Promise<void> {
-  const duration = sql<string | null>`cast(${destination.autoDestroyActivityDuration} as text)`;
   await tx.db
     .updateTable("workspaces")
     .set({
       projectId: destination.id,
-      autoDestroyAt: sql`case when inherits_project_auto_destroy = 1 then null else auto_destroy_at end`,
-      autoDestroyActivityDuration: sql`case when inherits_project_auto_destroy = 1 then ${duration} else auto_destroy_activity_duration end`,
       updatedAt,
       ...raised,
     })

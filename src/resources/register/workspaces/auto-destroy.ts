@@ -26,6 +26,27 @@ function own({
   return { autoDestroyAt, autoDestroyActivityDuration, inheritsProjectAutoDestroy: 0 };
 }
 
+/**
+ * The duration in force is the project's where it is inherited, whatever the workspace's own row holds: so a project's new one
+ * rewrites no workspace. See docs/decisions/0081-a-projects-duration-is-resolved-when-read.md.
+ */
+export function durationInForce(
+  workspace: Pick<WorkspaceTable, "autoDestroyActivityDuration" | "inheritsProjectAutoDestroy"> & {
+    readonly projectDuration: string | null;
+  },
+): string | null {
+  return workspace.inheritsProjectAutoDestroy === 1 ? workspace.projectDuration : workspace.autoDestroyActivityDuration;
+}
+
+/** A workspace that inherits no longer goes on with what it inherited, which its own row need not hold yet. */
+export function ownDuration(
+  before: AutoDestroyColumns,
+  after: AutoDestroyColumns,
+): Partial<Pick<AutoDestroyColumns, "autoDestroyActivityDuration">> {
+  const { autoDestroyActivityDuration } = after;
+  return before.inheritsProjectAutoDestroy === after.inheritsProjectAutoDestroy ? {} : { autoDestroyActivityDuration };
+}
+
 export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
   const own = (input.autoDestroyActivityDuration ?? input.autoDestroyAt ?? null) !== null;
   if (input.inheritsProjectAutoDestroy !== true || !own) return [];
@@ -35,11 +56,6 @@ export function autoDestroyFaults(input: AutoDestroyInput): Fault[] {
       "Inherits project auto destroy can't be true together with a value of the workspace's own",
     ),
   ];
-}
-
-/** Whether an update goes back to what the project says, so that its duration has to be known. */
-export function returnsToInheriting({ inheritsProjectAutoDestroy, autoDestroyAt }: AutoDestroyInput): boolean {
-  return inheritsProjectAutoDestroy === true || autoDestroyAt === null;
 }
 
 /** The columns after the change: an absent key keeps, a value of its own is an override, and no time ends the schedule. */

@@ -15,6 +15,7 @@ const columns: Readonly<Record<keyof ConnectedFacts, string>> = {
   projectExecutionMode: "p.defaultExecutionMode",
   projectAgentPoolId: "p.defaultAgentPoolId",
   projectDefaults: "p.defaultsVersion",
+  projectDuration: "p.autoDestroyActivityDuration",
   oauthClientName: "c.name",
   serviceProvider: "c.serviceProvider",
   httpUrl: "c.httpUrl",

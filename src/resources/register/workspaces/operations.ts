@@ -8,7 +8,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
-import { durationOfProject, loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
+import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -17,7 +17,7 @@ import { checkIfMatch } from "../../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
 import { newestRelease } from "../../site/terraform-versions/reads.ts";
-import { movedTo, returnsToInheriting } from "./auto-destroy.ts";
+import { movedTo, ownDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { includedWith, withBindings } from "./includes.ts";
 import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
@@ -163,9 +163,7 @@ async function update(
     checkIfMatch(ifMatch, workspaces, workspace);
     const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
     const projectDuration =
-      destination === undefined
-        ? await durationInForce(tx, workspace, attributes)
-        : destination.autoDestroyActivityDuration;
+      destination === undefined ? workspace.projectDuration : destination.autoDestroyActivityDuration;
     const moved =
       destination === undefined
         ? workspace
@@ -184,14 +182,15 @@ async function update(
       ...referenceFaults(wanted, await lookUpReferences(tx, workspace.organizationId, wanted)),
       ...(await notServed(tx, context, { ...after, workspaceId: workspace.id }, wanted)),
     ]);
-    const rebound = await bindTags(
-      tx,
-      { organizationId: workspace.organizationId, workspaceId: workspace.id },
-      relationships.tagBindings,
-    );
     const changes = changesOf<WorkspaceView>(workspace, after);
+    const write = (changed: Partial<WorkspaceView>) =>
+      updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });
+    // What it is connected to is held by this, and so before what hangs on it is touched.
+    if (changes !== undefined) await write({ ...changes, ...ownDuration(workspace, after) });
+    const bound = { organizationId: workspace.organizationId, workspaceId: workspace.id };
+    const rebound = await bindTags(tx, bound, relationships.tagBindings);
     if (changes === undefined && rebound === undefined) return { view: workspace };
-    await updateWorkspaceRow(tx, workspace, { ...changes, updatedAt: now() });
+    if (changes === undefined) await write({});
     if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
     await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
@@ -216,20 +215,10 @@ async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView,
   return { destination, faults };
 }
 
-/** The duration that an update takes over which returns to inheriting; only then is the project looked at. */
-async function durationInForce(
-  tx: Tx,
-  workspace: WorkspaceView,
-  attributes: UpdateAttributes<typeof workspaces>,
-): Promise<string | null> {
-  if (workspace.inheritsProjectAutoDestroy === 1) return workspace.autoDestroyActivityDuration;
-  return returnsToInheriting(attributes) ? durationOfProject(tx, workspace.projectId) : null;
-}
-
 /** Deletion is refused where resources are managed, the workspace is locked, or the caller may not. */
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-destroy", "hide");
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-destroy", "hide");
     const obstacle = safeDeleteObstacle(workspace, await context.neighbours.isStateProcessing(tx, workspace.id));
     if (obstacle !== undefined) throw obstacle;
     await remove(tx, context, workspace);
@@ -238,7 +227,7 @@ async function safeDelete(context: Context, reference: WorkspaceReference): Prom
 
 async function forceDelete(context: Context, reference: WorkspaceReference, ifMatch: IfMatch): Promise<void> {
   await context.database.write(async (tx) => {
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-delete");
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-force-delete");
     checkIfMatch(ifMatch, workspaces, workspace);
     await remove(tx, context, workspace);
   });
@@ -249,10 +238,11 @@ async function remove(
   context: Context,
   workspace: Granted<WorkspaceView, "can-destroy" | "can-force-delete">,
 ): Promise<void> {
+  // Its project and its tags are held before what hangs on it goes.
+  await countWorkspaces(tx, workspace.projectId, -1);
+  await context.neighbours.placeRemoved(tx, workspace.organizationId, workspace.id);
   const tagIds = await holdTags(tx, workspace);
   await deleteWorkspaceRow(tx, workspace);
   await releaseTags(tx, workspace.organizationId, tagIds);
-  await countWorkspaces(tx, workspace.projectId, -1);
-  await context.neighbours.placeRemoved(tx, workspace.organizationId, workspace.id);
   await recordWorkspaceChange(tx, context, { before: workspace });
 }

@@ -5,6 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import { findWorkspace, findWorkspaces, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -16,7 +17,7 @@ export async function loadWorkspace(
   tx: Tx,
   context: Pick<Context, "actor" | "options">,
   reference: WorkspaceReference,
-  lock = false,
+  lock: Lock = false,
 ): Promise<Granted<WorkspaceView, "can-read-settings">> {
   const workspace = await findWorkspace(tx, context, reference, lock);
   if (workspace === undefined) throw notFound("workspace");

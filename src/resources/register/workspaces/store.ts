@@ -5,8 +5,7 @@ import { effective } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { open, type Standing, standingOf } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
-import type { Tx } from "../../../database/database.ts";
-import { prepared } from "../../../database/prepared.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -20,9 +19,11 @@ import {
 } from "../../shared/grants/reads.ts";
 import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
+import { held, type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raisedBy, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
+import { durationInForce } from "./auto-destroy.ts";
 import { connected, type ConnectedRow } from "./connected.ts";
 import type { WorkspaceSearch, Workspaces } from "./search.ts";
 import type { OrganizationSettings, WorkspaceView } from "./view.ts";
@@ -56,20 +57,11 @@ function workspaceForActor(db: Kysely<Schema>, principal: string) {
 type ById = { id: string; principal: string };
 type ByName = { organizationKey: string; name: string; principal: string };
 
-const byId = prepared<ById, WorkspaceRow>((db, { id, principal }) =>
+const byId = lockable<ById, WorkspaceRow>("w", (db, { id, principal }) =>
   workspaceForActor(db, principal).where("w.id", "=", id),
 );
-const byIdLocked = prepared<ById, WorkspaceRow>((db, { id, principal }, dialect) =>
-  workspaceForActor(db, principal).where("w.id", "=", id).modifyEnd(dialect.lockRows("w")),
-);
-const byName = prepared<ByName, WorkspaceRow>((db, { organizationKey, name, principal }) =>
+const byName = lockable<ByName, WorkspaceRow>("w", (db, { organizationKey, name, principal }) =>
   workspaceForActor(db, principal).where("o.nameKey", "=", organizationKey).where("w.name", "=", name),
-);
-const byNameLocked = prepared<ByName, WorkspaceRow>((db, { organizationKey, name, principal }, dialect) =>
-  workspaceForActor(db, principal)
-    .where("o.nameKey", "=", organizationKey)
-    .where("w.name", "=", name)
-    .modifyEnd(dialect.lockRows("w")),
 );
 
 /** One statement: the workspace and all that the caller holds on it. `lock` keeps others from changing it meanwhile. */
@@ -77,18 +69,24 @@ export async function findWorkspace(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
   reference: WorkspaceReference,
-  lock = false,
+  lock: Lock = false,
 ): Promise<WorkspaceView | undefined> {
   const principal = principalOf(actor);
   const [row] =
     "workspaceId" in reference
-      ? await (lock ? byIdLocked : byId)(tx, { id: reference.workspaceId, principal })
-      : await (lock ? byNameLocked : byName)(tx, {
-          organizationKey: fold(reference.organizationName),
-          name: reference.workspaceName,
-          principal,
-        });
+      ? await byId(tx, { id: reference.workspaceId, principal }, lock)
+      : await byName(
+          tx,
+          { organizationKey: fold(reference.organizationName), name: reference.workspaceName, principal },
+          lock,
+        );
+  if (row !== undefined) refuseMoved([row]);
   return row && toWorkspaceView(row, standingOf(actor, row), options);
+}
+
+/** One that was moved while its row was waited for comes without what its project gives it. Raises `Overtaken`. */
+function refuseMoved(rows: readonly WorkspaceRow[]): void {
+  if (rows.some((row) => row.projectDefaults === null)) throw new Overtaken("the workspace was moved meanwhile");
 }
 
 /** Many at once, in the order of their ids, so that two callers who lock the same ones never wait for each other in a circle. */
@@ -100,14 +98,16 @@ export async function findWorkspaces(
   const rows = await workspaceForActor(tx.db, principalOf(actor))
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
-    .modifyEnd(tx.dialect.lockRows("w"))
+    .modifyEnd(held(tx.dialect, "w", true))
     .execute();
+  refuseMoved(rows);
   return rows.map((row) => toWorkspaceView(row, standingOf(actor, row), options));
 }
 
 function toWorkspaceView(row: WorkspaceRow, standing: Standing, options: Context["options"]): WorkspaceView {
   return {
     ...row,
+    autoDestroyActivityDuration: durationInForce(row),
     access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
     owner: standing.owner,
     edition: options.edition,

@@ -19,6 +19,7 @@ export interface ConnectedFacts {
   /** The project's own defaults; null where it follows the organization's. */
   readonly projectExecutionMode: string | null;
   readonly projectAgentPoolId: string | null;
+  readonly projectDuration: string | null;
   readonly projectDefaults: number;
   readonly oauthClientName: string | null;
   readonly serviceProvider: string | null;
@@ -27,6 +28,7 @@ export interface ConnectedFacts {
   readonly retentionKind: string | null;
 }
 
+/** Its duration is the one in force: its own, or the project's. */
 export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, ConnectedFacts {
   readonly access: Access;
   /** Whether the caller owns the organization. */
@@ -44,6 +46,10 @@ export function versionsOf(workspace: WorkspaceView): readonly number[] {
     workspace.organizationFacts,
     follows ? workspace.projectDefaults : 0,
     follows && workspace.projectExecutionMode === null ? workspace.organizationDefaults : 0,
+    // As long as it inherits its duration, that itself tells one document from another.
+    workspace.inheritsProjectAutoDestroy === 1 && workspace.projectDuration !== null
+      ? activityDurationMs(workspace.projectDuration)
+      : 0,
   ];
 }
 

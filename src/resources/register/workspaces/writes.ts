@@ -1,31 +1,12 @@
 /** What neighbours have done to workspaces, by sets. */
+import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
-import type { Tx } from "../../../database/database.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { held } from "../../shared/locks.ts";
 import { raised } from "../../shared/versions.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
-
-/** A project's new duration reaches every workspace of it without an override: one statement. */
-export async function inheritDuration(
-  tx: Tx,
-  project: {
-    readonly organizationId: string;
-    readonly id: string;
-    readonly autoDestroyActivityDuration: string | null;
-  },
-): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({
-      autoDestroyActivityDuration: project.autoDestroyActivityDuration,
-      autoDestroyAt: null,
-      ...raised,
-    })
-    .where("organizationId", "=", project.organizationId)
-    .where("projectId", "=", project.id)
-    .where("inheritsProjectAutoDestroy", "=", 1)
-    .execute();
-}
 
 /** Which variables it has, joined by commas: its document names them. Its row is locked by now, so that no id gets lost. */
 export async function setVarIds(
@@ -34,6 +15,81 @@ export async function setVarIds(
   varIds: string,
 ): Promise<void> {
   await updateWorkspaceRow(tx, workspace, { varIds });
+}
+
+/** What a workspace is connected to by an id of its own row, and what goes with it. */
+const connections = {
+  sshKeyId: { sshKeyId: null },
+  vcsOauthTokenId: {
+    vcsIdentifier: null,
+    vcsBranch: null,
+    vcsIngressSubmodules: 0,
+    vcsTagsRegex: null,
+    vcsOauthTokenId: null,
+    vcsGithubAppInstallationId: null,
+  },
+} as const;
+
+/** The workspaces that are connected by one of these ids. */
+export interface Connected {
+  readonly organizationId: string;
+  readonly by: keyof typeof connections;
+  readonly ids: readonly string[];
+}
+
+/**
+ * Holds them in the order of their ids, before the row that they are connected by: a workspace that is being connected is held
+ * before it too. Gives their ids.
+ */
+export async function holdConnected(tx: Tx, { organizationId, by, ids }: Connected): Promise<string[]> {
+  const found = await tx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .select("w.id")
+    .where("w.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref(`w.${by}`), ids))
+    .orderBy("w.id")
+    .modifyEnd(held(tx.dialect, "w", true))
+    .execute();
+  return found.map((row) => row.id);
+}
+
+/** Once the row that they are connected by is held, for its removal, they have it no more. Raises `Overtaken`. */
+export async function disconnect(tx: Tx, connected: Connected, heldIds: readonly string[]): Promise<void> {
+  await changeConnected(tx, connected, heldIds, connections[connected.by]);
+}
+
+/** Once it is held for a change, what their documents show of it may change. Raises `Overtaken`. */
+export async function touchConnected(tx: Tx, connected: Connected, heldIds: readonly string[]): Promise<void> {
+  await changeConnected(tx, connected, heldIds, {});
+}
+
+/** Raises `Overtaken` where there are others than those who were held before. */
+async function changeConnected(
+  tx: Tx,
+  { organizationId, by, ids }: Connected,
+  heldIds: readonly string[],
+  changes: Partial<WorkspaceTable>,
+): Promise<void> {
+  const { isOneOf } = tx.dialect;
+  const others = tx.db
+    .selectFrom("workspaces as w")
+    .select("w.id")
+    .where("w.organizationId", "=", organizationId)
+    .where(isOneOf(sql.ref(`w.${by}`), ids))
+    .where((where) => where.not(isOneOf(sql.ref("w.id"), heldIds)));
+  // None of the others is touched to find out: they are not held, and can't be waited for now.
+  const changed =
+    heldIds.length === 0
+      ? (await others.limit(1).execute()).length
+      : await tx.db
+          .updateTable("workspaces")
+          .set({ ...changes, ...raised })
+          .where(isOneOf(sql.ref("id"), heldIds))
+          .where((where) => where.not(where.exists(others)))
+          .executeTakeFirst()
+          .then(({ numUpdatedRows }) => Number(numUpdatedRows));
+  if (changed !== heldIds.length) throw new Overtaken("a workspace was connected meanwhile");
 }
 
 /** A state was written: the workspace is not idle, and its document shows since when. */

@@ -15,6 +15,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
+import { held, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { AccessKind, AccessRecord, AccessRow, AccessStatements, AccessTables, Given, Place } from "./kind.ts";
@@ -39,6 +40,7 @@ const columnOf = ({ column }: AccessTables) => column as "projectId";
 function placesForActor(db: Kysely<Schema>, { places, grants, teamCount }: AccessTables, { id, principal }: ById) {
   return db
     .selectFrom(`${places as "projects"} as x`)
+    .innerJoin("organizations as o", "o.id", "x.organizationId")
     .select(["x.id as placeId", "x.organizationId"])
     .select(teamCount.as("teamCount"))
     .select(standingColumns(sql.ref("x.organizationId"), principal))
@@ -59,6 +61,7 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
   const isOwn = sql<number>`case when ${sql.ref("r.teamId")} in ${actorTeams(organizationId, principal)} then 1 else 0 end`;
   return records(db, tables)
     .innerJoin(`${tables.places as "projects"} as x`, "x.id", `r.${columnOf(tables)}`)
+    .innerJoin("organizations as o", "o.id", "r.organizationId")
     .select(isOwn.as("includesActor"))
     .select(standingColumns(organizationId, principal))
     .select(tables.grants(principal))
@@ -67,17 +70,14 @@ function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, princip
 
 /** The statements that run all the time, compiled once for each kind. */
 export function statementsOf(tables: AccessTables): AccessStatements {
-  const place = prepared<ById, PlaceRow>((db, parameters) => placesForActor(db, tables, parameters));
-  const placeLocked = prepared<ById, PlaceRow>((db, parameters, dialect) =>
-    placesForActor(db, tables, parameters).modifyEnd(dialect.lockRows("x")),
-  );
+  const place = lockable<ById, PlaceRow>("x", (db, parameters) => placesForActor(db, tables, parameters));
   const record = prepared<ById, RecordRow>((db, parameters) => recordsForActor(db, tables, parameters));
   const recordLocked = prepared<ById, RecordRow>((db, parameters, dialect) =>
-    recordsForActor(db, tables, parameters).modifyEnd(sql`${dialect.lockRows("x")} ${dialect.lockRows("r")}`),
+    recordsForActor(db, tables, parameters).modifyEnd(sql`${held(dialect, "x", true)} ${dialect.lockRows("r")}`),
   );
   return {
     place: async (tx, actor, id, lock) => {
-      const [row] = await (lock ? placeLocked : place)(tx, { id, principal: principalOf(actor) });
+      const [row] = await place(tx, { id, principal: principalOf(actor) }, lock);
       return row && { ...row, ...heldBy(actor, row) };
     },
     record: async (tx, actor, id, lock) => {

@@ -11,6 +11,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { now } from "../../../kernel/time.ts";
 import { projectGrants, standingColumns, type StandingFacts, workspaceGrants } from "../../shared/grants/reads.ts";
 import { readableCondition } from "../../register/workspaces/reads.ts";
+import { held } from "../../shared/locks.ts";
 import type { SharingWorkspace } from "./rules.ts";
 
 interface SharingRow extends OrganizationTable, StandingFacts {
@@ -70,8 +71,8 @@ export interface Locked {
 }
 
 /**
- * Locks the workspace and the named ones that the caller may read, all in the order of their ids: a new consumer's row has
- * to wait for whoever holds the consumer, so workspaces that add each other at once would otherwise wait in a circle.
+ * Locks the workspace and the named ones that the caller may read, all in the order of their ids, so that none of them goes
+ * meanwhile and workspaces that add each other at once do not wait in a circle.
  */
 export async function lockWithNamed(
   tx: Tx,
@@ -82,12 +83,13 @@ export async function lockWithNamed(
   const condition = readableCondition(actor, organization) ?? sql<boolean>`1 = 1`;
   const rows = await tx.db
     .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select(["w.id", "w.globalRemoteState", "w.projectRemoteState"])
     .where("w.organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("w.id"), [id, ...named]))
     .where(condition)
     .orderBy("w.id")
-    .modifyEnd(tx.dialect.lockRows("w"))
+    .modifyEnd(held(tx.dialect, "w", true))
     .execute();
   return { current: rows.find((row) => row.id === id), readable: new Set(rows.map((row) => row.id)) };
 }

@@ -11,6 +11,7 @@ import { factsColumns } from "../../identity/organizations/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { UploadRight } from "./arrival/upload-urls.ts";
@@ -47,7 +48,7 @@ const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
 const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =>
   versionForActor(db, principal)
     .where("v.id", "=", id)
-    .modifyEnd(dialect.lockRows("w"))
+    .modifyEnd(held(dialect, "w", true))
     .modifyEnd(dialect.lockRows("v")),
 );
 const current = prepared<ById, VersionRow>((db, { id, principal }) =>
@@ -211,9 +212,10 @@ export async function findForUpload(
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .where("v.id", "=", stateVersionId)
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("w")).modifyEnd(tx.dialect.lockRows("v")))
+    .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
   return row as Granted<StateVersionTable, "can-upload"> | undefined;
 }

@@ -113,7 +113,7 @@ export const varsetResource = implement(varsets, {
 
   async updateVarset({ context, params, body, query, ifMatch }) {
     return context.database.write(async (tx) => {
-      const before = grantVarset(await loadVarset(tx, context, params.varsetId, true), "can-manage");
+      const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
       checkIfMatch(ifMatch, varsets, before);
       const { attributes, relationships: sent } = body;
       const changes = changesOf<VarsetTable>(before, changedColumns(varsets, attributes));
@@ -136,7 +136,7 @@ export const varsetResource = implement(varsets, {
 
   async deleteVarset({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
-      const before = grantVarset(await loadVarset(tx, context, params.varsetId, true), "can-manage");
+      const before = grantVarset(await loadVarset(tx, context, params.varsetId, "alone"), "can-manage");
       checkIfMatch(ifMatch, varsets, before);
       await deleteVarsetRow(tx, before);
       await recordSet(tx, context, { before });
@@ -180,7 +180,8 @@ async function listOfWorkspace(context: Context, workspaceId: string, { page, q,
  * where there is no such project for the caller. Raises `not-found` or `forbidden`.
  */
 async function loadOwner(tx: Tx, context: Context, organizationName: string, named: string | null | undefined) {
-  const found = await loadOrganization(tx, context, organizationName);
+  // Held, so that nothing that the set is to apply to goes meanwhile.
+  const found = await loadOrganization(tx, context, organizationName, true);
   const parent = parentProjectIn(named, found.name);
   const [project] = parent === undefined ? [] : await readableProjects(tx, context.actor, found.id, [parent]);
   const access = project?.access;
@@ -227,7 +228,7 @@ interface LinkChange {
 /** The event tells which came, or which went; nothing, when nothing did. */
 async function changeLinks(context: Context, id: string, { verb, kind, body, ifMatch }: LinkChange): Promise<void> {
   await context.database.write(async (tx) => {
-    const set = grantVarset(await loadVarset(tx, context, id, true), "can-manage");
+    const set = grantVarset(await loadVarset(tx, context, id, "alone"), "can-manage");
     checkIfMatch(ifMatch, varsets, set);
     const sent = { [kind]: body.map((item) => item.id) };
     const known = await lookUp(tx, context.actor, set, sent);

@@ -4,6 +4,7 @@ import { variableSetNeeds, variableSetPermissions } from "../../../access/permis
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import type { VarsetView } from "./definition.ts";
 import { findVarset } from "./store.ts";
 
@@ -14,7 +15,7 @@ export async function loadVarset(
   tx: Tx,
   context: Pick<Context, "actor">,
   id: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<Granted<VarsetView, "can-read">> {
   const set = await findVarset(tx, context.actor, id, lock);
   if (set === undefined) throw notFound("variable set");

@@ -24,6 +24,7 @@ import {
   standingColumns,
   type StandingFacts,
 } from "../../shared/grants/reads.ts";
+import { type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { LinkKind, Links, VarsetView } from "./definition.ts";
@@ -107,16 +108,25 @@ const organizationOf = (id: string) => sql<string>`(select organization_id from 
 const byId = prepared<ById, VarsetRow>((db, { id, principal }) =>
   sets(db, organizationOf(id), principal).where("s.id", "=", id),
 );
-const locked = prepared<{ id: string }, { id: string }>((db, { id }, dialect) =>
-  db.selectFrom("varsets as s").select("s.id").where("s.id", "=", id).modifyEnd(dialect.lockRows("s")),
+const own = lockable<{ id: string }, { id: string }>("s", (db, { id }) =>
+  db
+    .selectFrom("varsets as s")
+    .innerJoin("organizations as o", "o.id", "s.organizationId")
+    .select("s.id")
+    .where("s.id", "=", id),
 );
 
 /**
  * One statement: the set, its lists, and what the caller is in its organization. For a change the row is locked by one
  * before: a statement that waits for a lock sees the row as it is then, but the lists as they were when it began.
  */
-export async function findVarset(tx: Tx, actor: Actor, id: string, lock = false): Promise<VarsetView | undefined> {
-  if (lock) await locked(tx, { id });
+export async function findVarset(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<VarsetView | undefined> {
+  if (lock !== false) await own(tx, { id }, lock);
   const [row] = await byId(tx, { id, principal: principalOf(actor) });
   return row && toVarsetView(actor, row);
 }

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import { held } from "../../../shared/locks.ts";
 import { raised, updateRow } from "../../../shared/versions.ts";
 import type { ReadColumns } from "../rules.ts";
 import type { DiscardedVersion } from "../writes.ts";
@@ -55,11 +56,12 @@ export async function lockUnread(tx: Tx, id: string): Promise<boolean> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select("v.id")
     .where("v.id", "=", id)
     .where("v.resourcesProcessed", "=", 0)
     .where("v.status", "=", "finalized")
-    .modifyEnd(tx.dialect.lockRows("w"))
+    .modifyEnd(held(tx.dialect, "w", true))
     .modifyEnd(tx.dialect.lockRows("v"))
     .executeTakeFirst();
   return row !== undefined;
@@ -87,12 +89,13 @@ export async function discardExpiredUploads(tx: Tx, at: string, limit: number): 
   const expired = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
     .select(["v.id", "v.organizationId"])
     .where("v.status", "=", "pending")
     .where("v.uploadExpiresAt", "<", at)
     .orderBy("v.workspaceId")
     .limit(limit)
-    .modifyEnd(tx.dialect.lockRows("w"))
+    .modifyEnd(held(tx.dialect, "w", true))
     .modifyEnd(tx.dialect.lockRows("v"))
     .execute();
   const ids = expired.map((version) => version.id);
@@ -127,7 +130,8 @@ export async function findPolicies(tx: Tx, after: string, limit: number): Promis
 
 /**
  * Versions under a policy that were made before a time. A workspace's own policy comes before the organization's. The state in
- * force and those under a lock are not among them.
+ * force and those under a lock are not among them; nor, for now, those of workspaces that somebody holds: in the order of their
+ * age their workspaces can't be waited for.
  */
 export async function findOutlived(
   tx: Tx,
@@ -154,7 +158,13 @@ export async function findOutlived(
           ),
         )
       : found.where("v.workspaceId", "=", workspaceId);
-  return governed.orderBy("v.createdAt").orderBy("v.id").limit(limit).modifyEnd(tx.dialect.lockRows("w")).execute();
+  return governed
+    .orderBy("v.createdAt")
+    .orderBy("v.id")
+    .limit(limit)
+    .modifyEnd(tx.dialect.lockFreeRows("w"))
+    .modifyEnd(tx.dialect.lockFreeRows("v", "removal"))
+    .execute();
 }
 
 /** Their outputs go with them; contents and resources are left for the clean-up of what nothing leads to. */
@@ -179,6 +189,19 @@ export async function findSuperseded(tx: Tx): Promise<string | undefined> {
     .limit(1)
     .executeTakeFirst();
   return row?.id;
+}
+
+/** Holds it, and its workspace before it, as for every change of a version. */
+export async function lockVersion(tx: Tx, id: string): Promise<void> {
+  await tx.db
+    .selectFrom("stateVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .select("v.id")
+    .where("v.id", "=", id)
+    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(tx.dialect.lockRows("v"))
+    .execute();
 }
 
 /** Its resources are gone; its document never showed them, so its version stays. */

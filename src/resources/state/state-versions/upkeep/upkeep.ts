@@ -31,6 +31,7 @@ import {
   finishSuperseded,
   hasLeftResources,
   lockUnread,
+  lockVersion,
 } from "./store.ts";
 import { recordDiscarded } from "../writes.ts";
 
@@ -194,7 +195,11 @@ export async function removeSupersededResources({ context, signal, step }: Upkee
   while (!signal.aborted) {
     const id = await findSuperseded(context.database.reader);
     if (id === undefined) break;
-    while (!(await step((tx) => deleteSomeResources(tx, "a job", id, resourcesPerStep))));
+    const removeSomeResources = async (tx: Tx) => {
+      await lockVersion(tx, id);
+      return deleteSomeResources(tx, "a job", id, resourcesPerStep);
+    };
+    while (!(await step(removeSomeResources)));
     await step((tx) => finishSuperseded(tx, id));
     handled += 1;
   }

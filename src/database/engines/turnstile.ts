@@ -1,0 +1,58 @@
+/** Lets so many through at once, in the order in which they came. Who has waited too long is sent away. */
+
+interface Waiter {
+  readonly enter: () => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class TurnMissed extends Error {
+  override readonly name = "TurnMissed";
+}
+
+export class Turnstile {
+  readonly #width: number;
+  readonly #patienceMs: number;
+  readonly #waiting: Waiter[] = [];
+  #inside = 0;
+
+  constructor(width: number, patienceMs: number) {
+    this.#width = width;
+    this.#patienceMs = patienceMs;
+  }
+
+  /** Raises TurnMissed. */
+  async through<T>(work: () => Promise<T>): Promise<T> {
+    await this.#enter();
+    try {
+      return await work();
+    } finally {
+      this.#leave();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#inside < this.#width) {
+      this.#inside += 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const giveUp = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+        reject(new TurnMissed(`nobody came out for ${this.#patienceMs} ms, or others were first`));
+      };
+      const waiter = { enter: resolve, timer: setTimeout(giveUp, this.#patienceMs) };
+      this.#waiting.push(waiter);
+    });
+  }
+
+  /** Whoever leaves hands the place to the next, so that nobody who comes just then is faster. */
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) {
+      this.#inside -= 1;
+      return;
+    }
+    clearTimeout(next.timer);
+    next.enter();
+  }
+}

@@ -1,0 +1,43 @@
+/** Whatever is written at once, on two servers: nobody waits in a circle, and what is left behind is consistent. */
+import { describe, expect, inject, it } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { startApi, startApiOn } from "../support/api.ts";
+import { makeOrganization } from "../support/builders.ts";
+import { deep, seed } from "../support/depth.ts";
+import { contradictionsIn, deadlocksIn } from "../support/storm/aftermath.ts";
+import { circles, departures, writtenOrder } from "../support/storm/circles.ts";
+import { Storm } from "../support/storm/storm.ts";
+import { Witness } from "../support/storm/witness.ts";
+import { World } from "../support/storm/world.ts";
+
+const callers = 40;
+const requests = deep(600, 2_500);
+const seeds = Array.from({ length: deep(1, 12) }, (_, index) => seed + index);
+const isPostgres = inject("engine") === "postgres";
+
+describe("a storm of writes", () => {
+  it.each(seeds)("leaves neither deadlocks nor contradictions: seed %i", { timeout: 600_000 }, async (each) => {
+    const first = await startApi();
+    const database = openDatabase(first.address);
+    const second = await startApiOn({ address: first.address, database, drop: () => database.close() });
+    const org = await makeOrganization(first);
+    const storm = new Storm([first, second], new World(org.name, each));
+    const witness = isPostgres ? await Witness.on(first.address) : undefined;
+    try {
+      await storm.begin();
+      await storm.rage(callers, requests);
+    } finally {
+      witness?.end();
+    }
+    expect(storm.outcome.failures).toEqual([]);
+    expect(await contradictionsIn(database)).toEqual({});
+    await second.stop();
+    await first.server.close();
+    await first.database.close();
+    if (witness === undefined) return;
+    expect(await deadlocksIn(first.address)).toEqual({ count: 0, told: [] });
+    const order = writtenOrder();
+    expect(departures(witness.steps, order)).toEqual([]);
+    expect(circles(witness.steps, order)).toEqual([]);
+  });
+});

@@ -1,0 +1,89 @@
+/** What a storm must leave behind: counters and lists that say what is there, and no deadlock in the database's own count. */
+import pg from "pg";
+import { sql } from "kysely";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Database } from "../../../src/database/database.ts";
+
+/** Each finds rows that say something else than what is there. */
+const contradictions: Readonly<Record<string, string>> = {
+  "projects.workspace_count": `
+    select p.id, p.workspace_count as said from projects as p
+    where p.workspace_count <> (select count(*) from workspaces where project_id = p.id)`,
+  "projects.team_count": `
+    select p.id, p.team_count as said from projects as p
+    where p.team_count <> (select count(*) from team_projects where project_id = p.id)`,
+  "organizations.project_count": `
+    select o.id, o.project_count as said from organizations as o
+    where o.project_count <> (select count(*) from projects where organization_id = o.id)`,
+  "tags.instance_count": `
+    select t.id, t.instance_count as said from tags as t
+    where t.instance_count = 0 or t.instance_count <> (select count(*) from workspace_tags where tag_id = t.id)`,
+  "teams.users_count": `
+    select t.id, t.users_count as said from teams as t
+    where t.users_count <> (select count(*) from team_members where team_id = t.id and user_id is not null)`,
+  "team_members.user_id": `
+    select m.id, m.user_id as said from organization_memberships as m inner join team_members as tm on tm.membership_id = m.id
+    where coalesce(tm.user_id, '') <> coalesce(m.user_id, '')`,
+  "workspaces.tag_names": `
+    select w.id, w.tag_names as said from workspaces as w
+    where w.tag_names <> coalesce((
+      select string_agg(t.name, ',' order by t.name) from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
+      where wt.workspace_id = w.id), '')`,
+  "workspaces.var_ids": `
+    select w.id, w.var_ids as said from workspaces as w
+    where (select count(*) from vars where workspace_id = w.id) <>
+      case w.var_ids when '' then 0 else 1 + length(w.var_ids) - length(replace(w.var_ids, ',', '')) end`,
+  "agent_pool_scopes.target_id": `
+    select s.agent_pool_id as id, s.target_id as said from agent_pool_scopes as s
+    where s.target_id not in (select id from workspaces union all select id from projects)`,
+  "projects.default_agent_pool_id": `
+    select p.id, p.default_agent_pool_id as said from projects as p
+    where p.default_agent_pool_id is not null and p.default_agent_pool_id not in (select id from agent_pools)`,
+  "organizations.default_agent_pool_id": `
+    select o.id, o.default_agent_pool_id as said from organizations as o
+    where o.default_agent_pool_id is not null and o.default_agent_pool_id not in (select id from agent_pools)`,
+};
+
+export async function contradictionsIn({ reader }: Database): Promise<Record<string, unknown[]>> {
+  const found: Record<string, unknown[]> = {};
+  for (const [name, query] of Object.entries(contradictions)) {
+    const { rows } = await sql.raw(query).execute(reader.db);
+    if (rows.length > 0) found[name] = rows;
+  }
+  return found;
+}
+
+/**
+ * How many deadlocks PostgreSQL has counted in a database, and what its log tells of them. Its sessions hand in their counts
+ * when they end, so all of them must have.
+ */
+export async function deadlocksIn(address: string): Promise<{ count: number; told: string[] }> {
+  const url = new URL(address);
+  const name = url.pathname.slice(1);
+  url.pathname = "/postgres";
+  const client = new pg.Client({ connectionString: url.toString() });
+  await client.connect();
+  try {
+    for (let sessions = 1; sessions > 0; await sleep(20)) {
+      const { rows } = await client.query("select count(*) as n from pg_stat_activity where datname = $1", [name]);
+      sessions = Number(rows[0].n);
+    }
+    const { rows } = await client.query(
+      "select deadlocks, pg_read_file(pg_current_logfile()) as log from pg_stat_database where datname = $1",
+      [name],
+    );
+    return { count: Number(rows[0].deadlocks), told: toldIn(rows[0].log, name) };
+  } finally {
+    await client.end();
+  }
+}
+
+/** The entries about deadlocks in one database: the two statements, shortened. */
+function toldIn(log: string, database: string): string[] {
+  const entries = log.split(new RegExp(`^(?=${database}\\|ERROR)`, "m"));
+  return entries
+    .filter((entry) => entry.startsWith(`${database}|ERROR:  deadlock detected`))
+    .map((entry) =>
+      [...entry.matchAll(/Process \d+: (.*)$/gm)].map(([, text]) => (text ?? "").slice(0, 300)).join("\n  ⇄ "),
+    );
+}

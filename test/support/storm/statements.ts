@@ -1,0 +1,160 @@
+/** Which rows a statement of ours locks on PostgreSQL, as its text and the foreign keys tell. */
+import pg from "pg";
+
+export type Purpose = "reference" | "change" | "removal";
+
+export interface Lock {
+  readonly table: string;
+  readonly purpose: Purpose;
+  /** False where rows that others hold are passed over. */
+  readonly waits: boolean;
+  /** One row, or many in the order of their ids. */
+  readonly isOrdered: boolean;
+  /** The ids that a foreign key is given, where that is how it is taken. */
+  readonly referred?: readonly unknown[];
+  /** Of rows that go with another. */
+  readonly isFollowing?: boolean;
+  /** Taken by a SELECT, and so for rows that need not be held yet. */
+  readonly isLocking: boolean;
+}
+
+interface ForeignKey {
+  readonly child: string;
+  readonly column: string;
+  readonly parent: string;
+  /** What happens to the child when the parent goes. */
+  readonly onDelete: "cascade" | "set null" | "nothing";
+}
+
+export type Relations = readonly ForeignKey[];
+
+export async function relationsOf(address: string): Promise<Relations> {
+  const client = new pg.Client({ connectionString: address });
+  await client.connect();
+  try {
+    const { rows } = await client.query<ForeignKey & { action: string }>(`
+      select c.conrelid::regclass::text as child, a.attname as column, c.confrelid::regclass::text as parent,
+        c.confdeltype as action
+      from pg_constraint as c inner join pg_attribute as a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+      where c.contype = 'f' order by c.oid`);
+    const actions: Record<string, ForeignKey["onDelete"]> = { c: "cascade", n: "set null" };
+    return rows.map(({ child, column, parent, action }) => ({
+      child,
+      column,
+      parent,
+      onDelete: actions[action] ?? "nothing",
+    }));
+  } finally {
+    await client.end();
+  }
+}
+
+const purposes: Readonly<Record<string, Purpose>> = {
+  "key share": "reference",
+  "no key update": "change",
+  update: "removal",
+};
+
+const plain = { waits: true, isOrdered: true, isLocking: false };
+
+const tidy = (statement: string) => statement.replaceAll('"', "").replaceAll(/\s+/g, " ").trim();
+
+export function locksOf(statement: string, values: readonly unknown[], relations: Relations): Lock[] {
+  const text = tidy(statement);
+  if (text.startsWith("insert into ")) return referencesOf(text, values, relations);
+  if (text.startsWith("update ")) return changesOf(text, values, relations);
+  if (text.startsWith("delete from ")) return [...lockingClauses(text), ...removalsOf(text, relations)];
+  return lockingClauses(text);
+}
+
+/** `… for no key update of w`, in the order in which they stand. */
+function lockingClauses(text: string): Lock[] {
+  const aliases = new Map(
+    [...text.matchAll(/(?:from|join) (\w+) as (\w+)/g)].map(([, table, alias]) => [alias, table]),
+  );
+  return [...text.matchAll(/for (key share|no key update|update) of (\w+)( skip locked)?/g)].map(
+    ([, purpose = "", alias = "", skips]) => ({
+      ...plain,
+      table: aliases.get(alias) ?? alias,
+      purpose: purposes[purpose] as Purpose,
+      waits: skips === undefined,
+      isOrdered:
+        alias === "o" ||
+        isSingle(text, alias) ||
+        new RegExp(`order by ${alias}\\.(id|workspace_id)\\b`).test(text) ||
+        skips !== undefined,
+      isLocking: true,
+    }),
+  );
+}
+
+function isSingle(text: string, alias: string): boolean {
+  return /where [^;]*\b(\w+)\.(id|name_key|name) = \$\d+/.test(text) || text.includes(`where ${alias}.id = `);
+}
+
+/** A foreign key without a value refers to nothing; one whose value is not a parameter may refer to anything. */
+function referencesOf(text: string, values: readonly unknown[], relations: Relations): Lock[] {
+  const { child, columns, rows } = inserted(text, values);
+  return relations
+    .filter((key) => key.child === child)
+    .flatMap(({ parent, column }) => {
+      const given = rows.length === 0 ? [undefined] : rows.map((row) => row[columns.indexOf(column)]);
+      return reference(parent, given);
+    });
+}
+
+function inserted(text: string, values: readonly unknown[]) {
+  const [, child, list = ""] = /^insert into (\w+) \(([^)]*)\)/.exec(text) ?? [];
+  const rows = [...text.matchAll(/\((\$\d+(?:, \$\d+)*)\)/g)].map(([, parameters = ""]) =>
+    parameters.split(", ").map((parameter) => values[Number(parameter.slice(1)) - 1]),
+  );
+  return { child, columns: list.split(", "), rows };
+}
+
+/** The ids of the rows that a statement makes. */
+export function madeBy(statement: string, values: readonly unknown[]): string[] {
+  const text = tidy(statement);
+  if (!text.startsWith("insert into ")) return [];
+  const { columns, rows } = inserted(text, values);
+  return rows.map((row) => String(row[columns.indexOf("id")]));
+}
+
+function reference(table: string, given: readonly unknown[]): Lock[] {
+  const referred = given.filter((value) => value !== null);
+  return referred.length === 0 ? [] : [{ ...plain, table, purpose: "reference", referred }];
+}
+
+function changesOf(text: string, values: readonly unknown[], relations: Relations): Lock[] {
+  const [, table = "", set = "", where = ""] = /^update (\w+) set (.*?) where (.*)$/.exec(text) ?? [];
+  const changed: Lock = { ...plain, table, purpose: "change", isOrdered: /\bid = \$\d+/.test(where) };
+  const referred = relations
+    .filter(({ child }) => child === table)
+    .flatMap(({ parent, column }) => {
+      const parameter = new RegExp(`\\b${column} = \\$(\\d+)`).exec(set)?.[1];
+      return parameter === undefined ? [] : reference(parent, [values[Number(parameter) - 1]]);
+    });
+  return [changed, ...referred];
+}
+
+/** With what goes with it, down to the last. */
+function removalsOf(text: string, relations: Relations): Lock[] {
+  const [, table = "", where = ""] = /^delete from (\w+)(?: where (.*))?$/.exec(text) ?? [];
+  const own: Lock = { ...plain, table, purpose: "removal", isOrdered: /\bid = \$\d+/.test(where) };
+  const seen = new Set([table]);
+  const following: Lock[] = [];
+  const follow = (parent: string) => {
+    for (const { child, onDelete, parent: of } of relations) {
+      if (of !== parent || onDelete === "nothing" || seen.has(child)) continue;
+      seen.add(child);
+      following.push({
+        ...plain,
+        table: child,
+        purpose: onDelete === "cascade" ? "removal" : "change",
+        isFollowing: true,
+      });
+      if (onDelete === "cascade") follow(child);
+    }
+  };
+  follow(table);
+  return [own, ...following];
+}

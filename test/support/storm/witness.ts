@@ -1,0 +1,136 @@
+/**
+ * Watches the statements of every transaction on PostgreSQL and writes down which rows it came to hold in which order. Two
+ * writes that could wait for each other in a circle are found by this even if they never met.
+ */
+import pg from "pg";
+import { locksOf, type Lock, madeBy, type Purpose, type Relations, relationsOf } from "./statements.ts";
+
+/** While holding one, a transaction asked for another. */
+export interface Step {
+  readonly from: Lock;
+  readonly to: Lock;
+  /** How its organization was held at that moment. */
+  readonly organization: Purpose | undefined;
+  /** What the transaction did, as the audit trail tells it. */
+  readonly label: string;
+}
+
+interface Transaction {
+  readonly locks: Lock[];
+  /** Everything that looked like an id in what its locking statements took and gave. */
+  readonly seen: Set<string>;
+  /** The ids of rows that it made itself: nobody else knows of them yet. */
+  readonly made: Set<string>;
+  readonly steps: Omit<Step, "label">[];
+  label: string;
+}
+
+type Query = (this: pg.Client, ...parts: unknown[]) => unknown;
+interface Asked {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+const strength: Readonly<Record<Purpose, number>> = { reference: 1, change: 2, removal: 3 };
+
+export class Witness {
+  readonly steps: Step[] = [];
+  readonly #relations: Relations;
+  readonly #under = new WeakMap<object, Transaction>();
+  readonly #original = pg.Client.prototype.query as unknown as Query;
+
+  private constructor(relations: Relations) {
+    this.#relations = relations;
+  }
+
+  /** Begins to watch every connection of this process. */
+  static async on(address: string): Promise<Witness> {
+    const witness = new Witness(await relationsOf(address));
+    witness.#watch();
+    return witness;
+  }
+
+  end(): void {
+    pg.Client.prototype.query = this.#original as never;
+  }
+
+  #watch(): void {
+    const note = this.#note.bind(this);
+    const original = this.#original;
+    pg.Client.prototype.query = function (this: pg.Client, ...parts: unknown[]) {
+      const answer = original.apply(this, parts);
+      const asked = askedBy(parts[0]);
+      if (!(answer instanceof Promise)) return answer;
+      return answer.then((result: pg.QueryArrayResult) => {
+        note(this, asked, result);
+        return result;
+      });
+    } as never;
+  }
+
+  #note(client: object, asked: Asked, result: pg.QueryArrayResult): void {
+    if (asked.text.startsWith("BEGIN")) {
+      this.#under.set(client, { locks: [], seen: new Set(), made: new Set(), steps: [], label: "" });
+      return;
+    }
+    const transaction = this.#under.get(client);
+    if (transaction === undefined) return;
+    if (asked.text === "COMMIT" || asked.text === "ROLLBACK") {
+      const label = transaction.label || asked.text.toLowerCase();
+      this.steps.push(...transaction.steps.map((step) => ({ ...step, label })));
+      this.#under.delete(client);
+      return;
+    }
+    if (asked.text.includes("audit_events"))
+      transaction.label = String(asked.values.find((value) => /^[a-z-]+\.[a-z-]+$/.test(String(value))) ?? "");
+    if ((result.rowCount ?? 0) > 0) this.#hold(transaction, asked, result);
+  }
+
+  #hold(transaction: Transaction, { text, values }: Asked, result: pg.QueryArrayResult): void {
+    const { locks, seen, steps } = transaction;
+    for (const lock of locksOf(text, values, this.#relations)) {
+      if (isHeld(transaction, lock, values)) continue;
+      const organization = strongest(locks.filter((held) => held.table === "organizations"));
+      if (lock.waits) steps.push(...locks.map((from) => ({ from, to: lock, organization })));
+      if (!lock.isOrdered) steps.push({ from: lock, to: lock, organization });
+      locks.push(lock);
+    }
+    for (const id of madeBy(text, values)) transaction.made.add(id);
+    if (!/^insert|\bfor (no key update|update|key share)\b/.test(text)) return;
+    for (const value of [...values, ...(result.rows as unknown[][]).flat()])
+      if (typeof value === "string" && value.includes("-")) seen.add(value);
+  }
+}
+
+/** Rows that the transaction made itself, or holds already. */
+function isHeld({ locks, seen, made }: Transaction, lock: Lock, values: readonly unknown[]): boolean {
+  const isStrongEnough = locks.some(
+    (held) => held.table === lock.table && strength[held.purpose] >= strength[lock.purpose],
+  );
+  // A transaction with locks in several organizations takes these all at once.
+  if (lock.table === "organizations" && isStrongEnough) return true;
+  if (lock.referred !== undefined)
+    return lock.referred.every((value) => (value === undefined ? isStrongEnough : hasSeen(seen, value)));
+  if (lock.isLocking) return false;
+  return values.some((value) => hasSeen(made, value) || (isStrongEnough && hasSeen(seen, value)));
+}
+
+function askedBy(first: unknown): Asked {
+  if (typeof first === "string") return { text: first, values: [] };
+  const { text = "", values = [] } = first as Partial<Asked>;
+  return { text, values };
+}
+
+function hasSeen(seen: ReadonlySet<string>, value: unknown): boolean {
+  if (Array.isArray(value)) return value.length > 0 && value.every((each) => seen.has(String(each)));
+  return typeof value === "string" && seen.has(value);
+}
+
+function strongest(locks: readonly Lock[]): Purpose | undefined {
+  return locks.map(({ purpose }) => purpose).toSorted((left, right) => strength[right] - strength[left])[0];
+}
+
+/** Whether two purposes of locking one row are in each other's way. */
+export function conflict(one: Purpose, other: Purpose): boolean {
+  return one === "removal" || other === "removal" || (one === "change" && other === "change");
+}
