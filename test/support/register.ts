@@ -19,6 +19,7 @@ const unversioned = new Set([
   "oauth_client_projects",
   "varset_projects",
   "remote_state_consumers",
+  "module_consumers",
   "workspace_tags",
   "tag_bindings",
   "audit_events",
