@@ -12,6 +12,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/shared/audit-events": ["auditEvents"],
   "resources/identity/users": ["users"],
   "resources/identity/organizations": ["organizations"],
+  "resources/identity/admin-organizations": ["moduleConsumers"],
+  "resources/identity/organization-token-ttl-policies": ["organizationTokenTtlPolicies"],
   "resources/identity/organization-memberships": ["organizationMemberships"],
   "resources/identity/teams": ["teams", "teamMembers"],
   "resources/identity/authentication-tokens": ["tokens"],
@@ -22,13 +24,13 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/register/tag-bindings": ["tagBindings"],
   "resources/register/reserved-tag-keys": ["reservedTagKeys"],
   "resources/register/data-retention-policies": ["dataRetentionPolicies"],
-  "resources/sharing/team-projects": ["teamProjects"],
-  "resources/sharing/team-workspaces": ["teamWorkspaces"],
+  "resources/sharing/team-access": ["teamProjects", "teamWorkspaces"],
   "resources/variables/vars": ["vars"],
   "resources/variables/varsets": ["varsets", "varsetWorkspaces", "varsetProjects"],
   "resources/connections/ssh-keys": ["sshKeys"],
   "resources/connections/agent-pools": ["agentPools", "agentPoolScopes"],
-  "resources/connections/oauth-clients": ["oauthClients"],
+  "resources/connections/agent-tokens": ["agentTokens"],
+  "resources/connections/oauth-clients": ["oauthClients", "oauthClientProjects"],
   "resources/connections/oauth-tokens": ["oauthTokens"],
   "resources/state/state-versions": ["stateVersions", "stateContents", "stateChunks"],
   "resources/state/state-version-outputs": ["stateVersionOutputs"],
@@ -39,22 +41,21 @@ const owners: Readonly<Record<string, readonly string[]>> = {
 /** Files in which the running program chooses the table, and why that is right. */
 const choosing: Readonly<Record<string, string>> = {
   "backup/restore.ts": "a backup holds every table",
+  "resources/shared/versions.ts": "whoever calls updateRow names the table, and is found by that",
+  "resources/sharing/team-access/store.ts": "one of the two tables of records, both the folder's own",
   "resources/variables/varsets/store.ts": "one of the two tables of links, both the folder's own",
 };
 
 /** Who writes another's table today. This list only shrinks. */
 const strangersToday: readonly string[] = [
-  "teamMembers ← resources/identity/organization-memberships/writes.ts",
-  "workspaces ← resources/connections/oauth-tokens/store.ts",
-  "workspaces ← resources/connections/ssh-keys/store.ts",
   "workspaces ← resources/register/data-retention-policies/store.ts",
   "workspaces ← resources/register/tags/store.ts",
   "workspaces ← resources/register/tags/writes.ts",
   "workspaces ← resources/register/workspace-moves/store.ts",
 ];
 
-/** Files that hold a statement that changes a table, though their name does not tell. This list only shrinks. */
-const elsewhereToday: readonly string[] = [];
+/** The one file that holds a statement that changes a table, though its name does not tell. */
+const elsewhere = ["resources/shared/versions.ts"];
 
 const owned = (table: string, path: string) =>
   Object.entries(owners).some(
@@ -90,13 +91,14 @@ describe("the owners of tables", () => {
     const files = found
       .map(({ path }) => path)
       .filter((path) => path.startsWith("resources/") && !/\/(store|writes)\.ts$/.test(path));
-    expect(told(files)).toEqual(elsewhereToday);
+    expect(told(files)).toEqual(elsewhere);
   });
 
   it.each([
     ['tx.db.insertInto("workspaces").values(row)', ["workspaces"]],
     ['tx.db.updateTable("workspaces as w").set({})', ["workspaces"]],
     ['tx.db.deleteFrom("teamMembers")', ["teamMembers"]],
+    ['updateRow(tx, "workspaces", id, {})', ["workspaces"]],
     ["tx.db.insertInto(table as never)", [undefined]],
     ["sql`insert into state_versions (id) values (${id})`", ["stateVersions"]],
     ["sql`UPDATE tags SET version = version + 1`", ["tags"]],

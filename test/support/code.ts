@@ -58,6 +58,9 @@ const statements = new RegExp(
   "gi",
 );
 
+/** Of `shared/versions.ts`: the table is its second argument. */
+const helper = "updateRow";
+
 /** What in this part of the code changes a table, by the query builder or in SQL. */
 export function writesIn(node: Node): Write[] {
   return [...within(node)].flatMap((part) => {
@@ -72,8 +75,11 @@ export function writesIn(node: Node): Write[] {
 
 function builtBy(call: Node): Write[] {
   const callee = call["callee"] as Node;
-  if (callee.type !== "MemberExpression" || !builders.has(String((callee["property"] as Node)["name"]))) return [];
-  const [table] = call["arguments"] as readonly Node[];
+  const [first, second] = call["arguments"] as readonly Node[];
+  const isOurs = callee.type === "Identifier" && callee["name"] === helper;
+  const isBuilder = callee.type === "MemberExpression" && builders.has(String((callee["property"] as Node)["name"]));
+  if (!isOurs && !isBuilder) return [];
+  const table = isOurs ? second : first;
   const name = table?.type === "Literal" ? String(table["value"]).split(" ")[0] : undefined;
   return [{ table: name }];
 }
