@@ -12,6 +12,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/shared/audit-events": ["auditEvents"],
   "resources/identity/users": ["users"],
   "resources/identity/organizations": ["organizations"],
+  "resources/identity/admin-organizations": ["moduleConsumers"],
+  "resources/identity/organization-token-ttl-policies": ["organizationTokenTtlPolicies"],
   "resources/identity/organization-memberships": ["organizationMemberships"],
   "resources/identity/teams": ["teams", "teamMembers"],
   "resources/identity/authentication-tokens": ["tokens"],
@@ -44,7 +46,6 @@ const choosing: Readonly<Record<string, string>> = {
 
 /** Who writes another's table today. This list only shrinks. */
 const strangersToday: readonly string[] = [
-  "teamMembers ← resources/identity/organization-memberships/writes.ts",
   "workspaces ← resources/connections/oauth-tokens/store.ts",
   "workspaces ← resources/connections/ssh-keys/store.ts",
   "workspaces ← resources/register/data-retention-policies/store.ts",
