@@ -114,14 +114,18 @@ const onDeletedState = async (scene: Scene): Promise<Twist> => {
   return twist;
 };
 
+/** A team that not everybody may know of. */
+const onSecretTeam = async ({ api, tenant }: Scene): Promise<Twist> => ({
+  params: { team_id: (await makeTeam(api, tenant.name, { visibility: "secret" })).id },
+});
+
 const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),
   showUser: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
-  showTeam: async ({ api, tenant }) => ({
-    params: { team_id: (await makeTeam(api, tenant.name, { visibility: "secret" })).id },
-  }),
+  showTeam: onSecretTeam,
+  listTeamMemberships: onSecretTeam,
   addTeamUsers: async ({ api, tenant }) => ({
     body: { data: [{ type: "users", id: (await makeMember(api, tenant.name)).username }] },
   }),

@@ -54,7 +54,7 @@ export const organizationTokenTtlPolicies = defineResource<OrganizationTokenTtlP
         method: "GET",
         path,
         summary: "List how long tokens may work in an organization, for each type of token",
-        needs: "a member, or a token of the organization or of one of its teams",
+        needs: "an owner, or the organization's token",
         query: { paged: true },
         answer: "list",
       },

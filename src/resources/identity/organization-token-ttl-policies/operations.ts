@@ -13,7 +13,7 @@ import { findPolicies, listPolicyRows, updatePolicies } from "./store.ts";
 export const organizationTokenTtlPolicyResource = implement(organizationTokenTtlPolicies, {
   async listTokenTtlPolicies({ context, params, query }) {
     const tx = context.database.reader;
-    const organization = await loadOrganization(tx, context, params.organizationName);
+    const organization = grantOrganization(await loadOrganization(tx, context, params.organizationName), "can-update");
     return listPolicyRows(tx, organization.id, query.page);
   },
 

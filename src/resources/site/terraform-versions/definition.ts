@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
-import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, nullIfBlank, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { isExactVersion } from "./versions.ts";
 
 const version = text({ min: 1, max: 255 }).refine((value) => value === "" || isExactVersion(value), {
@@ -15,15 +15,17 @@ const url = text({
   pattern: /^https?:\/\/[^\s/@]+(\/\S*)?$/,
   sentence: "must be an address that begins with http:// or https://, without a user name",
 });
-/** Clients send an empty one where they mean none. */
-const sha = text({ max: 64, pattern: /^([0-9A-Fa-f]{64})?$/, sentence: "must be 64 hex digits (SHA-256)" });
+const shaSentence = "must be 64 hex digits (SHA-256)";
+const sha = text({ min: 1, max: 64, pattern: /^[0-9A-Fa-f]{64}$/, sentence: shaSentence });
+/** In the list it stands as it was sent: clients compare the lists. */
+const shaOrBlank = text({ max: 64, pattern: /^([0-9A-Fa-f]{64})?$/, sentence: shaSentence });
 const word = text({ min: 1, max: 64, pattern: /^[A-Za-z0-9_-]+$/, sentence: "must be a word such as linux or amd64" });
 
 const archsMax = 32;
 
 /** What can be downloaded for which machines. */
 const archs = z
-  .array(z.object({ url, sha, os: word.optional(), arch: word.optional() }))
+  .array(z.object({ url, sha: shaOrBlank, os: word.optional(), arch: word.optional() }))
   .max(archsMax, { error: `must be at most ${archsMax}` });
 
 const one = "/admin/terraform-versions/:terraform_version_id";
@@ -41,7 +43,7 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     url: optional(url.nullable(), "Where it can be downloaded for linux and amd64. The service never does.", {
       default: null,
     }),
-    sha: optional(sha.nullable(), "The SHA-256 of what is downloaded there; blank is none.", { default: null }),
+    sha: optional(nullIfBlank(sha), "The SHA-256 of what is downloaded there.", { default: null }),
     archs: optional(
       archs,
       "Where it can be downloaded for each machine; `linux` and `amd64` where none is named. `url` and `sha` are those for linux and amd64, and a change of them replaces the list.",
@@ -51,7 +53,7 @@ export const terraformVersions = defineResource<EngineVersionTable>()(({ require
     enabled: optional(flag(), "Whether it may be the default of new workspaces.", { default: true }),
     beta: optional(flag(), "Whether it is no release yet.", { default: false }),
     deprecated: optional(flag(), "Whether it should not be used any more; it still can be.", { default: false }),
-    "deprecated-reason": optional(text({ max: 1024 }).nullable(), "Why; null unless it is deprecated.", {
+    "deprecated-reason": optional(nullIfBlank(text({ max: 1024 })), "Why; null unless it is deprecated.", {
       default: null,
     }),
     usage: readOnly(wholeNumber(), "Always 0: it is not counted.", { from: () => 0, audited: false }),

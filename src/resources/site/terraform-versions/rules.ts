@@ -40,15 +40,14 @@ export function changedVersion(attributes: Attributes, before: EngineVersionTabl
 
 /** `url` and `sha` are one of the archives: a list that is sent says which, and without one they are the list. */
 function downloadAfter({ archs, url, sha }: Partial<Attributes>, row: Download): Partial<Download> {
-  const blankAsNull = row.sha === "" ? null : row.sha;
   if (archs !== undefined && archs.length > 0) {
     const all: Arch[] = archs.map((one) => ({ ...usual, ...one }));
     const plain = all.find(({ os, arch }) => os === usual.os && arch === usual.arch);
     return { archs: JSON.stringify(all), url: plain?.url ?? null, sha: plain?.sha || null };
   }
   if (archs === undefined && url === undefined && sha === undefined) return {};
-  const all: Arch[] = row.url === null ? [] : [{ url: row.url, sha: blankAsNull ?? "", ...usual }];
-  return { archs: JSON.stringify(all), url: row.url, sha: blankAsNull };
+  const all: Arch[] = row.url === null ? [] : [{ url: row.url, sha: row.sha ?? "", ...usual }];
+  return { archs: JSON.stringify(all) };
 }
 
 /** What is not deprecated needs no reason. */
@@ -56,7 +55,7 @@ function deprecationAfter({
   deprecated,
   deprecatedReason,
 }: Pick<EngineVersionTable, "deprecated" | "deprecatedReason">): Pick<EngineVersionTable, "deprecatedReason"> {
-  return { deprecatedReason: deprecated === 1 ? deprecatedReason || null : null };
+  return { deprecatedReason: deprecated === 1 ? deprecatedReason : null };
 }
 
 export function versionTaken(): Fault {

@@ -53,15 +53,17 @@ describe("listTokenTtlPolicies", () => {
     expect(data(await org.owner.get(`${path()}?page[size]=3&page[number]=2`))).toHaveLength(1);
   });
 
-  it("200: to every member and to every token of the organization", async () => {
-    const team = await makeTeam(api, org.name);
-    const callers = [
-      await makeMember(api, org.name),
-      await makeTeamToken(api, team.id),
-      await makeOrganizationToken(api, org.name),
+  it("200: to owners, site admins, the owners team's token and the organization's; 403: to other members", async () => {
+    const owning = [
+      org.owner,
       api.admin,
+      await makeTeamToken(api, org.ownersTeamId),
+      await makeOrganizationToken(api, org.name),
     ];
-    for (const caller of callers) expect(values(await caller.get(path()))).toEqual(initially);
+    for (const caller of owning) expect(values(await caller.get(path()))).toEqual(initially);
+    const team = await makeTeam(api, org.name);
+    for (const caller of [await makeMember(api, org.name), await makeTeamToken(api, team.id)])
+      expect((await caller.get(path())).status).toBe(403);
   });
 
   it("404: strangers, and no such organization", async () => {
