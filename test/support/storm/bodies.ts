@@ -103,6 +103,14 @@ const organization = (world: World): Json => {
   );
 };
 
+const github = {
+  "service-provider": "github",
+  "api-url": "https://api.github.com",
+  "http-url": "https://github.com",
+  "oauth-token-string": "a token of the provider",
+};
+const inProjects = (world: World) => ({ projects: toMany(world.identifiers("projects")) });
+
 const user = (world: World): Json =>
   resource("users", {
     username: name(world, "user"),
@@ -141,11 +149,22 @@ export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   updateAccount: () => resource("users", {}),
   createOrganizationMembership: membership,
   createStateVersion: state,
+  createOauthClient: (world) => resource("oauth-clients", github, world.happens(0.5) ? inProjects(world) : {}),
   updateOauthClient: (world) =>
-    resource("oauth-clients", {
-      name: name(world, "client"),
-      ...(world.happens(0.3) && { "oauth-token-string": "another token" }),
+    resource(
+      "oauth-clients",
+      {
+        ...(world.happens(0.7) && { name: name(world, "client") }),
+        ...(world.happens(0.3) && { "oauth-token-string": "another token" }),
+      },
+      world.happens(0.5) ? inProjects(world) : {},
+    ),
+  updateAdminOrganization: (world) =>
+    resource("organizations", {
+      "workspace-limit": world.happens(0.5) ? null : 20,
+      "access-beta-tools": world.happens(0.5),
     }),
+  replaceModuleConsumers: (world) => toMany(world.identifiers("organizations")),
   createOrganization: (world) =>
     resource("organizations", { name: name(world, "passing"), email: "passing@storm.example" }),
 };

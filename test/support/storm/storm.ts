@@ -57,7 +57,7 @@ function paramsFor(world: World, route: Route): Params {
   let params: Params = {};
   for (const param of paramsIn(route.operation.path).toReversed()) {
     if (params[param] !== undefined) continue;
-    const isPassing = route.id === "deleteOrganization" || world.happens(0.1);
+    const isPassing = removedBy(route) === "organizations" || world.happens(0.1);
     const thing =
       param === "organization_name" && !isPassing
         ? { id: world.organizationName, params: {} }

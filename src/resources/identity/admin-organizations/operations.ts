@@ -8,6 +8,7 @@ import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
@@ -19,6 +20,7 @@ import {
   deleteModuleConsumers,
   findAdminOrganization,
   findNamed,
+  holdNamed,
   insertModuleConsumers,
   listAdminOrganizationRows,
   listModuleConsumerRows,
@@ -66,7 +68,7 @@ export const adminOrganizationResource = implement(adminOrganizations, {
 
   async deleteAdminOrganization({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
-      const organization = await load(tx, context, params.organizationName, true);
+      const organization = await load(tx, context, params.organizationName, "alone");
       checkIfMatch(ifMatch, adminOrganizations, organization);
       await removeOrganization(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization) });
@@ -81,11 +83,10 @@ export const adminOrganizationResource = implement(adminOrganizations, {
 
   async replaceModuleConsumers({ context, params, body }) {
     return context.database.write(async (tx) => {
+      const names = body.map(({ id }) => id);
+      await holdNamed(tx, requireSiteAdmin(context.actor), [params.organizationName, ...names]);
       const organization = await load(tx, context, params.organizationName, true);
-      const consumers = await findNamed(
-        tx,
-        body.map(({ id }) => id),
-      );
+      const consumers = await findNamed(tx, names);
       refuseIfAny(consumerFaults(organization, body, consumers));
       const before = await deleteModuleConsumers(tx, organization);
       await insertModuleConsumers(tx, organization, consumers);
@@ -107,7 +108,7 @@ async function load(
   tx: Tx,
   context: Context,
   name: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<Granted<AdminOrganizationView, "can-administer">> {
   const administration = requireSiteAdmin(context.actor);
   const organization = await findAdminOrganization(tx, name, lock);

@@ -6,6 +6,7 @@ import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AdminOrganizationView } from "./definition.ts";
 import type { Named } from "./rules.ts";
@@ -38,11 +39,11 @@ function toView({ owners, ...row }: AdminOrganizationRow): AdminOrganizationView
 export async function findAdminOrganization(
   tx: Tx,
   name: string,
-  lock = false,
+  lock: Lock = false,
 ): Promise<AdminOrganizationView | undefined> {
   const row = await organizations(tx.db)
     .where("o.nameKey", "=", fold(name))
-    .$if(lock, (query) => query.modifyEnd(tx.dialect.lockRows("o")))
+    .modifyEnd(held(tx.dialect, "o", lock))
     .executeTakeFirst();
   return row && toView(row);
 }
@@ -89,6 +90,21 @@ async function pageOf(tx: Tx, page: Page, rows: ReturnType<typeof organizations>
     totals: { totalCount: countOf(rows.clearSelect().select("o.id")) },
   });
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+}
+
+/** Holds organizations by their names, in the order of their ids: whoever is to refer to others begins with all of them. */
+export async function holdNamed(
+  tx: Tx,
+  _by: Granted<unknown, "can-administer">,
+  names: readonly string[],
+): Promise<void> {
+  await tx.db
+    .selectFrom("organizations as o")
+    .select("o.id")
+    .where(tx.dialect.isOneOf(sql.ref("o.nameKey"), names.map(fold)))
+    .orderBy("o.id")
+    .modifyEnd(tx.dialect.lockRows("o"))
+    .execute();
 }
 
 /** Organizations by their names, ignoring case. */

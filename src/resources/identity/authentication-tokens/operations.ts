@@ -109,8 +109,9 @@ export const authenticationTokenResource = implement(authenticationTokens, {
 
   async deleteOrganizationTeamTokens({ context, params }) {
     return context.database.write(async (tx) => {
+      // Held, because a team that goes takes its tokens with it, and in another order.
       const organization = grantOrganization(
-        await loadOrganization(tx, context, params.organizationName),
+        await loadOrganization(tx, context, params.organizationName, true),
         "can-create-team",
       );
       await recordRevoked(tx, context, await deleteTeamTokenRows(tx, context.actor, organization));

@@ -12,7 +12,7 @@ import { conflict, notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { OrganizationView } from "./definition.ts";
-import { findOrganization, holdOrganization } from "./store.ts";
+import { findOrganization } from "./store.ts";
 
 export { type OrganizationRow, toOrganizationView } from "./store.ts";
 
@@ -41,15 +41,14 @@ export async function loadOrganizationToAudit(
 }
 
 /**
- * After a workspace was put into the organization: it may not have more than a site admin allows. Its row is held while they are
- * counted, so that two who come at once can't both be the last. Raises `conflict`.
+ * After a workspace was put into the organization: it may not have more than a site admin allows. Where there is such a limit the
+ * organization is held by now, so that two who come at once can't both be the last. Raises `conflict`.
  */
 export async function refuseWorkspacesBeyondLimit(
   tx: Tx,
   { id, workspaceLimit }: Pick<OrganizationTable, "id" | "workspaceLimit">,
 ): Promise<void> {
   if (!workspaceLimit) return;
-  await holdOrganization(tx, id);
   const { count } = await tx.db
     .selectFrom("projects")
     .select((select) => select.fn.sum<number>("workspaceCount").as("count"))

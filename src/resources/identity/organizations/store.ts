@@ -101,18 +101,6 @@ export async function isNameTaken(tx: Tx, name: string): Promise<boolean> {
   return row !== undefined;
 }
 
-/**
- * Others who want to hold it wait, those who only refer to it don't: whoever puts something into an organization refers to it, and
- * two of them would wait for each other if it were locked against that too. So it is held by a change that changes nothing.
- */
-export async function holdOrganization(tx: Tx, id: string): Promise<void> {
-  await tx.db
-    .updateTable("organizations")
-    .set({ projectCount: sql`project_count` })
-    .where("id", "=", id)
-    .execute();
-}
-
 /** Other documents show its name and the defaults that they follow. */
 export async function updateOrganizationRow(
   tx: Tx,
@@ -126,11 +114,24 @@ export async function updateOrganizationRow(
   });
 }
 
-/** Everything of the organization goes with it, by the foreign keys. */
+/**
+ * Everything of the organization goes with it, by the foreign keys. What hangs between organizations is held first, in one order: of
+ * two that use each other's modules and go at once, each would otherwise begin with another.
+ */
 export async function deleteOrganizationRow(
   tx: Tx,
   organization: Granted<OrganizationTable, "can-destroy" | "can-administer">,
 ): Promise<void> {
+  await tx.db
+    .selectFrom("moduleConsumers as c")
+    .select("c.consumerId")
+    .where((where) =>
+      where.or([where("c.organizationId", "=", organization.id), where("c.consumerId", "=", organization.id)]),
+    )
+    .orderBy("c.organizationId")
+    .orderBy("c.consumerId")
+    .modifyEnd(tx.dialect.lockRows("c", "removal"))
+    .execute();
   await tx.db.deleteFrom("organizations").where("id", "=", organization.id).execute();
 }
 

@@ -66,7 +66,9 @@ export async function loadProjectForNewWorkspace(
   projectId: string | undefined,
 ): Promise<{ organization: OrganizationView; project: Granted<ProjectView, "can-create-workspace"> | undefined }> {
   const organization = await loadOrganization(tx, context, organizationName);
-  const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, true);
+  // Where workspaces are limited, one is made at a time: they are counted.
+  const lock = organization.workspaceLimit ? "alone" : true;
+  const project = await findProject(tx, context.actor, projectId ?? organization.defaultProjectId, lock);
   const named = projectId !== undefined;
   const visible =
     project?.organizationId === organization.id && (!named || projectPermissions(project.access)["can-read"]);
