@@ -187,7 +187,7 @@ export interface TeamRecordFacts {
   readonly includesActor: number;
 }
 
-/** Members see the records of the teams that they may know of; who manages access, or may see all of it, sees all. */
+/** Members see the records of the teams that they may know of; whoever manages access, or may see all of it, sees all. */
 export function teamRecordPermissions(record: TeamRecordFacts): Record<"can-read" | "can-manage", boolean> {
   const seesTeam = record.teamVisibility === "organization" || record.includesActor === 1 || record.seesSecretTeams;
   return {
@@ -342,13 +342,13 @@ export function mayManageToken(
   return held["can-read"] && held["can-update-api-token"];
 }
 
-/** Who manages auditing reads the trail; so does the token that was made for that alone. */
+/** Whoever manages auditing reads the trail; so does the token that was made for that alone. */
 export function mayReadAuditTrail(actor: Actor, organizationId: string, standing: Standing): boolean {
   if (actor.kind === "audit-trails") return actor.auditedId === organizationId;
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
-/** Who creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */
+/** Whoever creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */
 export function mayReadConnections(standing: Standing): boolean {
   const held = organizationPermissions(standing);
   return held["can-update-oauth"] || held["can-create-workspace"];

@@ -26,6 +26,7 @@ import { type Connected, disconnect, holdConnected, touchConnected } from "../..
 import { oauthClients, type OauthClientView } from "./definition.ts";
 import { connectionsNeed, grantOauthClient, loadOauthClient, loadOrganizationForConnections } from "./reads.ts";
 import {
+  changeFaults,
   creationFaults,
   inLinkage,
   inOrder,
@@ -107,6 +108,7 @@ export const oauthClientResource = implement(oauthClients, {
       const { showing, known } = await holdBefore(tx, context, params.oauthClientId, body);
       const client = grantOauthClient(await loadOauthClient(tx, context, params.oauthClientId, true));
       checkIfMatch(ifMatch, oauthClients, client);
+      refuseIfAny(changeFaults(client, body.attributes));
       const changes = changesOf<OauthClientView>(client, changedColumns(oauthClients, body.attributes));
       const replaced = replacedSecrets(body.attributes);
       const projectIds = sent === undefined ? client.projectIds : inOrder(sent);

@@ -34,6 +34,12 @@ export function creationFaults({ serviceProvider, oauthTokenString, privateKey }
   return faults;
 }
 
+/** What is connected by keys needs its own: one that is there can be replaced, and not taken away. */
+export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | "key">, { key }: Changed): Fault[] {
+  if (key !== null || before.key === null || !connectedByKeys.has(before.serviceProvider)) return [];
+  return [attributeFault("key", "Key can't be blank: this service provider is connected by keys")];
+}
+
 /** The names of the secrets that a request replaces, for the audit trail: never what they are. */
 export function replacedSecrets({ secret, oauthTokenString }: Changed): string[] {
   return [...(secret === undefined ? [] : ["secret"]), ...(oauthTokenString == null ? [] : ["oauth-token-string"])];

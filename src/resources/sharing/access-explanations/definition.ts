@@ -133,14 +133,14 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
       path: "/projects/:project_id/team-access",
       summary: "List every team with any access to a project, and where it comes from",
       needs:
-        "read access to the project; shows visible teams and the caller's own, and all to who has 'read' on its teams",
+        "read access to the project; shows visible teams and the caller's own, and all to whoever has 'read' on its teams",
     },
     listWorkspaceTeamAccess: {
       ...listing,
       path: "/workspaces/:workspace_id/team-access",
       summary: "List every team with any access to a workspace, and where it comes from",
       needs:
-        "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to who has 'read' on its project's teams",
+        "read access to the workspace; shows visible teams and the caller's own, and all to its admins and to whoever has 'read' on its project's teams",
     },
   },
 }));

@@ -93,7 +93,7 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
 
 /** A team that is asked about. */
 export interface AskedHolding extends TeamHolding {
-  /** 1 when it is no secret to who manages access here: it is visible, the caller's own, or has access to this very thing. */
+  /** 1 when it is no secret to whoever manages access here: it is visible, the caller's own, or has access to this very thing. */
   readonly knownToCaller: number;
 }
 

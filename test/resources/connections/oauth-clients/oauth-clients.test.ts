@@ -242,6 +242,12 @@ describe("updateOauthClient: a value, null, absent", () => {
     expect(await shown()).toEqual(client);
   });
 
+  it.each([null, ""])("key: %j is refused where the provider is connected by keys", async (key) => {
+    client = await makeClient(org, { "service-provider": "bitbucket_data_center", key: "its own" });
+    expectRefused(await update({ key }), "key", "Key can't be blank: this service provider is connected by keys");
+    expect(data(await update({ key: "another" })).attributes.key).toBe("another");
+  });
+
   it("secret: a value is sealed, null clears it, absent keeps it; the ETag is another each time", async () => {
     const owner = `oauth_clients/${client.id}/secret`;
     const tags = [await etag()];

@@ -158,7 +158,7 @@ describe("explainProjectAccess", () => {
 });
 
 describe("of others", () => {
-  it("a team's and a person's, for who manages access: as they see it themselves", async () => {
+  it("a team's and a person's, for whoever manages access: as they see it themselves", async () => {
     const team = await makeTeam(api, org.name, { visibility: "secret" });
     await makeTeamProject(api, project.id, team.id, { access: "maintain" });
     const person = await makeMember(api, org.name, [team.id]);
@@ -191,7 +191,7 @@ describe("of others", () => {
     expect(await onProject(token, `?filter[team][id]=${team.id}`)).toEqual(await onProject(token));
   });
 
-  it("403 for who may not manage access, whether they exist or not", async () => {
+  it("403 for whoever may not manage access, whether they exist or not", async () => {
     const team = await makeTeam(api, org.name);
     await makeTeamProject(api, project.id, team.id, { access: "write" });
     const person = await makeMember(api, org.name, [team.id]);

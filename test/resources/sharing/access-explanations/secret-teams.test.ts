@@ -1,4 +1,4 @@
-/** Who manages access to a thing learns of the secret teams that have to do with it, and of no others. */
+/** Whoever manages access to a thing learns of the secret teams that have to do with it, and of no others. */
 import { expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { grantWorkspace, makeMember, makeOrganization, makeTeam, makeWorkspace } from "../../../support/builders.ts";

@@ -94,7 +94,7 @@ describe("the variables in force in a workspace", () => {
     expect(answer.body.meta.pagination).toMatchObject({ "total-count": 3, "total-pages": 2 });
   });
 
-  it("are shown to who reads the workspace's variables, whatever they may see of the sets", async () => {
+  it("are shown to whoever reads the workspace's variables, whatever they may see of the sets", async () => {
     const parent = { data: { type: "projects", id: project } };
     const set = await makeVarset(api, org.name, {}, { parent, projects: linkage("projects", [project]) });
     await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: "owned" });

@@ -310,7 +310,7 @@ describe("createTeamProject: 404", () => {
     expect((await org.owner.post("/team-projects", body)).status).toBe(200);
   });
 
-  it("for who reads the project but may not manage its access, not 403", async () => {
+  it("for whoever reads the project but may not manage its access, not 403", async () => {
     const reader = await makeHolder(api, org.name, "read-projects");
     const team = await makeTeam(api, org.name);
     const body = resource("team-projects", { access: "custom" }, onProject(project.id, team.id));
@@ -326,7 +326,7 @@ describe("createTeamProject: 403, nobody gives more than they hold", () => {
     ["a higher value", { access: "custom", "workspace-access": { runs: "plan" } }],
     ["reading variable sets", { access: "custom", "project-access": { "variable-sets": "read" } }],
     ["overriding policies", { access: "custom", "workspace-access": { "policy-overrides": true } }],
-  ])("%s, by who holds only teams: manage", async (_, attributes) => {
+  ])("%s, by whoever holds only teams: manage", async (_, attributes) => {
     const managers = await makeTeam(api, org.name);
     const fresh = await makeProject(api, org.name);
     await makeTeamProject(api, fresh.id, managers.id, { access: "custom", "project-access": { teams: "manage" } });

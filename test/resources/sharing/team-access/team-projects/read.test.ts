@@ -96,7 +96,7 @@ describe("who sees the records of which teams", () => {
     expect(answer.body.meta.pagination["total-count"]).toBe(total);
   });
 
-  it("404 for who can't read the project, although the team is theirs to see", async () => {
+  it("404 for whoever can't read the project, although the team is theirs to see", async () => {
     const plain = await makeMember(api, org.name);
     expect((await plain.get(`/team-projects/${visible.id}`)).status).toBe(404);
   });

@@ -139,7 +139,7 @@ describe("updateTeamProject: custom, value / null / absent", () => {
 });
 
 describe("updateTeamProject: who, and when", () => {
-  it("404: unknown, and for who may see it but not manage it", async () => {
+  it("404: unknown, and for whoever may see it but not manage it", async () => {
     const made = await record({ access: "read" });
     const readers = await makeTeam(api, org.name);
     await makeTeamProject(api, project.id, readers.id, { access: "maintain" });

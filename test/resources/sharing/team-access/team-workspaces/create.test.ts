@@ -165,7 +165,7 @@ describe("createTeamWorkspace: 404 and 403", () => {
     expect((await create({ access: "read" }, team.id, foreignWorkspace.id)).status).toBe(404);
   });
 
-  it("404 for who sees the workspace but is no admin of it, not 403", async () => {
+  it("404 for whoever sees the workspace but is no admin of it, not 403", async () => {
     const reader = await makeHolder(api, org.name, "read-workspaces");
     const team = await makeTeam(api, org.name);
     const body = resource("team-workspaces", { access: "custom" }, onWorkspace(workspace.id, team.id));

@@ -111,7 +111,7 @@ describe("updateTeamWorkspace: custom, value / null / absent", () => {
 });
 
 describe("updateTeamWorkspace and deleteTeamWorkspace: who, and when", () => {
-  it("404: unknown, and for who may see it but not manage it", async () => {
+  it("404: unknown, and for whoever may see it but not manage it", async () => {
     const made = await record({ access: "read" });
     const writers = await makeTeam(api, org.name);
     await makeTeamWorkspace(api, workspace.id, writers.id, { access: "write" });
