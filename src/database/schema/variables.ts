@@ -29,7 +29,7 @@ export interface VarsetTable {
   priority: number;
   /**
    * How many workspaces and projects requests have linked and not unlinked again. Those that were deleted since are still
-   * counted: by the difference to the links that there are, the version that is shown rises with each, and who deletes one
+   * counted: by the difference to the links that there are, the version that is shown rises with each, and whoever deletes one
    * need not know of sets.
    */
   linkedCount: number;
