@@ -78,15 +78,19 @@ class Base64Check implements JsonReader {
   }
 
   raw(piece: Buffer): void {
-    if (this.#isBroken) return;
-    for (const byte of piece) {
-      if (isDigit[byte] === 1 && this.#quotes === 1 && this.#paddings === 0) this.#digits++;
-      else if (byte === padding && this.#quotes === 1) this.#paddings++;
-      else if (byte === quote) this.#quotes++;
-      else {
-        this.#isBroken = true;
-        return;
-      }
+    const { length } = piece;
+    for (let at = 0; at < length && !this.#isBroken; at++) {
+      const start = at;
+      if (this.#quotes === 1 && this.#paddings === 0) while (at < length && isDigit[piece[at]!] === 1) at++;
+      this.#digits += at - start;
+      if (at < length) this.#take(piece[at]!);
     }
+  }
+
+  /** What is no digit, or where none is expected. */
+  #take(byte: number): void {
+    if (byte === quote) this.#quotes++;
+    else if (byte === padding && this.#quotes === 1) this.#paddings++;
+    else this.#isBroken = true;
   }
 }
