@@ -115,14 +115,14 @@ export const oauthClientResource = implement(oauthClients, {
       const listed = projectIds.join() !== client.projectIds.join();
       if (changes === undefined && replaced.length === 0 && !listed) return { view: client };
       refuseIfAny(projectFaults(sent ?? [], known, inRelationship));
+      const tokenIds =
+        oauthTokenString == null ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
       await updateOauthClientRow(
         tx,
         client,
         { ...changes, ...(secret !== undefined && { secret: sealed(context, client.id, secret) }) },
         listed ? await replaceProjects(tx, client, projectIds) : 0,
       );
-      const tokenIds =
-        oauthTokenString == null ? client.tokenIds : await keepToken(tx, context, client, oauthTokenString);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
       if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);

@@ -37,6 +37,7 @@ export async function findOauthToken(
   lock: Lock = false,
 ): Promise<OauthTokenView | undefined> {
   const row = await tokens(tx.db)
+    .innerJoin("organizations as o", "o.id", "t.organizationId")
     .select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)))
     .where("t.id", "=", id)
     .modifyEnd(held(tx.dialect, "t", lock))
