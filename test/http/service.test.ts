@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it, afterAll } from "vitest";
 import { type Api, type Json, mediaType, startApi, startApiOn, useApi } from "../support/api.ts";
-import { makeOrganization, makeTeamToken, makeUser } from "../support/builders.ts";
+import { makeOrganization, makeTeamToken, makeUser, resource, unique } from "../support/builders.ts";
 import { speak } from "../support/raw.ts";
 
 const api = useApi({ metricsToken: "metrics-token-0123456789" });
@@ -141,6 +141,8 @@ describe("health", () => {
     expect((await read()).status).toBe(401);
     expect((await read((await makeUser(api)).token)).status).toBe(404);
     expect((await read("metrics-token-0123456789")).status).toBe(200);
+    const person = resource("users", { username: unique("user"), email: `${unique("user")}@example.com` });
+    expect((await api.admin.post("/admin/users", person)).status).toBe(201);
     const text = await (await read(api.admin.token)).text();
     expect(text).toMatch(
       /cadastre_http_requests_total\{method="POST",route="\/api\/v2\/admin\/users",status="201"\} \d+/,
