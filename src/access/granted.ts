@@ -36,3 +36,11 @@ export function grant<Row extends object, Permission extends string>(
   }
   return row as Granted<Row, Permission>;
 }
+
+/** What was made in a thing carries the proof by which it was made: whoever may make it may fill it. */
+export function madeIn<Row extends object, Permission extends string>(
+  _place: Granted<object, Permission>,
+  row: Row,
+): Granted<Row, Permission> {
+  return row as Granted<Row, Permission>;
+}

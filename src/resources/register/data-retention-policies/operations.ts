@@ -7,13 +7,16 @@ import { notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { raiseOrganizationVersion } from "../../identity/organizations/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
+import { noteRetentionChanged } from "../workspaces/writes.ts";
 import { type DataRetentionPolicyView, deleteOlderPolicies, dontDeletePolicies } from "./definition.ts";
 import { refuseHosted, toldOf, type WantedPolicy, wantedPolicy } from "./rules.ts";
 import {
@@ -23,8 +26,8 @@ import {
   findPolicyInForce,
   type Found,
   insertPolicy,
+  placeOf,
   type PolicyHolder,
-  raiseWorkspaceVersion,
   updatePolicyRow,
 } from "./store.ts";
 
@@ -41,8 +44,8 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
     const wanted = wantedPolicy(body);
     return context.database.write(async (tx) => {
       const workspace = await workspaceToChange(tx, context, params.workspaceId);
-      const { before, after } = await setPolicy(tx, context, holderOf(workspace), wanted, ifMatch);
-      if (before?.kind !== after.kind) await raiseWorkspaceVersion(tx, workspace);
+      const { before, after } = await setPolicy(tx, context, { workspace }, wanted, ifMatch);
+      if (before?.kind !== after.kind) await noteRetentionChanged(tx, workspace);
       return { view: after };
     });
   },
@@ -50,8 +53,8 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   async deleteWorkspaceDataRetentionPolicy({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
       const workspace = await workspaceToChange(tx, context, params.workspaceId);
-      await deletePolicy(tx, context, holderOf(workspace), ifMatch);
-      await raiseWorkspaceVersion(tx, workspace);
+      await deletePolicy(tx, context, { workspace }, ifMatch);
+      await noteRetentionChanged(tx, workspace);
     });
   },
 
@@ -64,18 +67,18 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   async setOrganizationDataRetentionPolicy({ context, params, body, ifMatch }) {
     const wanted = wantedPolicy(body);
     return context.database.write(async (tx) => {
-      const holder = await organizationToChange(tx, context, params.organizationName);
-      const { before, after } = await setPolicy(tx, context, holder, wanted, ifMatch);
-      if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, holder.organizationId);
+      const organization = await organizationToChange(tx, context, params.organizationName);
+      const { before, after } = await setPolicy(tx, context, { organization }, wanted, ifMatch);
+      if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization.id);
       return { view: after };
     });
   },
 
   async deleteOrganizationDataRetentionPolicy({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
-      const holder = await organizationToChange(tx, context, params.organizationName);
-      await deletePolicy(tx, context, holder, ifMatch);
-      await raiseOrganizationVersion(tx, holder.organizationId);
+      const organization = await organizationToChange(tx, context, params.organizationName);
+      await deletePolicy(tx, context, { organization }, ifMatch);
+      await raiseOrganizationVersion(tx, organization.id);
     });
   },
 });
@@ -98,13 +101,14 @@ async function workspaceToChange(
 }
 
 /** Locked, for the same reason. Raises `not-found` or `forbidden`. */
-async function organizationToChange(tx: Tx, context: Context, name: string): Promise<PolicyHolder> {
+async function organizationToChange(
+  tx: Tx,
+  context: Context,
+  name: string,
+): Promise<Granted<OrganizationView, "can-update">> {
   refuseHosted(context.options);
-  const organization = grantOrganization(await loadOrganization(tx, context, name, true), "can-update");
-  return { organizationId: organization.id, workspaceId: null };
+  return grantOrganization(await loadOrganization(tx, context, name, true), "can-update");
 }
-
-const holderOf = ({ organizationId, id }: WorkspaceView): PolicyHolder => ({ organizationId, workspaceId: id });
 
 /** Makes the policy, or changes the one that is there; the same again changes nothing. */
 async function setPolicy(
@@ -116,16 +120,17 @@ async function setPolicy(
 ): Promise<{ before?: DataRetentionPolicyTable; after: DataRetentionPolicyTable }> {
   const before = await findOwnPolicy(tx, holder);
   if (before === undefined) {
-    const after = { ...holder, ...wanted, id: newId("data-retention-policies"), createdAt: now(), version: 1 };
-    await insertPolicy(tx, after);
+    const identity = { id: newId("data-retention-policies"), createdAt: now(), version: 1 };
+    const after = { ...placeOf(holder), ...wanted, ...identity };
+    await insertPolicy(tx, holder, after);
     await record(tx, context, "create", { after });
     return { after };
   }
   checkIfMatch(ifMatch, deleteOlderPolicies, before);
   const changes = changesOf(before, wanted);
   if (changes === undefined) return { before, after: before };
-  const after = { ...before, ...changes, version: before.version + 1 };
-  await updatePolicyRow(tx, after);
+  await updatePolicyRow(tx, holder, before.id, changes);
+  const after = afterUpdate(before, changes);
   await record(tx, context, "update", { before, after });
   return { before, after };
 }
@@ -135,7 +140,7 @@ async function deletePolicy(tx: Tx, context: Context, holder: PolicyHolder, ifMa
   const before = await findOwnPolicy(tx, holder);
   if (before === undefined) throw notFound("data retention policy");
   checkIfMatch(ifMatch, deleteOlderPolicies, before);
-  await deletePolicyRow(tx, before);
+  await deletePolicyRow(tx, holder, before.id);
   await record(tx, context, "delete", { before });
 }
 

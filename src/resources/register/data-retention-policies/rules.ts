@@ -1,5 +1,6 @@
 /** Pure rules of data retention policies. */
 import type { DataRetentionPolicyTable } from "../../../database/schema/workspaces.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { parseBody } from "../../../jsonapi/input.ts";
 import { AppError, invalid } from "../../../kernel/errors.ts";
@@ -26,7 +27,7 @@ export function wantedPolicy(body: { readonly data: { readonly type?: unknown } 
   const { attributes } = parseBody(deleteOlderPolicies, "create", body) as {
     attributes: CreateAttributes<typeof deleteOlderPolicies>;
   };
-  return { kind, deleteOlderThanNDays: attributes.deleteOlderThanNDays };
+  return { kind, ...createdColumns(deleteOlderPolicies, attributes) };
 }
 
 /** What the audit trail tells of a policy, whichever type it is. */

@@ -14,6 +14,8 @@ import {
   workspaceAccessColumns,
   workspaceFactsOf,
 } from "../../shared/grants/reads.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { updateRow } from "../../shared/versions.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 
 type Nullable<Row> = { [Name in keyof Row]: Row[Name] | null };
@@ -98,47 +100,42 @@ function policyIn(row: FoundRow): DataRetentionPolicyTable | undefined {
   } as DataRetentionPolicyTable;
 }
 
-/** What a policy is set on: a workspace, or the whole organization. */
-export interface PolicyHolder {
-  readonly organizationId: string;
-  readonly workspaceId: string | null;
+/** What a policy is set on, with the proof that it may be: a workspace, or the whole organization. */
+export type PolicyHolder =
+  | { readonly workspace: Granted<WorkspaceView, "can-update"> }
+  | { readonly organization: Granted<OrganizationView, "can-update"> };
+
+/** The columns of a policy that say what it is set on. */
+export function placeOf(holder: PolicyHolder): Pick<DataRetentionPolicyTable, "organizationId" | "workspaceId"> {
+  return "workspace" in holder
+    ? { organizationId: holder.workspace.organizationId, workspaceId: holder.workspace.id }
+    : { organizationId: holder.organization.id, workspaceId: null };
 }
 
 /** The one that was set here; the caller holds the lock of the workspace or organization. */
 export async function findOwnPolicy(tx: Tx, holder: PolicyHolder): Promise<DataRetentionPolicyTable | undefined> {
-  const query = tx.db
-    .selectFrom("dataRetentionPolicies")
-    .selectAll()
-    .where("organizationId", "=", holder.organizationId);
+  const { organizationId, workspaceId } = placeOf(holder);
+  const query = tx.db.selectFrom("dataRetentionPolicies").selectAll().where("organizationId", "=", organizationId);
   return (
-    holder.workspaceId === null
+    workspaceId === null
       ? query.where("workspaceId", "is", null).orderBy("id")
-      : query.where("workspaceId", "=", holder.workspaceId)
+      : query.where("workspaceId", "=", workspaceId)
   ).executeTakeFirst();
 }
 
-export async function insertPolicy(tx: Tx, row: DataRetentionPolicyTable): Promise<void> {
+export async function insertPolicy(tx: Tx, _on: PolicyHolder, row: DataRetentionPolicyTable): Promise<void> {
   await tx.db.insertInto("dataRetentionPolicies").values(row).execute();
 }
 
-export async function updatePolicyRow(tx: Tx, changed: DataRetentionPolicyTable): Promise<void> {
-  const { kind, deleteOlderThanNDays, version } = changed;
-  await tx.db
-    .updateTable("dataRetentionPolicies")
-    .set({ kind, deleteOlderThanNDays, version })
-    .where("id", "=", changed.id)
-    .execute();
+export async function updatePolicyRow(
+  tx: Tx,
+  _on: PolicyHolder,
+  id: string,
+  changes: Partial<DataRetentionPolicyTable>,
+): Promise<void> {
+  await updateRow(tx, "dataRetentionPolicies", id, changes);
 }
 
-export async function deletePolicyRow(tx: Tx, policy: DataRetentionPolicyTable): Promise<void> {
-  await tx.db.deleteFrom("dataRetentionPolicies").where("id", "=", policy.id).execute();
-}
-
-/** The workspace's document names its policy and the policy's type. */
-export async function raiseWorkspaceVersion(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({ version: workspace.version + 1 })
-    .where("id", "=", workspace.id)
-    .execute();
+export async function deletePolicyRow(tx: Tx, _on: PolicyHolder, id: string): Promise<void> {
+  await tx.db.deleteFrom("dataRetentionPolicies").where("id", "=", id).execute();
 }

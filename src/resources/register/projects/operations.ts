@@ -1,4 +1,5 @@
 /** Operations on projects: load → authorize → decide → write. */
+import { madeIn } from "../../../access/granted.ts";
 import { bitOf, type Mask } from "../../../access/permission-set.ts";
 import { effective } from "../../../access/effective.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -50,8 +51,7 @@ export const projectResource = implement(projects, {
       const row = newProject(body.attributes, identity);
       refuseIfAny(await faultsOf(tx, context, row));
       await insertProject(tx, organization, row);
-      const bound = { organizationId: organization.id, projectId: row.id };
-      const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
+      const bindings = await bindTags(tx, { project: madeIn(organization, row) }, body.relationships.tagBindings);
       await countProjects(tx, organization.id, 1);
       const view = {
         ...row,
@@ -98,8 +98,7 @@ export const projectResource = implement(projects, {
       const changes = changesOf(project, changedProject(body.attributes, project));
       const changed = afterUpdate(project, changes);
       refuseIfAny(await faultsOf(tx, context, changed, project));
-      const bound = { organizationId: project.organizationId, projectId: project.id };
-      const rebound = await bindTags(tx, bound, body.relationships.tagBindings);
+      const rebound = await bindTags(tx, { project }, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };
       await updateProjectRow(tx, project, changes ?? {});
       await recordProjectChange(tx, context, { before: project, after: changed }, rebound);

@@ -3,9 +3,9 @@ import type { Standing } from "../../../access/organization.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-export interface ReservedTagKeyView extends ReservedTagKeyTable {
-  readonly organizationName: string;
+export interface ReservedTagKeyView extends ReservedTagKeyTable, OrganizationFacts {
   readonly standing: Standing;
 }
 
@@ -21,7 +21,7 @@ export const reservedTagKeys = defineResource<ReservedTagKeyView>()(({ required,
   type: "reserved-tag-keys",
   doc: "A key of tag bindings that has a meaning in the whole organization.",
   id: (reserved) => reserved.id,
-  version: (reserved) => reserved.version,
+  version: (reserved) => [reserved.version, reserved.organizationFacts],
   attributes: {
     key: required(key, "Unique in the organization, with its case."),
     "disable-overrides": optional(flag(), "Whether a workspace may not override its project's value of this key.", {

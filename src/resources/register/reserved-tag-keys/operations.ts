@@ -1,6 +1,7 @@
 /** Operations on reserved tag keys: load → authorize → decide → write. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -10,11 +11,13 @@ import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
 import { reservedTagKeys, type ReservedTagKeyView } from "./definition.ts";
-import { grantReservedTagKey, keyTaken, newReservedTagKey, toColumns } from "./rules.ts";
+import { grantReservedTagKey, keyTaken, newReservedTagKey } from "./rules.ts";
 import {
   deleteReservedTagKeyRow,
   findReservedTagKey,
+  inOrganization,
   insertReservedTagKey,
   isKeyTaken,
   listReservedTagKeyRows,
@@ -31,8 +34,8 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
       const identity = { id: newId("reserved-tag-keys"), organizationId: organization.id, createdAt: now() };
       const row = newReservedTagKey(body.attributes, identity);
       refuseIfAny((await isKeyTaken(tx, organization.id, row.key)) ? [keyTaken()] : []);
-      await insertReservedTagKey(tx, row);
-      const view = { ...row, organizationName: organization.name, standing: organization.standing };
+      await insertReservedTagKey(tx, organization, row);
+      const view = inOrganization(row, organization);
       await recordChange(tx, context, reservedTagKeys, { after: view });
       return { view };
     });
@@ -48,12 +51,13 @@ export const reservedTagKeyResource = implement(reservedTagKeys, {
     return context.database.write(async (tx) => {
       const reserved = await loadToChange(tx, context, params.reservedTagKeyId);
       checkIfMatch(ifMatch, reservedTagKeys, reserved);
-      const changes = changesOf<ReservedTagKeyView>(reserved, toColumns(body.attributes));
-      if (changes === undefined) return { view: reserved };
-      const changed = { ...reserved, ...changes, updatedAt: now(), version: reserved.version + 1 };
-      const renamed = changes.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, changes.key));
-      refuseIfAny(renamed ? [keyTaken()] : []);
-      await updateReservedTagKeyRow(tx, reserved, { ...changes, updatedAt: changed.updatedAt });
+      const wanted = changesOf<ReservedTagKeyView>(reserved, changedColumns(reservedTagKeys, body.attributes));
+      if (wanted === undefined) return { view: reserved };
+      const isTaken = wanted.key !== undefined && (await isKeyTaken(tx, reserved.organizationId, wanted.key));
+      refuseIfAny(isTaken ? [keyTaken()] : []);
+      const changes = { ...wanted, updatedAt: now() };
+      await updateReservedTagKeyRow(tx, reserved, changes);
+      const changed = afterUpdate<ReservedTagKeyView>(reserved, changes);
       await recordChange(tx, context, reservedTagKeys, { before: reserved, after: changed });
       return { view: changed };
     });

@@ -7,9 +7,10 @@ import type { Tx } from "../../../database/database.ts";
 import type { ReservedTagKeyTable } from "../../../database/schema/workspaces.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
 import type { ReservedTagKeyView } from "./definition.ts";
 
 /** One statement: the key and what the caller is in its organization; nobody else changes it until the transaction ends. */
@@ -23,7 +24,7 @@ export async function findReservedTagKey(
     .selectFrom("reservedTagKeys as r")
     .innerJoin("organizations as o", "o.id", "r.organizationId")
     .selectAll("r")
-    .select("o.name as organizationName")
+    .select(factsColumns)
     .select(standingColumns(sql.ref("r.organizationId"), principalOf(actor)))
     .where("r.id", "=", id)
     .modifyEnd(held(tx.dialect, "r", lock))
@@ -33,7 +34,6 @@ export async function findReservedTagKey(
 
 export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationView, page: Page) {
   const rows = tx.db.selectFrom("reservedTagKeys").selectAll().where("organizationId", "=", organization.id);
-  const { name: organizationName, standing } = organization;
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "key" }, { column: "id" }],
@@ -41,9 +41,14 @@ export async function listReservedTagKeyRows(tx: Tx, organization: OrganizationV
     totals: { totalCount: countOf(rows) },
   });
   return {
-    views: found.rows.map((row): ReservedTagKeyView => ({ ...row, organizationName, standing })),
+    views: found.rows.map((row): ReservedTagKeyView => inOrganization(row, organization)),
     totalCount: found.totals.totalCount,
   };
+}
+
+/** A row with what it takes from its organization. */
+export function inOrganization(row: ReservedTagKeyTable, organization: OrganizationView): ReservedTagKeyView {
+  return { ...row, ...factsOf(organization), standing: organization.standing };
 }
 
 export async function isKeyTaken(tx: Tx, organizationId: string, key: string): Promise<boolean> {
@@ -56,7 +61,11 @@ export async function isKeyTaken(tx: Tx, organizationId: string, key: string): P
   return row !== undefined;
 }
 
-export async function insertReservedTagKey(tx: Tx, row: ReservedTagKeyTable): Promise<void> {
+export async function insertReservedTagKey(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-update">,
+  row: ReservedTagKeyTable,
+): Promise<void> {
   await tx.db.insertInto("reservedTagKeys").values(row).execute();
 }
 
@@ -65,11 +74,7 @@ export async function updateReservedTagKeyRow(
   reserved: Granted<ReservedTagKeyView, "can-update">,
   changes: Partial<ReservedTagKeyTable>,
 ): Promise<void> {
-  await tx.db
-    .updateTable("reservedTagKeys")
-    .set({ ...changes, version: reserved.version + 1 })
-    .where("id", "=", reserved.id)
-    .execute();
+  await updateRow(tx, "reservedTagKeys", reserved.id, changes);
 }
 
 export async function deleteReservedTagKeyRow(
@@ -77,15 +82,4 @@ export async function deleteReservedTagKeyRow(
   reserved: Granted<ReservedTagKeyView, "can-update">,
 ): Promise<void> {
   await tx.db.deleteFrom("reservedTagKeys").where("id", "=", reserved.id).execute();
-}
-
-export async function findKeysThatForbidOverrides(tx: Tx, organizationId: string): Promise<string[]> {
-  const rows = await tx.db
-    .selectFrom("reservedTagKeys")
-    .select("key")
-    .where("organizationId", "=", organizationId)
-    .where("disableOverrides", "=", 1)
-    .orderBy("key")
-    .execute();
-  return rows.map((row) => row.key);
 }

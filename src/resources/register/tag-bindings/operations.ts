@@ -6,7 +6,7 @@ import { type Context, implement } from "../../shared/context.ts";
 import type { Tx } from "../../../database/database.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import { tagBindings, type TagBindingView } from "./definition.ts";
-import { type Bound, findBindings } from "./store.ts";
+import { type Bound, findBindings, placeOf } from "./store.ts";
 import { addBindings, type BindingItem, told } from "./writes.ts";
 
 export const tagBindingResource = implement(tagBindings, {
@@ -27,27 +27,27 @@ type Items = readonly BindingItem[];
 
 async function listOfWorkspace(context: Context, workspaceId: string): Promise<Bindings> {
   const tx = context.database.reader;
-  const { organizationId, id } = await loadWorkspace(tx, context, { workspaceId });
-  return { views: await findBindings(tx, { organizationId, workspaceId: id }) };
+  const { id } = await loadWorkspace(tx, context, { workspaceId });
+  return { views: await findBindings(tx, { workspaceId: id }) };
 }
 
 async function changeOfWorkspace(context: Context, workspaceId: string, items: Items): Promise<Bindings> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-manage-tags");
-    return change(tx, context, { organizationId: workspace.organizationId, workspaceId: workspace.id }, items);
+    return change(tx, context, { workspace }, items);
   });
 }
 
 async function listOfProject(context: Context, projectId: string): Promise<Bindings> {
   const tx = context.database.reader;
-  const { organizationId, id } = await loadProject(tx, context, projectId);
-  return { views: await findBindings(tx, { organizationId, projectId: id }) };
+  const { id } = await loadProject(tx, context, projectId);
+  return { views: await findBindings(tx, { projectId: id }) };
 }
 
 async function changeOfProject(context: Context, projectId: string, items: Items): Promise<Bindings> {
   return context.database.write(async (tx) => {
     const project = grantProject(await loadProject(tx, context, projectId, true), "can-update");
-    return change(tx, context, { organizationId: project.organizationId, projectId: project.id }, items);
+    return change(tx, context, { project }, items);
   });
 }
 
@@ -55,12 +55,12 @@ async function changeOfProject(context: Context, projectId: string, items: Items
 async function change(tx: Tx, context: Context, bound: Bound, items: Items): Promise<Bindings> {
   const { before, after } = await addBindings(tx, bound, items);
   await recordEvent(tx, context, {
-    organizationId: bound.organizationId,
+    organizationId: placeOf(bound).organizationId,
     verb: "bind-tags",
     subject:
-      "workspaceId" in bound
-        ? { type: "workspaces", id: bound.workspaceId }
-        : { type: "projects", id: bound.projectId },
+      "workspace" in bound
+        ? { type: "workspaces", id: bound.workspace.id }
+        : { type: "projects", id: bound.project.id },
     before: told(before),
     after: told([...before, ...after]),
   });

@@ -1,27 +1,41 @@
 /** SQL of key-value tags. */
 import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
+import type { ProjectTable } from "../../../database/schema/projects.ts";
+import type { TagBindingTable, WorkspaceTable } from "../../../database/schema/workspaces.ts";
 
-/** Where bindings hang: on a workspace or on a project. */
-export type Bound = { readonly organizationId: string } & (
-  | { readonly workspaceId: string }
-  | { readonly projectId: string }
-);
+/** What bindings hang on, with the proof that they may be changed: a workspace or a project, also one that was just made. */
+export type Bound =
+  | {
+      readonly workspace: Granted<
+        Pick<WorkspaceTable, "id" | "organizationId">,
+        "can-update" | "can-manage-tags" | "can-create-workspace"
+      >;
+    }
+  | { readonly project: Granted<Pick<ProjectTable, "id" | "organizationId">, "can-update" | "can-create-project"> };
 
-export async function findBindings(tx: Tx, bound: Bound): Promise<TagBindingTable[]> {
+/** The columns of a binding that say what it hangs on. */
+export function placeOf(bound: Bound): Pick<TagBindingTable, "organizationId" | "workspaceId" | "projectId"> {
+  return "workspace" in bound
+    ? { organizationId: bound.workspace.organizationId, workspaceId: bound.workspace.id, projectId: null }
+    : { organizationId: bound.project.organizationId, workspaceId: null, projectId: bound.project.id };
+}
+
+export async function findBindings(
+  tx: Tx,
+  of: { readonly workspaceId: string } | { readonly projectId: string },
+): Promise<TagBindingTable[]> {
   const query = tx.db.selectFrom("tagBindings").selectAll();
   const own =
-    "workspaceId" in bound
-      ? query.where("workspaceId", "=", bound.workspaceId)
-      : query.where("projectId", "=", bound.projectId);
+    "workspaceId" in of ? query.where("workspaceId", "=", of.workspaceId) : query.where("projectId", "=", of.projectId);
   return own.orderBy("key").execute();
 }
 
 /** Adds bindings, or gives those with the same key the new value. */
 export async function upsertBindings(tx: Tx, bound: Bound, rows: readonly TagBindingTable[]): Promise<void> {
   if (rows.length === 0) return;
-  const owner = "workspaceId" in bound ? "workspaceId" : "projectId";
+  const owner = "workspace" in bound ? "workspaceId" : "projectId";
   await tx.db
     .insertInto("tagBindings")
     .values([...rows])
@@ -34,9 +48,9 @@ export async function upsertBindings(tx: Tx, bound: Bound, rows: readonly TagBin
 export async function deleteBindings(tx: Tx, bound: Bound): Promise<void> {
   const query = tx.db.deleteFrom("tagBindings");
   await (
-    "workspaceId" in bound
-      ? query.where("workspaceId", "=", bound.workspaceId)
-      : query.where("projectId", "=", bound.projectId)
+    "workspace" in bound
+      ? query.where("workspaceId", "=", bound.workspace.id)
+      : query.where("projectId", "=", bound.project.id)
   ).execute();
 }
 

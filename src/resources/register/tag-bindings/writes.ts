@@ -5,7 +5,7 @@ import type { TagBindingTable } from "../../../database/schema/workspaces.ts";
 import { type Fault, invalid, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { type Bound, deleteBindings, findBindings, keysFixedByProject, upsertBindings } from "./store.ts";
+import { type Bound, deleteBindings, findBindings, keysFixedByProject, placeOf, upsertBindings } from "./store.ts";
 
 export const bindingsMax = 25;
 
@@ -30,8 +30,8 @@ export async function bindTags(
   if (items === undefined) return undefined;
   const pointer = "/data/relationships/tag-bindings/data";
   refuseBindings(items, pointer);
-  if ("workspaceId" in bound && items.length > 0) await refuseFixed(tx, bound.workspaceId, items, pointer);
-  const before = told(await findBindings(tx, bound));
+  if ("workspace" in bound && items.length > 0) await refuseFixed(tx, bound.workspace.id, items, pointer);
+  const before = told(await bindingsOf(tx, bound));
   const rows = rowsOf(bound, items);
   const after = told(rows);
   if (isDeepStrictEqual(before, after)) return undefined;
@@ -39,6 +39,9 @@ export async function bindTags(
   await upsertBindings(tx, bound, rows);
   return { before, after };
 }
+
+const bindingsOf = (tx: Tx, bound: Bound) =>
+  findBindings(tx, "workspace" in bound ? { workspaceId: bound.workspace.id } : { projectId: bound.project.id });
 
 /** In the order of their keys. */
 export function told(bindings: readonly Pick<TagBindingTable, "key" | "value">[]): ToldBindings {
@@ -53,11 +56,11 @@ export async function addBindings(
   items: readonly BindingItem[],
 ): Promise<{ before: TagBindingTable[]; after: TagBindingTable[] }> {
   refuseBindings(items, "/data");
-  const before = await findBindings(tx, bound);
+  const before = await bindingsOf(tx, bound);
   const known = new Map(before.map((binding) => [binding.key, binding]));
   const added = items.filter((item) => !known.has(item.attributes.key));
   if (before.length + added.length > bindingsMax) throw invalid([tooMany("/data", before.length + added.length)]);
-  if ("workspaceId" in bound) await refuseFixed(tx, bound.workspaceId, items, "/data");
+  if ("workspace" in bound) await refuseFixed(tx, bound.workspace.id, items, "/data");
   const rows = rowsOf(bound, items);
   await upsertBindings(tx, bound, rows);
   return { before, after: rows.map((row) => ({ ...row, id: known.get(row.key)?.id ?? row.id })) };
@@ -106,9 +109,7 @@ function rowsOf(bound: Bound, items: readonly BindingItem[]): TagBindingTable[] 
   const createdAt = now();
   return items.map(({ attributes: { key, value = "" } }) => ({
     id: newId("tag-bindings"),
-    organizationId: bound.organizationId,
-    workspaceId: "workspaceId" in bound ? bound.workspaceId : null,
-    projectId: "projectId" in bound ? bound.projectId : null,
+    ...placeOf(bound),
     key,
     value,
     createdAt,

@@ -4,10 +4,9 @@ import type { TagTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
-export interface TagView extends TagTable {
-  readonly organizationName: string;
-}
+export interface TagView extends TagTable, OrganizationFacts {}
 
 export const tagName = text({
   min: 1,
@@ -34,7 +33,7 @@ export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
   type: "tags",
   doc: "A flat tag; it disappears with the last workspace that carries it.",
   id: (tag) => tag.id,
-  version: (tag) => tag.version,
+  version: (tag) => [tag.version, tag.organizationFacts],
   attributes: {
     name: readOnly(tagName, "Unique in the organization, with its case."),
     "created-at": readOnly(timestamp(), "When it was first used."),
@@ -105,5 +104,3 @@ export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
     },
   },
 }));
-
-export type TagItems = z.output<typeof tagsBody>["data"];

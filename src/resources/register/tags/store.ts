@@ -1,14 +1,19 @@
-/** SQL of tags. Counters and the names on workspaces are kept with every change, by sets, never one by one. */
+/** SQL of tags. Their counters are kept with every change, by sets, never one by one. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Actor } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
-import type { TagTable } from "../../../database/schema/workspaces.ts";
+import type { TagTable, WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
+import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import { raised } from "../../shared/versions.ts";
+import { readableCondition } from "../workspaces/reads.ts";
 import type { TagView } from "./definition.ts";
 
 function tagsOf(db: Kysely<Schema>, organizationId: string) {
@@ -16,7 +21,7 @@ function tagsOf(db: Kysely<Schema>, organizationId: string) {
     .selectFrom("tags as t")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
-    .select("o.name as organizationName")
+    .select(factsColumns)
     .where("t.organizationId", "=", organizationId);
 }
 
@@ -26,8 +31,8 @@ export interface TagSearch {
   readonly part?: string | undefined;
   /** Only the tags of this workspace. */
   readonly workspaceId?: string;
-  /** Only tags that these workspaces do not carry. */
-  readonly except?: RawBuilder<unknown> | "" | undefined;
+  /** Only tags that this workspace does not carry, as far as the caller may read it: of others it must not learn the tags. */
+  readonly except?: { readonly workspaceId: string; readonly actor: Actor; readonly organization: OrganizationView };
 }
 
 export async function listTagRows(
@@ -39,7 +44,12 @@ export async function listTagRows(
   const carriedBy = (workspaces: RawBuilder<unknown>) =>
     sql<boolean>`t.id in (select tag_id from workspace_tags where workspace_id in ${workspaces})`;
   if (search.workspaceId !== undefined) rows = rows.where(carriedBy(sql`(${search.workspaceId})`));
-  if (search.except) rows = rows.where(sql<boolean>`not ${carriedBy(search.except)}`);
+  if (search.except !== undefined) {
+    const { workspaceId, actor, organization } = search.except;
+    const readable = readableCondition(actor, organization) ?? sql`1 = 1`;
+    const readableOne = sql`(select w.id from workspaces as w where w.id = ${workspaceId} and ${readable})`;
+    rows = rows.where(sql<boolean>`not ${carriedBy(readableOne)}`);
+  }
   if (search.part) rows = rows.where(tx.dialect.contains(sql`lower(t.name)`, fold(search.part)));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
   const order: Order[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
@@ -53,7 +63,7 @@ export async function listTagRows(
 }
 
 /**
- * Tags by id or by name, in the order of their ids; locked, because who changes a tag's workspaces counts them anew, and
+ * Tags by id or by name, in the order of their ids; locked, because whoever changes a tag's workspaces counts them anew, and
  * would otherwise not see those that somebody else is adding.
  */
 export async function lockTags(
@@ -72,11 +82,17 @@ export async function lockTags(
     .execute();
 }
 
+/** A workspace that was just made. */
+export type NewCarrier = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-create-workspace">;
+
+/** A workspace whose tags may be changed, or that was just made. */
+export type Carrier = Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-manage-tags"> | NewCarrier;
+
 /**
- * Makes the tags that are not there yet; two callers at once make one between them. In the order of their names, because who
- * makes a tag waits for who is just making the same.
+ * Makes the tags that are not there yet; two callers at once make one between them. In the order of their names, because
+ * whoever makes a tag waits for whoever is just making the same.
  */
-export async function insertTags(tx: Tx, organizationId: string, names: readonly string[]): Promise<void> {
+export async function insertTags(tx: Tx, { organizationId }: Carrier, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const createdAt = now();
   await tx.db
@@ -91,15 +107,10 @@ export async function insertTags(tx: Tx, organizationId: string, names: readonly
 }
 
 /** Every one of these workspaces carries every one of these tags from now on. */
-export async function linkTags(
-  tx: Tx,
-  organizationId: string,
-  workspaceIds: readonly string[],
-  tagIds: readonly string[],
-): Promise<void> {
-  if (workspaceIds.length === 0 || tagIds.length === 0) return;
+export async function linkTags(tx: Tx, workspaces: readonly Carrier[], tagIds: readonly string[]): Promise<void> {
+  if (workspaces.length === 0 || tagIds.length === 0) return;
   const createdAt = now();
-  const pairs = workspaceIds.flatMap((workspaceId) =>
+  const pairs = workspaces.flatMap(({ organizationId, id: workspaceId }) =>
     tagIds.map((tagId) => ({ organizationId, workspaceId, tagId, createdAt })),
   );
   await tx.db
@@ -109,29 +120,40 @@ export async function linkTags(
     .execute();
 }
 
-export async function unlinkTags(tx: Tx, workspaceId: string, tagIds: readonly string[]): Promise<void> {
+export async function unlinkTags(
+  tx: Tx,
+  workspace: Granted<Pick<WorkspaceTable, "id">, "can-manage-tags">,
+  tagIds: readonly string[],
+): Promise<void> {
   await tx.db
     .deleteFrom("workspaceTags")
-    .where("workspaceId", "=", workspaceId)
+    .where("workspaceId", "=", workspace.id)
     .where(tx.dialect.isOneOf(sql.ref("tagId"), tagIds))
+    .execute();
+}
+
+/** One workspace more carries each of these. */
+export async function countTagsUp(tx: Tx, tagIds: readonly string[]): Promise<void> {
+  await tx.db
+    .updateTable("tags")
+    .set({ instanceCount: sql`instance_count + 1`, ...raised })
+    .where(tx.dialect.isOneOf(sql.ref("id"), tagIds))
     .execute();
 }
 
 /** Counts anew how many workspaces carry these tags, and lets go those that none carries. */
 export async function recountTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
   const chosen = tx.dialect.isOneOf(sql.ref("id"), tagIds);
-  await sql`update tags set version = version + 1, instance_count = (
-    select count(*) from workspace_tags where organization_id = ${organizationId} and tag_id = tags.id) where ${chosen}`.execute(
-    tx.db,
-  );
-  await sql`delete from tags where ${chosen} and instance_count = 0`.execute(tx.db);
-}
-
-/** Writes the names of their tags onto workspaces, where their documents and searches find them. */
-export async function rewriteTagNames(tx: Tx, workspaces: RawBuilder<unknown>): Promise<void> {
-  await sql`update workspaces set version = version + 1, tag_names = coalesce((
-    select string_agg(t.name, ',' order by t.name) from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
-    where wt.workspace_id = workspaces.id), '') where ${workspaces}`.execute(tx.db);
+  await tx.db
+    .updateTable("tags")
+    .set({
+      instanceCount: sql`(
+        select count(*) from workspace_tags where organization_id = ${organizationId} and tag_id = tags.id)`,
+      ...raised,
+    })
+    .where(chosen)
+    .execute();
+  await tx.db.deleteFrom("tags").where(chosen).where("instanceCount", "=", 0).execute();
 }
 
 /** The workspaces that carry one of these tags, held in the order of their ids: before the tags, like every workspace. */
@@ -170,10 +192,14 @@ function carriers(tx: Tx, organizationId: string, tagIds: readonly string[]) {
     .where(tx.dialect.isOneOf(sql.ref("tagId"), tagIds));
 }
 
-export async function deleteTags(tx: Tx, organizationId: string, tagIds: readonly string[]): Promise<void> {
+export async function deleteTags(
+  tx: Tx,
+  organization: Granted<OrganizationView, "can-delete-tags">,
+  tagIds: readonly string[],
+): Promise<void> {
   await tx.db
     .deleteFrom("tags")
-    .where("organizationId", "=", organizationId)
+    .where("organizationId", "=", organization.id)
     .where(tx.dialect.isOneOf(sql.ref("id"), tagIds))
     .execute();
 }

@@ -6,9 +6,10 @@ import { loadProject, lockProjects } from "../projects/reads.ts";
 import { moveCounted } from "../projects/writes.ts";
 import { implement } from "../../shared/context.ts";
 import { durationInForce, movedTo } from "../workspaces/auto-destroy.ts";
+import { moveWorkspaceRows } from "../workspaces/writes.ts";
 import { workspaceMoves } from "./definition.ts";
-import { auditedMove, grantDestination, movedOf, moveObstacle } from "./rules.ts";
-import { lockWorkspaces, moveRows } from "./store.ts";
+import { auditedMove, grantDestination, grantMove, movedOf } from "./rules.ts";
+import { lockWorkspaces } from "./store.ts";
 
 export const workspaceMoveResource = implement(workspaceMoves, {
   async moveWorkspaces({ context, params, body }) {
@@ -24,15 +25,13 @@ export const workspaceMoveResource = implement(workspaceMoves, {
       const locked = projects.find(({ id }) => id === params.projectId);
       if (locked === undefined) throw notFound("project");
       const destination = grantDestination(locked);
-      const obstacle = moveObstacle(wanted, found, projects);
-      if (obstacle !== undefined) throw obstacle;
-      const leaving = found.filter(({ projectId }) => projectId !== destination.id);
+      const movable = grantMove(wanted, found, projects);
+      const leaving = movable.filter(({ projectId }) => projectId !== destination.id);
       if (leaving.length === 0) return;
-      const ids = leaving.map(({ id }) => id);
       const durations = new Map(
         projects.map(({ id, autoDestroyActivityDuration }) => [id, autoDestroyActivityDuration]),
       );
-      await moveRows(tx, destination, ids, now());
+      await moveWorkspaceRows(tx, destination, leaving, now());
       await moveCounted(tx, movedOf(leaving, destination.id));
       await recordEvent(tx, context, {
         organizationId,

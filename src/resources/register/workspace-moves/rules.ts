@@ -1,14 +1,14 @@
 /** Pure rules of moves. */
 import { grant, type Granted } from "../../../access/granted.ts";
 import { projectPermissions, projectRightNeeds, projectRightsOf } from "../../../access/permissions.ts";
-import { type AppError, forbidden } from "../../../kernel/errors.ts";
+import { forbidden } from "../../../kernel/errors.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import type { Moved } from "../projects/writes.ts";
 import type { MovingRow } from "./store.ts";
 
 const moving = "can-move-workspaces";
 
-/** Who may not move workspaces into a project is told that there is none, as the specification says. Raises `not-found`. */
+/** The specification lists 404 and no 403 for whoever may not move workspaces into a project. Raises `not-found`. */
 export function grantDestination(project: ProjectView): Granted<ProjectView, typeof moving> {
   return grant(project, {
     thing: "project",
@@ -22,19 +22,29 @@ export function grantDestination(project: ProjectView): Granted<ProjectView, typ
 
 const namedMax = 5;
 
-/** Why the set can't be moved, if it can't: one word for a workspace that is foreign, unknown or not to be moved. */
-export function moveObstacle(
+/** Raises `forbidden`, and one word for a workspace that is foreign, unknown or not to be moved; else all may be moved. */
+export function grantMove(
   wanted: readonly string[],
   found: readonly MovingRow[],
   projects: readonly ProjectView[],
-): AppError | undefined {
+): readonly Granted<MovingRow, typeof moving>[] {
   const open = new Set(projects.filter(({ access }) => projectRightsOf(access)[moving]).map(({ id }) => id));
   const movable = new Set(found.filter(({ projectId }) => open.has(projectId)).map(({ id }) => id));
   const stuck = wanted.filter((id) => !movable.has(id));
-  if (stuck.length === 0) return undefined;
-  const more = stuck.length > namedMax ? ` and ${stuck.length - namedMax} more` : "";
-  return forbidden(
-    `Nothing was moved: ${stuck.slice(0, namedMax).join(", ")}${more} can't be found, or you may not move them out of their projects: that needs ${projectRightNeeds[moving]} (${moving}).`,
+  if (stuck.length > 0) {
+    const more = stuck.length > namedMax ? ` and ${stuck.length - namedMax} more` : "";
+    throw forbidden(
+      `Nothing was moved: ${stuck.slice(0, namedMax).join(", ")}${more} can't be found, or you may not move them out of their projects: that needs ${projectRightNeeds[moving]} (${moving}).`,
+    );
+  }
+  return found.map((row) =>
+    grant(row, {
+      thing: "workspace",
+      permission: moving,
+      visible: true,
+      allowed: open.has(row.projectId),
+      needs: projectRightNeeds[moving],
+    }),
   );
 }
 

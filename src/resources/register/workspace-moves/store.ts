@@ -1,11 +1,8 @@
-/** SQL of moves: one statement for the whole set, whatever its size. */
+/** SQL of moves: one statement for the whole set, whatever its size. What moves is written by the workspaces' own folder. */
 import { sql } from "kysely";
-import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { held } from "../../shared/locks.ts";
-import { raised } from "../../shared/versions.ts";
-import type { ProjectView } from "../projects/definition.ts";
 
 export type MovingRow = Pick<
   WorkspaceTable,
@@ -23,23 +20,5 @@ export async function lockWorkspaces(tx: Tx, organizationId: string, ids: readon
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
     .modifyEnd(held(tx.dialect, "w", true))
-    .execute();
-}
-
-/** What is inherited from the project is the new project's from now on: it is looked up when it is read. */
-export async function moveRows(
-  tx: Tx,
-  destination: Granted<ProjectView, "can-move-workspaces">,
-  ids: readonly string[],
-  updatedAt: string,
-): Promise<void> {
-  await tx.db
-    .updateTable("workspaces")
-    .set({
-      projectId: destination.id,
-      updatedAt,
-      ...raised,
-    })
-    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }

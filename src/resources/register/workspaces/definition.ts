@@ -278,7 +278,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       id: (workspace) => workspace.organizationName,
       related: (workspace) => `/api/v2/organizations/${workspace.organizationName}`,
     }),
-    outputs: toMany("workspace-outputs", "The outputs of the state in force, for who may read them.", {
+    outputs: toMany("workspace-outputs", "The outputs of the state in force, for whoever may read them.", {
       ids: (workspace) =>
         workspacePermissions(workspace)["can-read-state-outputs"] ? idList(workspace.outputIds) : [],
     }),
@@ -312,7 +312,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       "The key-value tags in effect; named where `include` asks for them.",
       { ids: (workspace) => workspace.effectiveTagBindingIds },
     ),
-    vars: toMany("vars", "Its variables, for who may read them.", {
+    vars: toMany("vars", "Its variables, for whoever may read them.", {
       ids: (workspace) => (workspacePermissions(workspace)["can-read-variable"] ? idList(workspace.varIds) : []),
     }),
   },

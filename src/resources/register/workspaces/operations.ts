@@ -74,14 +74,13 @@ export const workspaceResource = implement(workspaces, {
         ...referenceFaults(wanted, await lookUpReferences(tx, organization.id, wanted)),
         ...(await notServed(tx, context, { organizationId: organization.id, projectId: project.id }, wanted)),
       ]);
-      await insertWorkspace(tx, project, row);
-      const tagNames = await tagNewWorkspace(tx, row, body.relationships.tags ?? []);
-      const bound = { organizationId: organization.id, workspaceId: row.id };
-      const bindings = await bindTags(tx, bound, body.relationships.tagBindings);
+      const workspace = await insertWorkspace(tx, project, row);
+      await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
+      const bindings = await bindTags(tx, { workspace }, body.relationships.tagBindings);
       await countWorkspaces(tx, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
       const view = await loadWorkspace(tx, context, { workspaceId: row.id });
-      await recordWorkspaceChange(tx, context, { after: { ...view, tagNames } }, bindings);
+      await recordWorkspaceChange(tx, context, { after: view }, bindings);
       return { view };
     });
   },
@@ -122,7 +121,7 @@ export const workspaceResource = implement(workspaces, {
   assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
 });
 
-/** Told together with a taken name, but only to who may know of every name there is. */
+/** Told together with a taken name, but only to whoever may know of every name there is. */
 async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: string): Promise<AppError> {
   const readsAll = holds(standing.everywhere, "runs", "read");
   const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
@@ -187,8 +186,7 @@ async function update(
       updateWorkspaceRow(tx, workspace, { ...changed, updatedAt: now() });
     // What it is connected to is held by this, and so before what hangs on it is touched.
     if (changes !== undefined) await write({ ...changes, ...ownDuration(workspace, after) });
-    const bound = { organizationId: workspace.organizationId, workspaceId: workspace.id };
-    const rebound = await bindTags(tx, bound, relationships.tagBindings);
+    const rebound = await bindTags(tx, { workspace }, relationships.tagBindings);
     if (changes === undefined && rebound === undefined) return { view: workspace };
     if (changes === undefined) await write({});
     if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);

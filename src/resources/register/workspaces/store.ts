@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
-import type { Granted } from "../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../access/granted.ts";
 import { open, type Standing, standingOf } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
@@ -178,10 +178,11 @@ export async function pageOfWorkspaces(
 
 export async function insertWorkspace(
   tx: Tx,
-  _into: Granted<ProjectView, "can-create-workspace">,
+  into: Granted<ProjectView, "can-create-workspace">,
   row: WorkspaceTable,
-): Promise<void> {
+): Promise<Granted<WorkspaceTable, "can-create-workspace">> {
   await tx.db.insertInto("workspaces").values(row).execute();
+  return madeIn(into, row);
 }
 
 /** The permissions that let something of a workspace's own row be changed; to read it is not one of them. */

@@ -5,8 +5,52 @@ import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { held } from "../../shared/locks.ts";
 import { raised } from "../../shared/versions.ts";
+import type { ProjectView } from "../projects/definition.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
+
+/** To another project; what is inherited from it is looked up when it is read. */
+export async function moveWorkspaceRows(
+  tx: Tx,
+  destination: Granted<ProjectView, "can-move-workspaces">,
+  leaving: readonly Granted<Pick<WorkspaceTable, "id">, "can-move-workspaces">[],
+  updatedAt: string,
+): Promise<void> {
+  const ids = leaving.map(({ id }) => id);
+  await tx.db
+    .updateTable("workspaces")
+    .set({ projectId: destination.id, updatedAt, ...raised })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}
+
+/** The document names its policy and the policy's type. */
+export async function noteRetentionChanged(tx: Tx, workspace: Granted<WorkspaceView, "can-update">): Promise<void> {
+  await updateWorkspaceRow(tx, workspace, {});
+}
+
+/** The names of the tags that a workspace was made with. Nobody has seen it without them, so the version stays. */
+export async function setFirstTagNames(
+  tx: Tx,
+  workspace: Granted<Pick<WorkspaceTable, "id">, "can-create-workspace">,
+  tagNames: string,
+): Promise<void> {
+  await tx.db.updateTable("workspaces").set({ tagNames }).where("id", "=", workspace.id).execute();
+}
+
+/** Writes the names of their tags, which have changed, onto workspaces that are held: documents show them from there. */
+export async function rewriteTagNames(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.db
+    .updateTable("workspaces")
+    .set({
+      tagNames: sql`coalesce((
+        select string_agg(t.name, ',' order by t.name) from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
+        where wt.workspace_id = workspaces.id), '')`,
+      ...raised,
+    })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}
 
 /** Which variables it has, joined by commas: its document names them. Its row is locked by now, so that no id gets lost. */
 export async function setVarIds(

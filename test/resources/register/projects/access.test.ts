@@ -124,7 +124,7 @@ interface Expected {
   readonly create: number;
   readonly update: number;
   readonly delete: number;
-  /** `can-update`, `can-destroy`, `can-create-workspace`, of who may see it. */
+  /** `can-update`, `can-destroy`, `can-create-workspace`, of whoever may see it. */
   readonly may: readonly [boolean, boolean, boolean] | undefined;
 }
 

@@ -1,19 +1,22 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { keysThatForbidOverrides } from "../../../../src/resources/register/reserved-tag-keys/reads.ts";
-import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
   data,
   details,
+  inProject,
   makeHolder,
   makeMember,
   makeOrganization,
   makeOrganizationToken,
+  makeProject,
   makeTeamToken,
+  makeWorkspace,
   type Org,
   pointers,
   resource,
   unique,
 } from "../../../support/builders.ts";
+import { bound } from "../workspaces/support.ts";
 
 const api = useApi();
 let org: Org;
@@ -164,6 +167,21 @@ describe("changing", () => {
     expect((await org.owner.delete(path, undefined, { "if-match": '"1"' })).status).toBe(412);
     expect((await org.owner.delete(path, undefined, { "if-match": '"2"' })).status).toBe(204);
   });
+
+  it("412 after its organization was renamed, which its document shows", async () => {
+    const own = await makeOrganization(api);
+    const made = await own.owner.post(`/organizations/${own.name}/reserved-tag-keys`, body({ key: "zone" }));
+    const tag = made.headers.get("etag") ?? "";
+    const name = unique("renamed");
+    data(await own.owner.patch(`/organizations/${own.name}`, resource("organizations", { name })));
+    const path = `/reserved-tag-keys/${made.body.data.id}`;
+    expect((await own.owner.patch(path, body({ key: "area" }), { "if-match": tag })).status).toBe(412);
+    const answer = await own.owner.patch(path, body({ key: "area" }));
+    expect(answer.body.data.relationships.organization.data.id).toBe(name);
+    expect((await own.owner.delete(path, undefined, { "if-match": answer.headers.get("etag") ?? "" })).status).toBe(
+      204,
+    );
+  });
 });
 
 describe("deleting", () => {
@@ -228,12 +246,68 @@ describe("the audit trail", () => {
   });
 });
 
-describe("keysThatForbidOverrides", () => {
-  it("gives the organization's keys that say so, in their order", async () => {
-    const own = await makeOrganization(api);
-    for (const key of ["z", "a"]) await reserve({ key, "disable-overrides": true }, own.owner, own.name);
+describe("a key with disable-overrides that the project sets", () => {
+  let own: Org;
+  let project: Json;
+  let workspace: Json;
+  beforeAll(async () => {
+    own = await makeOrganization(api);
+    await reserve({ key: "fixed", "disable-overrides": true }, own.owner, own.name);
+    await reserve({ key: "elsewhere", "disable-overrides": true }, own.owner, own.name);
     await reserve({ key: "free" }, own.owner, own.name);
-    expect(await keysThatForbidOverrides(api.database.reader, own.id)).toEqual(["a", "z"]);
+    project = await makeProject(api, own.name);
+    workspace = await makeWorkspace(api, own.name, {}, { ...inProject(project.id), ...bound({ earlier: "own" }) });
+    const sets = { "tag-bindings": bound({ fixed: "p", free: "p", plain: "p", earlier: "p" })["tag-bindings"] };
+    data(await own.owner.patch(`/projects/${project.id}`, resource("projects", {}, sets)));
+    await reserve({ key: "earlier", "disable-overrides": true }, own.owner, own.name);
+  });
+  const shown = async () => data(await own.owner.get(`/workspaces/${workspace.id}/tag-bindings`));
+  const sentence = "Key 'fixed' is reserved: the project's value can't be overridden";
+
+  it.each<[string, (bindings: Record<string, string>) => Promise<Answer>, string]>([
+    [
+      "PATCH tag-bindings",
+      (bindings) => own.owner.patch(`/workspaces/${workspace.id}/tag-bindings`, bound(bindings)["tag-bindings"]),
+      "/data/1/attributes/key",
+    ],
+    [
+      "an update of the workspace",
+      (bindings) => own.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", {}, bound(bindings))),
+      "/data/relationships/tag-bindings/data/1/attributes/key",
+    ],
+    [
+      "a creation",
+      (bindings) =>
+        own.owner.post(
+          `/organizations/${own.name}/workspaces`,
+          resource("workspaces", { name: unique("ws") }, { ...inProject(project.id), ...bound(bindings) }),
+        ),
+      "/data/relationships/tag-bindings/data/1/attributes/key",
+    ],
+  ])("can't be set on a workspace by %s: 422, and nothing changes", async (_, send, pointer) => {
+    const before = await shown();
+    const answer = await send({ free: "w", fixed: "w" });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors).toMatchObject([{ detail: sentence, source: { pointer } }]);
+    expect(await shown()).toEqual(before);
+  });
+
+  it("others can: without disable-overrides, not set on the project, not reserved; and what was there stays", async () => {
+    const bindings = bound({ free: "w", elsewhere: "w", plain: "w" })["tag-bindings"];
+    expect((await own.owner.patch(`/workspaces/${workspace.id}/tag-bindings`, bindings)).status).toBe(200);
+    expect((await shown()).map(({ attributes }: Json) => attributes)).toEqual([
+      { key: "earlier", value: "own" },
+      { key: "elsewhere", value: "w" },
+      { key: "free", value: "w" },
+      { key: "plain", value: "w" },
+    ]);
+  });
+
+  it("is free in another project, and the project may change it", async () => {
+    const other = await makeWorkspace(api, own.name);
+    const fixed = bound({ fixed: "w" })["tag-bindings"];
+    expect((await own.owner.patch(`/workspaces/${other.id}/tag-bindings`, fixed)).status).toBe(200);
+    expect((await own.owner.patch(`/projects/${project.id}/tag-bindings`, fixed)).status).toBe(200);
   });
 });
 

@@ -109,7 +109,7 @@ describe("moveWorkspaces: done", () => {
     expect((await move(await makeCaller(), to, ids)).status).toBe(204);
   });
 
-  it("by who holds nothing but 'move' on both", async () => {
+  it("by whoever holds nothing but 'move' on both", async () => {
     const { from, to, ids } = await places(2);
     expect((await move(await holding(mover, from, to), to, ids)).status).toBe(204);
   });

@@ -73,7 +73,7 @@ describe.each(callers)("%s", (_, makeCaller, expected) => {
     const name = unique("made");
     const body = resource("workspaces", { name }, inProject(projectId));
     const answer = await caller.post(`/organizations/${org.name}/workspaces`, body);
-    // Who can't read the project is told that there is no such project.
+    // Whoever can't read the project is told that there is no such project.
     const hidden = expected.create === 403 && (await caller.get(`/projects/${projectId}`)).status === 404;
     expect(answer.status).toBe(hidden ? 422 : expected.create);
     const made = await api.admin.get(`/organizations/${org.name}/workspaces/${name}`);

@@ -80,7 +80,7 @@ describe.each(bothPaths)("safeDeleteWorkspace %s", (_, pathOf) => {
     expect((await remove(org.owner)).status).toBe(204);
   });
 
-  it("404 before 409 for who may not", async () => {
+  it("404 before 409 for whoever may not", async () => {
     await setColumns(api, workspace.id, { resourceCount: 3 });
     const team = await makeTeam(api, org.name);
     await grantWorkspace(api, org.id, workspace.id, team.id, "write");
@@ -121,7 +121,7 @@ describe.each(bothPaths)("deleteWorkspace %s", (_, pathOf) => {
     expect((await theirAdmin.delete(pathOf(theirs))).status).toBe(204);
   });
 
-  it("with that switch still 403 for who is no admin of it", async () => {
+  it("with that switch still 403 for whoever is no admin of it", async () => {
     const generous = await makeOrganization(api, { "allow-force-delete-workspaces": true });
     const theirs = await makeWorkspace(api, generous.name);
     const team = await makeTeam(api, generous.name);

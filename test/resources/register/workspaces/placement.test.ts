@@ -62,7 +62,7 @@ describe("createWorkspace: project", () => {
     expect(faults(answer)).toEqual(unknown);
   });
 
-  it("an unknown one tells a taken name only to who may read every workspace", async () => {
+  it("an unknown one tells a taken name only to whoever may read every workspace", async () => {
     const taken = await makeWorkspace(api, org.name);
     const body = resource("workspaces", { name: taken.attributes.name }, inProject("prj-unknown"));
     const path = `/organizations/${org.name}/workspaces`;
