@@ -36,7 +36,11 @@ async function main(): Promise<number> {
     const server = await startServer(kinds.engine, kinds.edition);
     const env = testEnvironment(server, kinds.edition);
     const run = (test: string, skipped: readonly string[]) => runTest(client, { test, skipped, env });
-    combinations.push(await runSuite(suite, chosen, { kinds, server, run }).finally(() => server.stop()));
+    try {
+      combinations.push(await runSuite(suite, chosen, { kinds, server, run }));
+    } finally {
+      await server.stop();
+    }
   }
   if (asked.whole) writePart("client", clientPart(client.version, suite, combinations));
   return combinations.some(({ results }) => count(results, "failed") > 0) ? 1 : 0;

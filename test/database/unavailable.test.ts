@@ -172,7 +172,7 @@ const onPostgres = () => {
   it("notices within a moment where an answer was lost on the way, and waits for a statement that is slow", async () => {
     const { database } = behindGate;
     const sleeping = (tx: Pick<typeof database.reader, "db">) => sql`select pg_sleep(1)`.execute(tx.db);
-    atFirst("pg_sleep", (_, passage) => void passage.silence());
+    atFirst("pg_sleep", (_, passage) => passage.silence());
     const begunAt = performance.now();
     const lost = database.write(sleeping);
     await sleep(50);

@@ -11,7 +11,7 @@ import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
 import { exchange, type Received } from "./client.ts";
-import { type Engine, newDatabase, type TestDatabase } from "./database.ts";
+import { borrowDatabase, type Engine, type TestDatabase } from "./database.ts";
 
 export const mediaType = "application/vnd.api+json";
 
@@ -61,7 +61,7 @@ const optionsByDefault: ServerOptions["options"] = {
 const testVault = createVault(Buffer.alloc(32, 7));
 
 export async function startApi({ engine, ...options }: ApiOptions = {}): Promise<Api> {
-  const testDatabase = await newDatabase(engine);
+  const testDatabase = await borrowDatabase(engine);
   await addFirstAdmin(testDatabase.database);
   return startApiOn(testDatabase, options);
 }

@@ -82,7 +82,7 @@ export class Witness {
       return;
     }
     if (asked.text.includes("audit_events"))
-      transaction.label = String(asked.values.find((value) => /^[a-z-]+\.[a-z-]+$/.test(String(value))) ?? "");
+      transaction.label = asked.values.map(String).find((value) => /^[a-z-]+\.[a-z-]+$/.test(value)) ?? "";
     if ((result.rowCount ?? 0) > 0) this.#hold(transaction, asked, result);
   }
 
