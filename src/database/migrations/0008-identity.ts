@@ -39,8 +39,16 @@ const idOf = (release: string) => `tool-${createHash("sha256").update(release).d
 /** Lists show what was added last first: the newest release was. */
 const addedAt = (position: number) => new Date(Date.UTC(2026, 10, 16) + position).toISOString();
 
+/** Where its makers keep it; nobody here has looked at what lies there, so no checksum is known. */
+export const downloadOf = (release: string): string =>
+  `https://releases.hashicorp.com/terraform/${release}/terraform_${release}_linux_amd64.zip`;
+
+const archsOf = (release: string) =>
+  JSON.stringify([{ url: downloadOf(release), sha: "", os: "linux", arch: "amd64" }]);
+
 const seeds = shippedReleases.map(
-  (release, position) => `('${idOf(release)}', '${release}', 1, 1, 0, '${addedAt(position)}', 1)`,
+  (release, position) =>
+    `('${idOf(release)}', '${release}', '${downloadOf(release)}', '${archsOf(release)}', 1, 1, 0, '${addedAt(position)}', 1)`,
 );
 
 /** The kinds of tokens that an organization can bound, and what each is at first: two years, as long as a year is on average. */
@@ -93,7 +101,7 @@ export const moreIdentity: Migration = {
     `ALTER TABLE engine_versions ADD COLUMN deprecated_reason TEXT`,
     `ALTER TABLE engine_versions ADD COLUMN archs TEXT NOT NULL DEFAULT '[]'`,
     // A version that a site admin added before keeps its own row.
-    `INSERT INTO engine_versions (id, engine_version, official, enabled, beta, created_at, version)
+    `INSERT INTO engine_versions (id, engine_version, url, archs, official, enabled, beta, created_at, version)
       VALUES ${seeds.join(", ")} ON CONFLICT DO NOTHING`,
   ],
 };

@@ -1,6 +1,6 @@
 /** The releases that ship with the service are rows like any other: listed, shown, changed and removed. */
 import { describe, expect, it } from "vitest";
-import { shippedReleases } from "../../../../src/database/migrations/0008-identity.ts";
+import { downloadOf, shippedReleases } from "../../../../src/database/migrations/0008-identity.ts";
 import { newestRelease } from "../../../../src/resources/site/terraform-versions/reads.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, makeWorkspace, resource } from "../../../support/builders.ts";
@@ -31,9 +31,9 @@ describe("a new register", () => {
       type: "terraform-versions",
       attributes: {
         version: "1.0.4",
-        url: null,
+        url: downloadOf("1.0.4"),
         sha: null,
-        archs: [],
+        archs: [{ url: downloadOf("1.0.4"), sha: "", os: "linux", arch: "amd64" }],
         official: true,
         enabled: true,
         beta: false,
