@@ -138,6 +138,12 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     ({ tenant }) => `/projects/${tenant.projectId}`,
     resource("projects", { description: "One" }),
   ),
+  removeOauthClientProjects: async ({ api, tenant }) => {
+    const { id } = await makeProject(api, tenant.name);
+    const path = `/oauth-clients/${tenant.params["oauth_client_id"]}/relationships/projects`;
+    data(await tenant.owner.post(path, { data: [{ type: "projects", id }] }));
+    return { ids: { projects: id } };
+  },
   moveWorkspaces: withNewWorkspace,
   safeDeleteWorkspace: onNewWorkspace,
   safeDeleteWorkspaceByName: onNewWorkspaceByName,
