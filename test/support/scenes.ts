@@ -221,12 +221,6 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     ({ tenant }) => `/reserved-tag-keys/${tenant.params["reserved_tag_key_id"]}`,
     resource("reserved-tag-keys", { "disable-overrides": true }),
   ),
-  addOauthClientProjects: async ({ tenant }) => ({ ids: { projects: tenant.projectId } }),
-  removeOauthClientProjects: async ({ tenant }) => {
-    const path = `/oauth-clients/${tenant.params["oauth_client_id"]}/relationships/projects`;
-    data(await tenant.owner.post(path, { data: [{ type: "projects", id: tenant.projectId }] }));
-    return { ids: { projects: tenant.projectId } };
-  },
   updateOauthToken: after(
     "patch",
     ({ tenant }) => `/oauth-tokens/${tenant.params["oauth_token_id"]}`,
