@@ -10,10 +10,3 @@ export function changesOf<Row extends object>(
   );
   return changed.length === 0 ? undefined : (Object.fromEntries(changed) as Partial<Row>);
 }
-
-/** A flag as the tables store it; absent stays absent. */
-export function stored(flag: boolean): number;
-export function stored(flag: boolean | undefined): number | undefined;
-export function stored(flag: boolean | undefined): number | undefined {
-  return flag === undefined ? undefined : Number(flag);
-}

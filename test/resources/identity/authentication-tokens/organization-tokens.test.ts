@@ -106,7 +106,7 @@ describe("listOrganizationTeamTokens", () => {
     expect(answer.body.meta.pagination["total-count"]).toBe(3);
   });
 
-  it("200: those that the caller may manage: the owners' for owners in person, secret teams' for who knows of them", async () => {
+  it("200: those that the caller may manage: the owners' for owners in person, secret teams' for those who know of them", async () => {
     const org = await makeOrganization(api);
     const [open, secret] = [await makeTeam(api, org.name), await makeTeam(api, org.name, { visibility: "secret" })];
     const holder = await makeHolder(api, org.name, "manage-teams");

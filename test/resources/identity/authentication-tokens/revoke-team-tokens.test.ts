@@ -69,7 +69,7 @@ describe("deleteOrganizationTeamTokens", () => {
     expect(await working()).toEqual([false, false, false, true]);
   });
 
-  it("204: who manages teams revokes what the list shows: no owners', and no team's that may not be known", async () => {
+  it("204: whoever manages teams revokes what the list shows: no owners', and no team's that may not be known", async () => {
     const holder = await makeHolder(api, org.name, "manage-teams");
     expect((await revoke(holder)).status).toBe(204);
     expect(await working()).toEqual([false, false, true, true]);

@@ -138,7 +138,7 @@ describe("deleteOrganization: refused", () => {
     expect((await org.owner.delete(path(), undefined, { "if-match": tag })).status).toBe(204);
   });
 
-  it("403 before 412 for who may not", async () => {
+  it("403 before 412 for those who may not", async () => {
     const holder = await makeHolder(api, org.name, "manage-projects");
     expect((await holder.delete(path(), undefined, { "if-match": '"x"' })).status).toBe(403);
     expect((await org.owner.get(path())).status).toBe(200);

@@ -30,7 +30,7 @@ describe("showOrganization: include", () => {
     },
   );
 
-  it("leaves it out where nobody asks, and for who may not read it", async () => {
+  it("leaves it out where nobody asks, and for those who may not read it", async () => {
     expect((await org.owner.get(path())).body).not.toHaveProperty("included");
     const asked = `${path()}?include=default_project`;
     const member = await makeMember(api, org.name);
