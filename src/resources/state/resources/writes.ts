@@ -47,22 +47,31 @@ export async function deleteResources(tx: Tx, _by: StateRemover, stateVersionId:
   await tx.db.deleteFrom("stateResources").where("stateVersionId", "=", stateVersionId).execute();
 }
 
-/** Some of a version's resources. Tells whether all are gone. */
+/**
+ * Some of a version's resources, those after an address. Gives the last one that went, to go on after it: to look from the
+ * start again would pass over all that went before, which a database only forgets later. Undefined once all are gone.
+ */
 export async function deleteSomeResources(
   tx: Tx,
   _by: StateRemover,
   stateVersionId: string,
-  limit: number,
-): Promise<boolean> {
-  const some = tx.db
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<string | undefined> {
+  const next = await tx.db
     .selectFrom("stateResources")
     .select("address")
     .where("stateVersionId", "=", stateVersionId)
-    .limit(limit);
-  const { numDeletedRows } = await tx.db
+    .where("address", ">", after)
+    .orderBy("address")
+    .limit(limit)
+    .execute();
+  const last = next.at(-1)?.address;
+  if (last === undefined) return undefined;
+  await tx.db
     .deleteFrom("stateResources")
     .where("stateVersionId", "=", stateVersionId)
-    .where("address", "in", some)
-    .executeTakeFirst();
-  return Number(numDeletedRows) < limit;
+    .where("address", ">", after)
+    .where("address", "<=", last)
+    .execute();
+  return next.length < limit ? undefined : last;
 }

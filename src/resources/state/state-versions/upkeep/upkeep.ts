@@ -132,9 +132,25 @@ export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
   const before = new Date(Date.now() - uploadLifetimeMs).toISOString();
   const leftBy = async (versionId: string) => {
     if (!(await hasLeftResources(database.reader, versionId))) return;
-    while (!(await work.step((tx) => deleteSomeResources(tx, "a job", versionId, resourcesPerStep))));
+    await removeResources(work.step, versionId);
   };
   return discarded + (await removeAbandonedContents(database, work, before, leftBy));
+}
+
+/** In steps, each of which may have to hold something first. */
+async function removeResources(
+  step: Upkeep["step"],
+  versionId: string,
+  hold: (tx: Tx, versionId: string) => Promise<void> = async () => {},
+): Promise<void> {
+  let next: string | undefined = "";
+  do {
+    const some: { after: string; limit: number } = { after: next, limit: resourcesPerStep };
+    next = await step(async (tx) => {
+      await hold(tx, versionId);
+      return deleteSomeResources(tx, "a job", versionId, some);
+    });
+  } while (next !== undefined);
 }
 
 async function discardExpired({ context, signal, step }: Upkeep): Promise<number> {
@@ -195,11 +211,7 @@ export async function removeSupersededResources({ context, signal, step }: Upkee
   while (!signal.aborted) {
     const id = await findSuperseded(context.database.reader);
     if (id === undefined) break;
-    const removeSomeResources = async (tx: Tx) => {
-      await lockVersion(tx, id);
-      return deleteSomeResources(tx, "a job", id, resourcesPerStep);
-    };
-    while (!(await step(removeSomeResources)));
+    await removeResources(step, id, lockVersion);
     await step((tx) => finishSuperseded(tx, id));
     handled += 1;
   }
