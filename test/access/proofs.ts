@@ -1,0 +1,77 @@
+/**
+ * The proof of a check proves: what was only read can't be written. The compiler reads this file with every `npm run check`, and
+ * nothing runs it. Each line with `@ts-expect-error` must not compile; where one does, because a function that writes asks for less
+ * than it should, or a reading gives more, `check` fails with "Unused '@ts-expect-error' directive".
+ */
+import type { Granted } from "../../src/access/granted.ts";
+import type { Tx } from "../../src/database/database.ts";
+import type { ProjectTable } from "../../src/database/schema/projects.ts";
+import type { WorkspaceTable } from "../../src/database/schema/workspaces.ts";
+import { loadOrganization } from "../../src/resources/identity/organizations/reads.ts";
+import type { ProjectView } from "../../src/resources/register/projects/definition.ts";
+import { grantProject, loadProject } from "../../src/resources/register/projects/reads.ts";
+import { deleteProjectRow, insertProject, updateProjectRow } from "../../src/resources/register/projects/store.ts";
+import { grantWorkspace, loadWorkspace } from "../../src/resources/register/workspaces/reads.ts";
+import {
+  deleteWorkspaceRow,
+  insertWorkspace,
+  updateWorkspaceRow,
+} from "../../src/resources/register/workspaces/store.ts";
+import type { WorkspaceView } from "../../src/resources/register/workspaces/view.ts";
+import { moveWorkspaceRows, noteRetentionChanged, setVarIds } from "../../src/resources/register/workspaces/writes.ts";
+import { linkTags, unlinkTags } from "../../src/resources/register/tags/store.ts";
+import { bindTags } from "../../src/resources/register/tag-bindings/writes.ts";
+import type { Context } from "../../src/resources/shared/context.ts";
+
+export async function workspaces(tx: Tx, context: Context, row: WorkspaceTable): Promise<void> {
+  const read = await loadWorkspace(tx, context, { workspaceId: row.id }, true);
+  // @ts-expect-error: it was only read
+  await updateWorkspaceRow(tx, read, {});
+  // @ts-expect-error: it was only read
+  await deleteWorkspaceRow(tx, read);
+  // @ts-expect-error: it was only read
+  await setVarIds(tx, read, "");
+  // @ts-expect-error: it was only read
+  await noteRetentionChanged(tx, read);
+  // @ts-expect-error: it was only read
+  await linkTags(tx, [read], []);
+  // @ts-expect-error: it was only read
+  await unlinkTags(tx, read, []);
+  // @ts-expect-error: it was only read
+  await bindTags(tx, { workspace: read }, []);
+  // @ts-expect-error: a row that nobody checked
+  await updateWorkspaceRow(tx, row, {});
+  // @ts-expect-error: to update is not to delete
+  await deleteWorkspaceRow(tx, grantWorkspace(read, "can-update"));
+  // @ts-expect-error: to delete is not to update
+  await updateWorkspaceRow(tx, grantWorkspace(read, "can-destroy"), {});
+  // @ts-expect-error: any permission is none
+  await updateWorkspaceRow(tx, read as Granted<WorkspaceView, string>, {});
+
+  await updateWorkspaceRow(tx, grantWorkspace(read, "can-update"), {});
+  await deleteWorkspaceRow(tx, grantWorkspace(read, "can-destroy"));
+}
+
+export async function projects(tx: Tx, context: Context, row: ProjectTable, made: WorkspaceTable): Promise<void> {
+  const read = await loadProject(tx, context, row.id, true);
+  // @ts-expect-error: it was only read
+  await updateProjectRow(tx, read, {});
+  // @ts-expect-error: it was only read
+  await deleteProjectRow(tx, read);
+  // @ts-expect-error: to read a project is not to make workspaces in it
+  await insertWorkspace(tx, read, made);
+  // @ts-expect-error: nor is to update it
+  await insertWorkspace(tx, grantProject(read, "can-update"), made);
+  // @ts-expect-error: nor to move any into it
+  await moveWorkspaceRows(tx, read, [], "");
+  // @ts-expect-error: it was only read
+  await bindTags(tx, { project: read }, []);
+  // @ts-expect-error: any permission is none
+  await updateProjectRow(tx, read as Granted<ProjectView, string>, {});
+  // @ts-expect-error: to read an organization is not to make projects in it
+  await insertProject(tx, await loadOrganization(tx, context, ""), row);
+
+  await updateProjectRow(tx, grantProject(read, "can-update"), {});
+  await deleteProjectRow(tx, grantProject(read, "can-destroy"));
+  await insertWorkspace(tx, grantProject(read, "can-create-workspace"), made);
+}
