@@ -1,6 +1,7 @@
 /** What both engines promise the rest of the service: one suite, run on each. */
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { Overtaken } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
 import { prepared } from "../../src/database/prepared.ts";
@@ -108,6 +109,30 @@ describe("transactions", () => {
     expect(await valueOf("left")).toBe("4");
     expect(await valueOf("right")).toBe("4");
     expect(attempts).toBeGreaterThanOrEqual(4);
+  });
+
+  it("run again from the start when they were overtaken, and say that it is busy when that goes on", async () => {
+    await meta("overtaken", "0");
+    let attempts = 0;
+    const overtaken = (times: number) =>
+      test.database.write(async (tx) => {
+        attempts += 1;
+        await tx.db
+          .updateTable("meta")
+          .set({ value: String(attempts) })
+          .where("name", "=", "overtaken")
+          .execute();
+        if (attempts <= times) throw new Overtaken("somebody was faster");
+      });
+    await overtaken(2);
+    expect(await valueOf("overtaken")).toBe("3");
+    attempts = 0;
+    await expect(overtaken(Number.POSITIVE_INFINITY)).rejects.toMatchObject({
+      code: "unavailable",
+      retryAfterSeconds: expect.any(Number),
+    });
+    expect(attempts).toBe(8);
+    expect(await valueOf("overtaken")).toBe("3");
   });
 
   it("tell who took a name, as the caller would see it", async () => {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, Api, Json } from "../api.ts";
 import { pathOf, type Route, routes, writes } from "../tenant.ts";
 import { bodies, varied } from "./bodies.ts";
+import { keepUp } from "./upkeep.ts";
 import { type Params, typeOfParam, type World } from "./world.ts";
 
 /** What a storm can't send: these need a URL that is signed, or would end the caller's own account. */
@@ -90,15 +91,17 @@ export class Storm {
     this.world = world;
   }
 
-  /** So many callers at once, who send so many requests between them. */
+  /** So many callers at once, who send so many requests between them; beside them the servers do what they do by themselves. */
   async rage(callers: number, requests: number): Promise<void> {
     const end = this.outcome.requests + requests;
-    await Promise.all(
-      Array.from({ length: callers }, async (_, index) => {
-        const server = this.#servers[index % this.#servers.length] as Api;
-        while (this.outcome.requests < end) await this.#write(server, this.world.one(deck));
-      }),
-    );
+    const keepers = this.#servers.map(async (server) => {
+      for (; this.outcome.requests < end; await sleep(20)) await this.#keepUp(server);
+    });
+    const writers = Array.from({ length: callers }, async (_, index) => {
+      const server = this.#servers[index % this.#servers.length] as Api;
+      while (this.outcome.requests < end) await this.#write(server, this.world.one(deck));
+    });
+    await Promise.all([...keepers, ...writers]);
   }
 
   /** Makes some of everything that can be made. */
@@ -106,6 +109,14 @@ export class Storm {
     const creations = sent.filter(isCreation);
     for (let round = 0; round < 3; round += 1)
       for (const route of creations) await this.#write(this.#servers[0] as Api, route);
+  }
+
+  async #keepUp(server: Api): Promise<void> {
+    try {
+      await keepUp(server, this.world);
+    } catch (error) {
+      this.outcome.failures.push(`upkeep: ${error}`);
+    }
   }
 
   async #write(server: Api, route: Route): Promise<void> {

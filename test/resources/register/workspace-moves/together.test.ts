@@ -101,6 +101,42 @@ describe("opposite moves at once", () => {
   });
 });
 
+describe("moves, by the set and one by one, while the projects' durations change", () => {
+  it("all succeed, and each workspace goes by the project that it is in", async () => {
+    const org = await makeOrganization(api);
+    const [left, right] = [await makeProject(api, org.name), await makeProject(api, org.name)];
+    const ids: string[] = [];
+    for (let count = 0; count < 6; count += 1)
+      ids.push((await makeWorkspace(api, org.name, {}, inProject(left.id))).id);
+    const change = (project: Json, days: number) =>
+      org.owner.patch(
+        `/projects/${project.id}`,
+        resource("projects", { "auto-destroy-activity-duration": `${days}d` }),
+      );
+    const moveOne = (project: Json, id: string) =>
+      org.owner.patch(`/workspaces/${id}`, resource("workspaces", {}, inProject(project.id)));
+    for (let round = 0; round < deep(4, 40); round += 1) {
+      const moves = [into(left, ids), into(right, ids.toReversed())].map(({ method, path, body }) =>
+        org.owner.send(method, path, body),
+      );
+      const answers = await Promise.all([
+        ...[1, 2, 3].flatMap((days) => [change(left, days + round), change(right, 50 + days + round)]),
+        ...moves,
+        ...ids.flatMap((id) => [moveOne(left, id), moveOne(right, id)]),
+      ]);
+      expect(answers.filter(({ status }) => status >= 300)).toEqual([]);
+    }
+    const durationOf = async (path: string) =>
+      (await org.owner.get(path)).body.data.attributes["auto-destroy-activity-duration"];
+    for (const id of ids) {
+      const { relationships } = (await org.owner.get(`/workspaces/${id}`)).body.data;
+      const project = `/projects/${relationships.project.data.id}`;
+      expect(await durationOf(`/workspaces/${id}`)).toBe(await durationOf(project));
+    }
+    expect(await wrong(org.id)).toEqual([]);
+  });
+});
+
 describe("grants, moves and deletions at once", () => {
   interface Scene {
     readonly org: Org;

@@ -137,6 +137,16 @@ describe("updateWorkspace: auto-destroy", () => {
     );
   });
 
+  it("inherits-project-auto-destroy false keeps what the project came to say later, and nothing reaches it then", async () => {
+    const workspace = await make();
+    const change = (duration: string) =>
+      org.owner.patch(`/projects/${project.id}`, resource("projects", { "auto-destroy-activity-duration": duration }));
+    await change("2d");
+    await update(workspace, { "inherits-project-auto-destroy": false });
+    await change("9d");
+    expect(destruction(await shown(workspace))).toEqual(due(workspace, "2d", false, 48 * hour));
+  });
+
   it("a time replaces a duration, a duration a time, and a duration that is null clears either", async () => {
     const workspace = await make({ "auto-destroy-activity-duration": "3h" });
     const timed = { duration: null, inherits: false, at: soon, status: "scheduled" };

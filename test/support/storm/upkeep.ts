@@ -1,0 +1,43 @@
+/** What servers do beside requests: the bodies of the jobs, and the notes of when tokens were used. */
+import { noteUses, removeExpiredTokens } from "../../../src/resources/identity/authentication-tokens/writes.ts";
+import {
+  enforceRetention,
+  removeAbandonedUploads,
+  removeSupersededResources,
+} from "../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import type { Api } from "../api.ts";
+import { upkeepOf } from "../states.ts";
+import type { World } from "./world.ts";
+
+const longAgo = "2020-01-01T00:00:00.000Z";
+
+/** One of them at random. In a storm they run on all servers at once; only a lease keeps them from that otherwise. */
+export async function keepUp(api: Api, world: World): Promise<void> {
+  const work = upkeepOf(api);
+  const tasks = [
+    () => enforceRetention(work),
+    () => removeAbandonedUploads(work),
+    () => removeSupersededResources(work),
+    () => api.database.write((tx) => removeExpiredTokens(tx, work.context, 20)),
+    () => noteAllTokens(api, world),
+    () => ageOneState(api, world),
+  ];
+  await world.one(tasks)();
+}
+
+/** As if all of them had just been used here, in any order. */
+async function noteAllTokens({ database }: Api, world: World): Promise<void> {
+  const rows = await database.reader.db.selectFrom("tokens").select("id").execute();
+  const uses = world.some(rows, rows.length, rows.length).map(({ id }) => [id, new Date().toISOString()] as const);
+  await database.write((tx) => noteUses(tx, new Map(uses)));
+}
+
+/** So that there is something for retention to remove. */
+async function ageOneState({ database }: Api, world: World): Promise<void> {
+  const rows = await database.reader.db.selectFrom("stateVersions").select("id").execute();
+  const id = world.one(rows)?.id;
+  if (id !== undefined)
+    await database.write((tx) =>
+      tx.db.updateTable("stateVersions").set({ createdAt: longAgo }).where("id", "=", id).execute(),
+    );
+}
