@@ -119,7 +119,8 @@ export function useApi(options: ApiOptions = {}): Api {
   });
 }
 
-async function addFirstAdmin(database: Database): Promise<void> {
+/** Whose token `Api.admin` has. */
+export async function addFirstAdmin(database: Database): Promise<void> {
   const context = operatorContext(database, { organizationCreation: "site-admins" }, "test");
   await database.write(async (tx) => {
     const user = await addUser(tx, context, { username: "admin", email: "admin@localhost", isSiteAdmin: true });

@@ -8,3 +8,6 @@ export const deep = (quick: number, thorough: number): number => (isDeep ? thoro
 export const seed: number = Number(
   process.env["CADASTRE_TEST_SEED"] ?? (isDeep ? Date.now() % 1_000_000_007 : 20_261_115),
 );
+
+/** Whether also what the engine has no part in is told on both. */
+export const isOnBothEngines = isDeep || process.env.CADASTRE_TEST_ENGINES === "both";
