@@ -39,7 +39,8 @@ const onPostgres = isOnBothEngines || !isWhole ? onEngines : decidedByTheEngine;
 // Most code of a run is run some dozens of times: compiling it plainly at once is cheaper than interpreting it until it is hot.
 setFlagsFromString("--always-sparkplug");
 
-const shared = { testTimeout: 30_000, hookTimeout: 60_000, isolate: false, pool: "threads" as const };
+// Generous, because a machine may be busy: no test is about how long something takes.
+const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, pool: "threads" as const };
 
 export default defineConfig({
   test: {
