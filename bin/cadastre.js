@@ -29,7 +29,7 @@ if (node === undefined) {
   process.exit(1);
 }
 
-// So that who streams large contents can free their buffers in time.
+// So that whoever streams large contents can free their buffers in time.
 const frees = "--expose-gc";
 // What was compiled once need not be compiled at every start. Where the folder can't be written, it simply is.
 process.env.NODE_COMPILE_CACHE ??= `${root}node_modules/.cache/cadastre/code`;

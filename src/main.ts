@@ -141,7 +141,7 @@ function announce(settings: Settings, url: string, adminToken: string | undefine
   const address = settings.publicUrl ?? url;
   const data = sqlitePath(settings) ?? "PostgreSQL";
   const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${data}`];
-  // Who serves with a certificate of their own making has to be told how to trust it, here as everywhere.
+  // Whoever serves with a certificate of their own making has to be told how to trust it, here as everywhere.
   const command = firstCommand(
     address,
     settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `,

@@ -52,7 +52,7 @@ export const sqliteDialect: Dialect = {
 /** An arbitrary number that names our lock among the database's advisory locks. */
 const setupLock = 4_721_339_001;
 
-/** The weakest that will do, so that who only refers to a row does not wait for who changes it. */
+/** The weakest that will do, so that whoever only refers to a row does not wait for whoever changes it. */
 const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
   reference: sql`for key share`,
   change: sql`for no key update`,

@@ -1,4 +1,4 @@
-/** For who watches the service: what it does, in Prometheus' format. */
+/** For whoever watches the service: what it does, in Prometheus' format. */
 import { timingSafeEqual } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance, FastifyRequest } from "fastify";

@@ -149,7 +149,7 @@ export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
   readonly custom: Schema;
   readonly optional?: boolean;
 }
-/** Bytes of any media type, handed on as they arrive; who takes them bounds how many. */
+/** Bytes of any media type, handed on as they arrive; whoever takes them bounds how many. */
 export interface StreamBody {
   readonly stream: true;
 }

@@ -173,7 +173,7 @@ describe("who may manage a token", () => {
     expect(mayManageToken(ada, { ...token, standing: holding("manage-teams", "manage-membership") })).toBe(false);
   });
 
-  it("a team's: who may update its token and may know of it", () => {
+  it("a team's: whoever may update its token and may know of it", () => {
     const theirs = { ...token, teamId: "team-1", standing: holding("manage-teams") };
     expect(mayManageToken(ada, theirs)).toBe(true);
     expect(mayManageToken(ada, { ...theirs, visibility: "secret" })).toBe(false);

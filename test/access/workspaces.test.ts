@@ -125,7 +125,7 @@ describe("permissions on a workspace", () => {
     expect(granted({ delete: true, runs: "apply" }, allows)).not.toContain("can-force-delete");
   });
 
-  it("are all there for who holds everything and owns", () => {
+  it("are all there for whoever holds everything and owns", () => {
     expect(granted(setOf(everything), { owner: true })).toEqual([...workspacePermissionNames].toSorted());
   });
 });

@@ -17,5 +17,5 @@ function roomInMemory(): number {
 
 const parent = roomInMemory() >= bytesNeeded ? inMemory : tmpdir();
 
-/** A new, empty folder. Who makes it removes it. */
+/** A new, empty folder. Whoever makes it removes it. */
 export const newFolder = (prefix: string): string => mkdtempSync(join(parent, prefix));

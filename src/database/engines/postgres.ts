@@ -30,7 +30,7 @@ export interface PostgresLimits {
   readonly statementMs: number;
   /** How long a write waits for its turn, while as many as may are writing. */
   readonly turnMs: number;
-  /** How long it then waits for a row that others hold. Not shorter than many turns: who waits again begins at the end. */
+  /** How long it then waits for a row that others hold. Not shorter than many turns: whoever waits again begins at the end. */
   readonly lockMs: number;
   /** After which we ask whether the database is still at work on a statement. */
   readonly suspectMs: number;

@@ -1,4 +1,4 @@
-/** Lets so many through at once, in the order in which they came. Who has waited too long is sent away. */
+/** Lets so many through at once, in the order in which they came. Whoever has waited too long is sent away. */
 
 interface Waiter {
   readonly enter: () => void;

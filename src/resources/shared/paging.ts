@@ -14,7 +14,7 @@ export interface Order {
   readonly nullsLast?: boolean;
 }
 
-// biome-ignore lint: any query whose rows have an id
+/** Any query whose rows have an id. */
 type Rows<Row> = SelectQueryBuilder<any, any, Row>;
 
 interface PageRequest<Row, Total extends string> {

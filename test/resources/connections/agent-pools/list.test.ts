@@ -111,7 +111,7 @@ describe("listAgentPools", () => {
     expect(await ids("?filter[allowed_projects][name]=Gamma")).toEqual([]);
   });
 
-  it("does not tell who can't read a workspace or a project that it is there", async () => {
+  it("does not tell whoever can't read a workspace or a project that it is there", async () => {
     for (const query of ["?filter[allowed_workspaces][name]=outside", "?filter[allowed_projects][name]=Beta"]) {
       expect(await ids(query, member)).toEqual([]);
       expect(await ids(query, reader)).toEqual([]);

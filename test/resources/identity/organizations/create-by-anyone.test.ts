@@ -46,7 +46,7 @@ describe("createOrganization by anyone", () => {
     expect((await api.admin.get(`/organizations/${id}`)).status).toBe(200);
   });
 
-  it("still refuses tokens of teams and organizations, and who has none", async () => {
+  it("still refuses tokens of teams and organizations, and whoever has none", async () => {
     const org = await makeOrganization(api);
     for (const caller of [await makeTeamToken(api, org.ownersTeamId), await makeOrganizationToken(api, org.name)]) {
       const answer = await caller.post("/organizations", valid());

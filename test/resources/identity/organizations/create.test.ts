@@ -149,7 +149,7 @@ describe("createOrganization: who may", () => {
     expect((await create({}, org.owner)).status).toBe(403);
   });
 
-  it("refuses who has no token, with 401, and makes nothing", async () => {
+  it("refuses whoever has no token, with 401, and makes nothing", async () => {
     const name = unique("org");
     expect((await create({ name }, api.nobody)).status).toBe(401);
     expect((await api.admin.get(`/organizations/${name}`)).status).toBe(404);

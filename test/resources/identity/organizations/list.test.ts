@@ -76,7 +76,7 @@ describe("listOrganizations: whose", () => {
     expect(shown.attributes.permissions).toMatchObject({ "can-traverse": true, "can-update": false });
   });
 
-  it("no longer shows it to who left", async () => {
+  it("no longer shows it to whoever left", async () => {
     const member = await makeMember(api, "alpha");
     expect(await namesFor(member)).toEqual(["alpha"]);
     data(await api.admin.delete(`/organization-memberships/${member.membershipId}`));

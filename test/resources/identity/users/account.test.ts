@@ -201,7 +201,7 @@ describe("showUser", () => {
     }
   });
 
-  it("200: who shares an organization sees the name, and neither address", async () => {
+  it("200: whoever shares an organization sees the name, and neither address", async () => {
     const org = await makeOrganization(api);
     const ada = await makeMember(api, org.name);
     await ada.patch("/account/update", own({ email: "wanted@example.com" }));
@@ -221,7 +221,7 @@ describe("showUser", () => {
     }
   });
 
-  it("404: who shares none does not see the user, nor does a token of another organization", async () => {
+  it("404: whoever shares none does not see the user, nor does a token of another organization", async () => {
     const [here, there] = [await makeOrganization(api), await makeOrganization(api)];
     const ada = await makeMember(api, here.name);
     const team = await makeTeam(api, there.name);

@@ -122,7 +122,7 @@ describe("deleteProject: 409", () => {
     expect((await org.owner.get(`/projects/${org.defaultProjectId}`)).status).toBe(200);
   });
 
-  it("comes after 403: who may not delete is not told", async () => {
+  it("comes after 403: whoever may not delete is not told", async () => {
     const team = await makeTeam(api, org.name);
     await grantProject(api, org.id, org.defaultProjectId, team.id, "maintain");
     const member = await makeMember(api, org.name, [team.id]);

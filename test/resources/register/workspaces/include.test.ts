@@ -153,7 +153,7 @@ describe("include=locked_by", () => {
     expect(JSON.stringify(listed.body)).not.toContain(org.owner.email);
   });
 
-  it("a site admin from outside is not shown to who couldn't GET that user", async () => {
+  it("a site admin from outside is not shown to whoever couldn't GET that user", async () => {
     const workspace = await makeWorkspace(api, org.name);
     const outsider = await makeUser(api, { "is-site-admin": true });
     const locked = await lock(outsider, workspace);

@@ -119,7 +119,7 @@ describe("who may read", () => {
   });
 });
 
-describe("who may see the workspace and not its variables", () => {
+describe("whoever may see the workspace and not its variables", () => {
   it.each(seeing)("%s: gets 403 with what is missing, whichever there are", async (_, make) => {
     const caller = await make(stage);
     expect(await namedTo(caller)).toEqual([]);
@@ -132,7 +132,7 @@ describe("who may see the workspace and not its variables", () => {
   });
 });
 
-describe("who may not see the workspace", () => {
+describe("whoever may not see the workspace", () => {
   it.each(strangers)("%s: gets 404", async (_, make) => {
     const caller = await make(stage);
     for (const answer of [...(await reads(caller)), ...(await writes(caller))]) expect(answer.status).toBe(404);
