@@ -1,5 +1,6 @@
 /** What the documents say of the code is so. */
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeApi } from "../src/http/server.ts";
 
@@ -81,4 +82,63 @@ describe("the names in docs/api.md", () => {
       expect(schemaOf(attribute).description?.toLowerCase()).toContain(`unique ${unique}`);
     },
   );
+});
+
+describe("the index of decisions", () => {
+  const folder = "docs/decisions";
+  const notes = readdirSync(folder).filter((file) => /^\d{4}-/.test(file));
+  const lines = readFileSync(`${folder}/README.md`, "utf8").split("\n");
+  const listed = lines.flatMap((line) => {
+    const [, number, file, subject] = /^\| \[(\d{4})\]\(([^)]+)\) \| (.+?) \|/.exec(line) ?? [];
+    return file === undefined ? [] : [{ file, title: `# ${number}. ${subject}` }];
+  });
+
+  it("names every note, and each once", () => {
+    expect(notes.length).toBeGreaterThan(60);
+    expect(listed.map(({ file }) => file).toSorted()).toEqual(notes.toSorted());
+  });
+
+  it.each(listed)("calls $file what it calls itself", ({ file, title }) => {
+    expect(readFileSync(`${folder}/${file}`, "utf8").split("\n")[0]).toBe(title);
+  });
+});
+
+const roots = ["src", "test", "bin", "bench", "conformance", "docs", ".ci"];
+
+/** The files of the repository, and its folders with a slash at the end. */
+const files = [
+  ...readdirSync(".").map((name) => `/${name}`),
+  ...roots.map((root) => `/${root}/`),
+  ...roots.flatMap((root) =>
+    readdirSync(root, { recursive: true, withFileTypes: true }).map(
+      (entry) => `/${entry.parentPath}/${entry.name}${entry.isDirectory() ? "/" : ""}`,
+    ),
+  ),
+];
+
+/** `src/{a,b}.ts` → both of them. */
+function spelledOut(path: string): string[] {
+  const [, before, choices, after] = /^(.*)\{(.+)\}(.*)$/.exec(path) ?? [];
+  return choices === undefined ? [path] : choices.split(",").map((choice) => `${before}${choice}${after}`);
+}
+
+describe.each(["docs/architecture.md", "docs/adding-a-resource.md", "CONTRIBUTING.md"])("%s", (document) => {
+  it("names files and folders that are there", () => {
+    const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:ts|js|md|txt|json)|\/))`/g)]
+      .flatMap(([, path = ""]) => spelledOut(path))
+      // What the reader is going to make.
+      .filter((path) => !path.includes("widgets"));
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
+  });
+});
+
+describe("the documents", () => {
+  const documents = files.map((file) => file.slice(1)).filter((file) => /^(docs\/.*|[^/]+)\.md$/.test(file));
+
+  it.each(documents)("%s links to what is there", (document) => {
+    const links = [...readFileSync(document, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)];
+    const targets = links.map(([, target = ""]) => join(dirname(document), target));
+    expect(targets.filter((target) => !existsSync(target))).toEqual([]);
+  });
 });
