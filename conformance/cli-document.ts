@@ -38,7 +38,7 @@ function introduction(byCli: ByCli): string {
   return `# Compatibility with the Terraform and OpenTofu CLI
 
 For those who want to keep state here with the Terraform CLI or with OpenTofu; how to set it up is in [clients.md](clients.md).
-\`npm run conformance:cli\` writes this file; don't edit it. It runs the real CLIs, ${names.slice(0, -1).join(", ")} and ${names.at(-1)}, against
+\`npm run conformance:cli\` writes this file; don't edit it. It runs the real CLIs, ${listOf(names)}, against
 this service, and after each step looks at the exit code, at what the CLI says, and at what the service's own API then shows.
 
 - Each is built from its released source, without the code that keeps state elsewhere (\`s3\`, \`azurerm\` and their like).
@@ -54,6 +54,10 @@ this service, and after each step looks at the exit code, at what the CLI says, 
 - The configurations have nothing but \`terraform_data\` and \`terraform_remote_state\`, which are part of the CLI.
 `;
 }
+
+/** `one, another and a third` */
+const listOf = (names: readonly string[]) =>
+  [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
 
 function chapterTable(scenarios: readonly Scenario[], byCli: ByCli): string {
   const rows = scenarios.map((scenario) => [

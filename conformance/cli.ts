@@ -5,7 +5,8 @@
  *   npm run conformance:cli -- --quick           SQLite and HTTP only, Terraform only, without the slow scenarios; writes nothing
  *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names match; writes nothing
  *
- * `--cli`, `--engine` and `--transport` choose one of each. Go builds the CLIs, once; `--terraform PATH`, or CADASTRE_TERRAFORM, names one
+ * `--cli`, `--engine` and `--transport` choose one of each; then nothing is written, unless `--write` asks for a document that tells of
+ * those alone. Go builds the CLIs, once; `--terraform PATH`, or CADASTRE_TERRAFORM, names one
  * that is there already, and then it is the only one. HTTPS needs openssl, which makes the certificate. The exit code is 1 if a
  * scenario fails, or if there is no Go.
  */

@@ -33,10 +33,10 @@ For those who want to know how far the service can be trusted to behave like the
 official Terraform provider, each with its own tests, unchanged, against this service. \`npm run conformance\` and
 \`npm run conformance:provider\` write this file; don't edit it. What the CLI does is in [compatibility-cli.md](compatibility-cli.md).
 
-Both run on both databases, and in both of their modes. They skip in one mode what they expect only in the other, so each mode meets the
-edition that it was written for. Without \`ENABLE_TFE\` they expect what HCP Terraform has (assessments, an organization's plan) and run
-against \`CADASTRE_EDITION=hosted\`; with \`ENABLE_TFE=1\` they expect what Terraform Enterprise has (data retention policies) and run
-against \`self-hosted\`. \`ENABLE_BETA=1\` is set in both.
+Each column is one run, against a fresh service; what has no column was not run. The tests have two modes, and skip in one what they
+expect only in the other, so each mode meets the edition that it was written for. Without \`ENABLE_TFE\` they expect what HCP Terraform
+has (assessments, an organization's plan) and run against \`CADASTRE_EDITION=hosted\`; with \`ENABLE_TFE=1\` they expect what Terraform
+Enterprise has (data retention policies) and run against \`self-hosted\`. \`ENABLE_BETA=1\` is set in both.
 
 A test is counted once; its checks are its subtests.
 `;

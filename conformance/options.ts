@@ -14,7 +14,7 @@ export interface Asked<Kinds extends Record<string, string>> {
   readonly combinations: readonly Kinds[];
   readonly quick: boolean;
   readonly only: RegExp | undefined;
-  /** Whether this is the whole run, from which the document is written. */
+  /** Whether the document is written from it: every test ran, in all combinations or, with `--write`, in those that were chosen. */
   readonly whole: boolean;
   /** The value of an option that only this script has. */
   readonly value: (option: string) => string | undefined;
@@ -28,7 +28,12 @@ export function readOptions<Kinds extends Record<string, string>>(
   const names = Object.keys(choices);
   const own = Object.fromEntries([...names, ...further].map((name) => [name, { type: "string" as const }]));
   const { values } = parseArgs({
-    options: { quick: { type: "boolean", default: false }, only: { type: "string" }, ...own },
+    options: {
+      quick: { type: "boolean", default: false },
+      only: { type: "string" },
+      write: { type: "boolean", default: false },
+      ...own,
+    },
   });
   const value = (option: string) => (values as Record<string, unknown>)[option] as string | undefined;
   const wanted = (name: string) => {
@@ -46,7 +51,8 @@ export function readOptions<Kinds extends Record<string, string>>(
     combinations: combinations as Kinds[],
     quick: values.quick,
     only: values.only === undefined ? undefined : new RegExp(values.only),
-    whole: !values.quick && values.only === undefined && names.every((name) => value(name) === undefined),
+    whole:
+      !values.quick && values.only === undefined && (values.write || names.every((name) => value(name) === undefined)),
     value,
   };
 }

@@ -7,7 +7,8 @@
  *                                                       writes nothing
  *   npm run conformance:provider -- --only TeamAccess   only the tests whose names match; writes nothing
  *
- * `--engine`, `--edition` and `--cli` choose one of each. The provider insists on HTTPS: openssl makes a certificate. The exit code is 1
+ * `--engine`, `--edition` and `--cli` choose one of each; then nothing is written, unless `--write` asks for a document that tells of
+ * those alone. The provider insists on HTTPS: openssl makes a certificate. The exit code is 1
  * if a test in scope fails, or if there is no Go.
  */
 import { mkdtempSync, rmSync } from "node:fs";

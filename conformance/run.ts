@@ -5,7 +5,8 @@
  *   npm run conformance -- --quick             SQLite and the self-hosted edition only; writes nothing
  *   npm run conformance -- --only TestTeams    only the tests whose names match; writes nothing
  *
- * `--engine` and `--edition` choose one of each. The exit code is 1 if a test in scope fails, or if there is no Go.
+ * `--engine` and `--edition` choose one of each; then nothing is written, unless `--write` asks for a document that tells of those
+ * alone. The exit code is 1 if a test in scope fails, or if there is no Go.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
