@@ -1,15 +1,18 @@
 /** The measure of all things here: a bare `node:http` server that reads a request and answers the bytes that it was told to. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tellUsage } from "./children.ts";
 
 let body = Buffer.alloc(0);
 let status = 200;
 
-process.on("message", (told: { status: number; body: string }) => {
+process.on("message", (told: { status?: number; body?: string }) => {
+  if (told.body === undefined) return;
   body = Buffer.from(told.body);
-  status = told.status;
+  status = told.status ?? 200;
   process.send?.("ready");
 });
+tellUsage();
 
 const server = createServer((request, response) => {
   request.on("data", () => {});

@@ -15,6 +15,8 @@ export interface Measured {
   readonly perSecond: number;
   /** Answers that were not 2xx: a benchmark of refusals is none. */
   readonly refused: number;
+  /** How long each request took, in milliseconds, in rising order. */
+  readonly latencies: readonly number[];
 }
 
 export function request(method: string, path: string, token: string, body?: object): Buffer {
@@ -38,46 +40,82 @@ export async function measure(
   seconds: number,
   next: NextRequest,
 ): Promise<Measured> {
-  const started = performance.now();
-  const deadline = started + seconds * 1000;
-  const results = await Promise.all(
-    Array.from({ length: connections }, () => drive(target, next, () => performance.now() < deadline)),
-  );
-  const elapsed = (performance.now() - started) / 1000;
-  const requests = results.reduce((sum, result) => sum + result.requests, 0);
-  const refused = results.reduce((sum, result) => sum + result.refused, 0);
-  return { requests, seconds: elapsed, perSecond: requests / elapsed, refused };
+  const deadline = performance.now() + seconds * 1000;
+  return driveAll(target, connections, next, () => performance.now() < deadline);
 }
 
 /** Exactly so many requests, one after the other on each connection. */
 export async function repeat(target: Target, connections: number, count: number, next: NextRequest): Promise<Measured> {
   let left = count;
-  const started = performance.now();
-  const results = await Promise.all(Array.from({ length: connections }, () => drive(target, next, () => left-- > 0)));
-  const elapsed = (performance.now() - started) / 1000;
-  const requests = results.reduce((sum, result) => sum + result.requests, 0);
-  const refused = results.reduce((sum, result) => sum + result.refused, 0);
-  return { requests, seconds: elapsed, perSecond: requests / elapsed, refused };
+  return driveAll(target, connections, next, () => left-- > 0);
 }
 
-async function drive(
+/** So many a second on one connection, until it is told to stop; how many were sent and refused. */
+export function atPace(target: Target, perSecond: number, next: NextRequest): { stop(): Promise<Drive> } {
+  let stopped = false;
+  let due = performance.now();
+  const driven = drive(target, next, async () => {
+    due += 1000 / perSecond;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, due - performance.now())));
+    return !stopped;
+  });
+  return {
+    stop: () => {
+      stopped = true;
+      return driven;
+    },
+  };
+}
+
+/**
+ * Keeps this process from falling asleep between answers. To wake it costs the server that answers several microseconds, and only
+ * the slower of two servers lets it fall asleep: that would be counted against it a second time.
+ */
+function stayAwake(): () => void {
+  let awake = true;
+  const turn = () => void (awake && setImmediate(turn));
+  turn();
+  return () => {
+    awake = false;
+  };
+}
+
+async function driveAll(
   target: Target,
+  connections: number,
   next: NextRequest,
   more: () => boolean,
-): Promise<{ requests: number; refused: number }> {
+): Promise<Measured> {
+  const started = performance.now();
+  const rest = stayAwake();
+  const results = await Promise.all(Array.from({ length: connections }, () => drive(target, next, more)));
+  rest();
+  const seconds = (performance.now() - started) / 1000;
+  const latencies = results.flatMap((result) => result.latencies).sort((one, other) => one - other);
+  const refused = results.reduce((sum, result) => sum + result.refused, 0);
+  return { requests: latencies.length, seconds, perSecond: latencies.length / seconds, refused, latencies };
+}
+
+interface Drive {
+  readonly latencies: number[];
+  readonly refused: number;
+}
+
+async function drive(target: Target, next: NextRequest, more: () => boolean | Promise<boolean>): Promise<Drive> {
   const socket = connect(target.port, target.host);
   socket.setNoDelay(true);
   await new Promise<void>((resolve, reject) => socket.once("connect", resolve).once("error", reject));
-  let requests = 0;
+  const latencies: number[] = [];
   let refused = 0;
-  while (more()) {
+  while (await more()) {
+    const sent = performance.now();
     socket.write(next());
     const status = await answer(socket);
-    requests += 1;
+    latencies.push(performance.now() - sent);
     if (status < 200 || status >= 300) refused += 1;
   }
   socket.destroy();
-  return { requests, refused };
+  return { latencies, refused };
 }
 
 /** The status of one whole answer. */

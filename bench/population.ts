@@ -18,9 +18,8 @@ export const memberToken = "bench-member-token-0123456789";
 const grantedProjects = 10;
 
 export interface Population {
-  /** A workspace in the middle of those that the member may read. */
-  readonly workspaceId: string;
-  readonly workspaceName: string;
+  /** Up to 500 that the member may read and write to. */
+  readonly workspaces: readonly { readonly id: string; readonly name: string }[];
   /** A project in which the member may create. */
   readonly projectId: string;
 }
@@ -46,8 +45,7 @@ export async function populate(database: Database, workspaces: number): Promise<
     await insertMember(tx, organization, [...granted], outside);
   });
   const readable = rows.filter((row) => granted.has(row.projectId));
-  const middle = readable[Math.floor(readable.length / 2)]!;
-  return { workspaceId: middle.id, workspaceName: middle.name, projectId: projects[0]!.id };
+  return { workspaces: readable.slice(0, 500).map(({ id, name }) => ({ id, name })), projectId: projects[0]!.id };
 }
 
 function defaultProjectOf({ id: organizationId, defaultProjectId: id, createdAt }: OrganizationTable): ProjectTable {

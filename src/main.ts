@@ -6,6 +6,7 @@ import { createSecureContext } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import type { Database } from "./database/database.ts";
 import { firstCommand } from "./http/front-page.ts";
+import { batchedDestination } from "./http/log-destination.ts";
 import { newLogger } from "./http/log.ts";
 import { createServer, urlOf } from "./http/server.ts";
 import { jobs } from "./jobs/index.ts";
@@ -26,7 +27,7 @@ export interface RunningService {
 export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
   const tls = readTls(settings);
   const { database, vault } = await openRegister(settings);
-  const logger = newLogger(settings.logLevel);
+  const logger = newLogger(settings.logLevel, batchedDestination());
   const server = createServer({
     database,
     vault,
@@ -35,6 +36,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     version,
     logger,
     rateLimit: settings.rateLimit,
+    keptBytes: settings.keptMegabytes * 2 ** 20,
     trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
     metricsToken: settings.metricsToken,
     tls,

@@ -20,6 +20,7 @@ export interface Settings {
   readonly organizationCreation: "site-admins" | "anyone";
   readonly globalRemoteStateDefault: boolean;
   readonly rateLimit: number;
+  readonly keptMegabytes: number;
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
   readonly tlsCert: string | undefined;
@@ -103,6 +104,13 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "Requests a second that each token may make; 0 for no limit.",
     initially: "0",
     parse: wholeNumber(0, 1_000_000),
+  },
+  keptMegabytes: {
+    variable: "CADASTRE_KEPT_MEGABYTES",
+    shape: "NUMBER",
+    doc: "Memory for answers that are kept to be given again while they are right; 0 keeps none.",
+    initially: "64",
+    parse: wholeNumber(0, 65_536),
   },
   trustedProxies: {
     variable: "CADASTRE_TRUSTED_PROXIES",

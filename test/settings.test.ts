@@ -81,6 +81,7 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
     sentence: word,
   },
   rateLimit: wholeNumbers(0, 1_000_000),
+  keptMegabytes: wholeNumbers(0, 65_536),
   graceSeconds: wholeNumbers(1, 600),
   trustedProxies: {
     valid: [
@@ -149,6 +150,7 @@ test("without any source, the service is the embedded one on the loopback addres
     organizationCreation: "site-admins",
     globalRemoteStateDefault: false,
     rateLimit: 0,
+    keptMegabytes: 64,
     trustedProxies: [],
     metricsToken: undefined,
     tlsCert: undefined,

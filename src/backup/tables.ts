@@ -11,6 +11,9 @@ const bookkeeping = "migrations";
 /** Tables that a freshly migrated database has rows in; a backup's rows take their place. */
 export const tablesFilledFromStart: readonly string[] = [bookkeeping, "meta", "engine_versions"];
 
+/** Kept by triggers; a register that is loaded makes its own. */
+export const keptByTriggers: readonly string[] = ["access_versions"];
+
 /** The names in SQL of the tables that a database with these migrations has. */
 export function tablesAfter(applied: readonly string[], known: readonly Migration[] = migrations): string[] {
   const tables = new Set([bookkeeping]);
@@ -24,5 +27,5 @@ export function tablesAfter(applied: readonly string[], known: readonly Migratio
       if (newName !== "") tables.add(newName);
     }
   }
-  return [...tables];
+  return [...tables].filter((table) => !keptByTriggers.includes(table));
 }

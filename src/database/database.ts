@@ -39,8 +39,15 @@ export interface Database {
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
   /** A read-only transaction in which every statement sees the same moment, and may take as long as it takes. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * A number that is another one after whatever was committed, by this process or another; undefined where that takes a statement
+   * (`Dialect.moment`).
+   */
+  moment(): number | undefined;
   /** How many statements were run so far, transaction control not counted. */
   statementCount(): number;
+  /** How many transactions that write were committed so far. */
+  commitCount(): number;
   /** Connections in use and open, for the metrics. */
   connections(): { readonly busy: number; readonly open: number };
   close(): Promise<void>;

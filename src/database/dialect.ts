@@ -1,5 +1,6 @@
 /** The few true differences between the two engines' SQL, behind one interface. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
 /**
  * What a row is locked for, and so what others may not do to it meanwhile: for a reference, remove it; for a change, neither
@@ -19,13 +20,30 @@ export interface Dialect {
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** The same, without waiting: rows that others hold are passed over. */
   lockFreeRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
+  /** Whether a statement whose LIMIT is a subquery is planned as well as one with a number. */
+  readonly plansOpenLimits: boolean;
+  /** How workspaces are found by parts of their names. */
+  readonly names: NameIndex;
   /** The database's own clock, in milliseconds: the one that every server agrees on. */
   readonly nowMs: RawBuilder<number>;
+  /** An instant as it is stored, in milliseconds. */
+  msOf(instant: Expression<string | null>): RawBuilder<number>;
+  /**
+   * A text that two statements see only where nothing was committed between them; null where `Database.moment` tells that without
+   * a statement.
+   */
+  readonly moment: RawBuilder<string | null>;
   /** The statements that make a table refuse UPDATE and DELETE. */
   appendOnly(table: string): string[];
   /** Takes, until the transaction ends, the right to set the database up: its schema and its first rows. */
   readonly lockSetup: string | undefined;
+  /** The statements that make changes of these tables' columns raise the access version of their organization. */
+  raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
 }
+
+/** It begins with the time, so that a register that was restored from a backup counts on from another number. */
+const firstAccessVersion = (nowMs: string) =>
+  `INSERT INTO access_versions (organization_id, version, raised_in) VALUES (NEW.id, ${nowMs}, 0);`;
 
 export const sqliteDialect: Dialect = {
   name: "sqlite",
@@ -35,7 +53,11 @@ export const sqliteDialect: Dialect = {
   // The one writer holds the whole file already.
   lockRows: () => sql``,
   lockFreeRows: () => sql``,
+  plansOpenLimits: true,
+  names: sqliteNames,
   nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
+  msOf: (instant) => sql<number>`cast(unixepoch(${instant}, 'subsec') * 1000 as integer)`,
+  moment: sql<null>`null`,
   appendOnly: (table) => {
     const refuse = (name: string, when: string) =>
       `CREATE TRIGGER ${table}_refuse_${name} BEFORE ${when} BEGIN SELECT RAISE(ABORT, '${table} is append-only'); END`;
@@ -47,6 +69,20 @@ export const sqliteDialect: Dialect = {
     ];
   },
   lockSetup: undefined,
+  raisingAccess: (tables) =>
+    Object.entries(tables).flatMap(([table, columns]) => {
+      const isOrganization = table === "organizations";
+      const raise = (row: "NEW" | "OLD") =>
+        `UPDATE access_versions SET version = version + 1 WHERE organization_id = ${row}.${isOrganization ? "id" : "organization_id"};`;
+      const trigger = (name: string, when: string, what: string) =>
+        `CREATE TRIGGER ${table}_access_${name} AFTER ${when} ON ${table} BEGIN ${what} END`;
+      return [
+        trigger("update", `UPDATE OF ${columns.join(", ")}`, raise("NEW")),
+        ...(isOrganization
+          ? [trigger("insert", "INSERT", firstAccessVersion("cast(unixepoch('subsec') * 1000 as integer)"))]
+          : [trigger("insert", "INSERT", raise("NEW")), trigger("delete", "DELETE", raise("OLD"))]),
+      ];
+    }),
 };
 
 /** An arbitrary number that names our lock among the database's advisory locks. */
@@ -70,11 +106,44 @@ export const postgresDialect: Dialect = {
   isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
   lockFreeRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
+  // It takes such a limit for a tenth of all rows, and prepares to join these.
+  plansOpenLimits: false,
+  names: postgresNames,
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+  msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,
+  // What a statement sees follows from its snapshot alone. Another server, or the same one started anew, counts for itself.
+  moment: sql<string>`pg_postmaster_start_time()::text || ' ' || pg_current_snapshot()::text`,
   appendOnly: (table) => [
     `CREATE FUNCTION ${table}_refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '${table} is append-only'; END $$`,
     `CREATE TRIGGER ${table}_refuse_change BEFORE UPDATE OR DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_refuse_change()`,
     `CREATE TRIGGER ${table}_refuse_truncate BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${table}_refuse_change()`,
   ],
   lockSetup: `SELECT pg_advisory_xact_lock(${setupLock})`,
+  raisingAccess: (tables) => {
+    if (Object.keys(tables).length === 0) return [];
+    // At the commit, because the row is the last in the order of locks; and once for a transaction, however much it changes.
+    const raising = (name: string, id: string) =>
+      `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        UPDATE access_versions SET version = version + 1, raised_in = txid_current()
+          WHERE organization_id = ${id} AND raised_in <> txid_current();
+        RETURN NULL;
+      END $$`;
+    const trigger = (table: string, events: string, calls: string) =>
+      `CREATE CONSTRAINT TRIGGER ${table}_${calls} AFTER ${events} ON ${table}
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${calls}()`;
+    return [
+      raising("raise_access_version", "COALESCE(NEW.organization_id, OLD.organization_id)"),
+      raising("raise_own_access_version", "NEW.id"),
+      `CREATE FUNCTION begin_access_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        ${firstAccessVersion("cast(extract(epoch from clock_timestamp()) * 1000 as bigint)")}
+        RETURN NULL;
+      END $$`,
+      `CREATE TRIGGER organizations_begin_access_version AFTER INSERT ON organizations FOR EACH ROW EXECUTE FUNCTION begin_access_version()`,
+      ...Object.entries(tables).map(([table, columns]) =>
+        table === "organizations"
+          ? trigger(table, `UPDATE OF ${columns.join(", ")}`, "raise_own_access_version")
+          : trigger(table, `INSERT OR DELETE OR UPDATE OF ${columns.join(", ")}`, "raise_access_version"),
+      ),
+    ];
+  },
 };

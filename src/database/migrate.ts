@@ -13,6 +13,8 @@ import { facts } from "./migrations/0007-facts.ts";
 import { moreIdentity } from "./migrations/0008-identity.ts";
 import { connections } from "./migrations/0010-connections.ts";
 import { stateUpkeep } from "./migrations/0011-state.ts";
+import { accessVersions } from "./migrations/0012-access-versions.ts";
+import { largeOrganizations } from "./migrations/0013-large-organizations.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -27,6 +29,8 @@ export const migrations: readonly Migration[] = [
   moreIdentity,
   connections,
   stateUpkeep,
+  accessVersions,
+  largeOrganizations,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
@@ -67,9 +71,11 @@ export function refuseNewer(applied: readonly string[]): void {
 
 async function apply(tx: Tx, migration: Migration): Promise<void> {
   for (const statement of migration.statements) await run(tx, tx.dialect.ddl(statement));
+  for (const statement of migration.only?.[tx.dialect.name] ?? []) await run(tx, statement);
   for (const table of migration.appendOnly ?? []) {
     for (const statement of tx.dialect.appendOnly(table)) await run(tx, statement);
   }
+  for (const statement of tx.dialect.raisingAccess(migration.raisesAccess ?? {})) await run(tx, statement);
   await tx.db.insertInto("migrations").values({ name: migration.name, appliedAt: now() }).execute();
 }
 

@@ -41,3 +41,26 @@ export function prepared<Parameters extends object, Row>(
     return result.rows;
   };
 }
+
+const inserts = new Map<string, Prepared<Record<string, unknown>, never>>();
+
+/** One row into a table, compiled once for each list of columns. */
+export async function insertRow<Table extends keyof Schema>(
+  tx: Tx,
+  table: Table,
+  row: Schema[Table] & object,
+): Promise<void> {
+  const columns = Object.keys(row);
+  const key = `${table} ${columns.join()}`;
+  let insert = inserts.get(key);
+  if (insert === undefined) {
+    insert = prepared<Record<string, unknown>, never>(
+      (db, values) =>
+        db
+          .insertInto(table)
+          .values(Object.fromEntries(columns.map((column) => [column, values[column]])) as never) as never,
+    );
+    inserts.set(key, insert);
+  }
+  await insert(tx, row as Record<string, unknown>);
+}

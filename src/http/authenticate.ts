@@ -1,11 +1,9 @@
 /** The bearer token of a request → the actor behind it; and the brakes on guessing and on calling too often. */
 import type { FastifyRequest } from "fastify";
-import type { Actor } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { tokenHash, tokenLengthMax } from "../kernel/ids.ts";
-import { now } from "../kernel/time.ts";
-import { actorOfToken } from "../resources/identity/authentication-tokens/reads.ts";
+import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
 import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { RateLimiter } from "./limits.ts";
 
@@ -20,15 +18,24 @@ export interface AuthenticatorOptions {
 
 const failuresByDefault = { burst: 60, perSecond: 0.5 };
 const flushEveryMsByDefault = 5_000;
-const knownMax = 10_000;
+const sessionsMax = 10_000;
+
+/** A moment of the database; null where there is none to compare with. */
+export type Moment = number | string | null;
+
+/** A session as it was right at a moment. It is never changed, only replaced: whoever began with it goes on with it. */
+export interface KnownSession extends Omit<Session, "moment"> {
+  readonly moment: Moment;
+}
 
 export class Authenticator {
   readonly #database: Database;
   readonly #failures: RateLimiter;
   readonly #calls: RateLimiter | undefined;
-  /** Hashes that have signed in: they go on while their address is being slowed down for the failures of others. */
-  readonly #known = new Set<string>();
-  #uses = new Map<string, string>();
+  /** By their hashes. They go on while their address is being slowed down for the failures of others. */
+  readonly #sessions = new Map<string, KnownSession>();
+  /** When tokens were last used, in milliseconds. */
+  #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(
@@ -41,24 +48,52 @@ export class Authenticator {
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /** Raises `unauthorized` or `too-many-requests`. */
-  async authenticate(request: FastifyRequest): Promise<Actor> {
-    const secret = bearerOf(request.headers.authorization);
-    const hash = secret === undefined ? undefined : tokenHash(secret);
-    if (hash === undefined || !this.#known.has(hash)) this.#refuseGuessing(request.ip);
-    const actor = secret === undefined ? undefined : await actorOfToken(this.#database.reader, secret);
-    if (actor === undefined || !("tokenId" in actor)) {
-      if (hash !== undefined) this.#known.delete(hash);
+  /**
+   * Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized` or
+   * `too-many-requests`.
+   */
+  async authenticate(request: FastifyRequest): Promise<KnownSession> {
+    const hash = hashOf(request);
+    const known = hash === undefined ? undefined : this.#sessions.get(hash);
+    const before = this.#database.moment();
+    if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known))
+      return this.admit(known);
+    if (known === undefined) this.#refuseGuessing(request.ip);
+    const session = hash === undefined ? undefined : await sessionOf(this.#database.reader, hash);
+    return this.confirm(request, hash, session, before);
+  }
+
+  /** A session that was just looked up, after `before`. Raises `unauthorized` or `too-many-requests`. */
+  confirm(
+    request: FastifyRequest,
+    hash: string | undefined,
+    session: Session | undefined,
+    before: number | undefined,
+  ): KnownSession {
+    if (hash === undefined || session === undefined) {
+      if (hash !== undefined) this.#sessions.delete(hash);
       this.#failures.take(request.ip);
       throw new AppError(
         "unauthorized",
         "This needs a valid token: send 'Authorization: Bearer TOKEN'. The token is missing, unknown, expired or revoked.",
       );
     }
-    this.#remember(hash ?? "");
-    this.#limit(actor.tokenId);
-    this.#uses.set(actor.tokenId, now());
-    return actor;
+    return this.admit(this.#remember(hash, { ...session, moment: before ?? session.moment }));
+  }
+
+  /** The session of a token that has been used before. Whether it still stands is for the caller to find out. */
+  recall(request: FastifyRequest): KnownSession | undefined {
+    const hash = hashOf(request);
+    const known = hash === undefined ? undefined : this.#sessions.get(hash);
+    return known !== undefined && isCurrent(known) ? known : undefined;
+  }
+
+  /** Counts a request of a session that stands. Raises `too-many-requests`. */
+  admit(session: KnownSession): KnownSession {
+    const { tokenId } = session.actor;
+    this.#limit(tokenId);
+    this.#uses.set(tokenId, Date.now());
+    return session;
   }
 
   /** Writes when tokens were last used: in batches, so that no request waits for it. */
@@ -67,7 +102,8 @@ export class Authenticator {
     const uses = this.#uses;
     this.#uses = new Map();
     try {
-      await this.#database.write((tx) => noteUses(tx, uses));
+      const at = new Map([...uses].map(([id, ms]) => [id, new Date(ms).toISOString()]));
+      await this.#database.write((tx) => noteUses(tx, at));
     } catch {
       // It is a convenience: the next batch brings newer times.
     }
@@ -97,14 +133,17 @@ export class Authenticator {
       });
   }
 
-  #remember(hash: string): void {
-    if (this.#known.size >= knownMax) this.#known.clear();
-    this.#known.add(hash);
+  #remember(hash: string, session: KnownSession): KnownSession {
+    if (this.#sessions.size >= sessionsMax) this.#sessions.clear();
+    this.#sessions.set(hash, session);
+    return session;
   }
 }
 
-/** Undefined where there is no usable secret. */
-function bearerOf(header: string | undefined): string | undefined {
-  const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(header ?? "")?.[1];
-  return secret === undefined || secret.length > tokenLengthMax ? undefined : secret;
+const isCurrent = ({ until }: KnownSession): boolean => until > Date.now();
+
+/** The hash of the secret that was sent; undefined where there is no usable one. */
+function hashOf({ headers: { authorization } }: FastifyRequest): string | undefined {
+  const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
+  return secret === undefined || secret.length > tokenLengthMax ? undefined : tokenHash(secret);
 }

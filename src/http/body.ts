@@ -46,7 +46,8 @@ const silenceMs = 60_000;
 
 /** Ends requests that dawdle: without it, a few clients that send a byte a minute would take all the connections. */
 export function limitDawdling({ raw, routeOptions }: FastifyRequest, bodyTimeoutMs = bodyTimeoutMsByDefault): void {
-  if (raw.complete) return;
+  const { "content-length": length, "transfer-encoding": encoding } = raw.headers;
+  if (raw.complete || ((length === undefined || length === "0") && encoding === undefined)) return;
   const passedOn = routeOptions.config.signed === true;
   if (passedOn) raw.setTimeout(silenceMs, () => raw.destroy());
   else {

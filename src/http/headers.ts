@@ -17,8 +17,14 @@ export interface HeaderFacts {
   readonly edition: "self-hosted" | "hosted";
 }
 
+export interface Headers {
+  readonly named: (requestId: string) => Record<string, string>;
+  /** Names and values in turn, as Node writes them without a further look. */
+  readonly inTurn: (requestId: string) => string[];
+}
+
 /** All but the request id is the same for every answer, so it is put together once. */
-export function headersFor({ rateLimit, edition }: HeaderFacts): (requestId: string) => Record<string, string> {
+export function headersFor({ rateLimit, edition }: HeaderFacts): Headers {
   const same = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
@@ -28,5 +34,9 @@ export function headersFor({ rateLimit, edition }: HeaderFacts): (requestId: str
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
   };
-  return (requestId) => ({ "x-request-id": requestId, ...same });
+  const flat = Object.entries(same).flat();
+  return {
+    named: (requestId) => ({ "x-request-id": requestId, ...same }),
+    inTurn: (requestId) => ["x-request-id", requestId, ...flat],
+  };
 }

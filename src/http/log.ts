@@ -2,8 +2,10 @@
  * What the log tells of requests and errors: nothing that a caller may have put a secret into. Queries are left out, however
  * they are spelled, and of an error only what its maker wrote.
  */
-import type { FastifyRequest } from "fastify";
+import { hostname } from "node:os";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import pino from "pino";
+import { actorId } from "../access/actor.ts";
 
 const urlLengthMax = 300;
 
@@ -62,11 +64,35 @@ function withoutValues(message: string, code: unknown): string {
   return typeof code === "string" && /^22...$/.test(code) ? message.replace(/".*"/s, '"…"') : message;
 }
 
-function loggedRequest({ method, url, ip }: FastifyRequest): object {
-  return { method, url: loggedUrl(url), remoteAddress: ip };
+export const serializers = { err: (error: unknown) => loggedError(error) };
+
+/** What watches the service asks every few seconds: that is told only to whoever wants to know everything. */
+const probes = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/**
+ * One line for a request, after it. It is put together by hand, because that is what every request waits for: of all that is in it
+ * only the address can need escapes. See `loggedUrl` for the path.
+ */
+export function logRequests(server: FastifyInstance): void {
+  const log = server.log as pino.Logger;
+  const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym];
+  const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
+  server.addHook("onResponse", (request, reply, done) => {
+    const { url: route } = request.routeOptions;
+    const level = route !== undefined && probes.has(route) ? "debug" : "info";
+    if (log.isLevelEnabled(level))
+      stream?.write(
+        `{"level":${pino.levels.values[level]},"time":${Date.now()},${origin},${told(request, reply)},"msg":"request"}\n`,
+      );
+    done();
+  });
 }
 
-export const serializers = { req: loggedRequest, err: (error: unknown) => loggedError(error) };
+function told({ id, method, url, ip, routeOptions, session }: FastifyRequest, reply: FastifyReply): string {
+  const actor = session && `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"`;
+  const route = routeOptions.url === undefined ? "" : `,"route":"${routeOptions.url}"`;
+  return `"reqId":"${id}","method":"${method}","url":"${loggedUrl(url)}"${route},"status":${reply.statusCode},"ms":${reply.elapsedTime.toFixed(2)}${actor ?? ""},"remoteAddress":${JSON.stringify(ip)}`;
+}
 
 type Words = Parameters<pino.LogFn>;
 

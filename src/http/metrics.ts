@@ -9,23 +9,31 @@ import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { watchJobs } from "./job-metrics.ts";
+import type { Keeper } from "./kept.ts";
 
 export interface MetricsOptions {
   readonly database: Database;
   readonly authenticator: Authenticator;
   /** Opens the metrics without a site admin's token. */
   readonly metricsToken: string | undefined;
+  readonly keeper: Keeper;
 }
 
-export function mountMetrics(server: FastifyInstance, { database, authenticator, metricsToken }: MetricsOptions): void {
+export function mountMetrics(
+  server: FastifyInstance,
+  { database, authenticator, metricsToken, keeper }: MetricsOptions,
+): void {
   const registry = new Registry();
   countRequests(server, registry);
   watchProcess(server, registry);
   watchDatabase(registry, database);
+  gauge(registry, "cadastre_kept_answers_bytes", "Memory of answers that are kept to be given again.", (kept) => {
+    kept.set(keeper.bytes);
+  });
   const lookAtJobs = watchJobs(registry, database);
   server.get("/metrics", async (request, reply) => {
     if (!carriesToken(request, metricsToken)) {
-      const actor = await authenticator.authenticate(request);
+      const { actor } = await authenticator.authenticate(request);
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
     await lookAtJobs();
@@ -50,10 +58,11 @@ function countRequests(server: FastifyInstance, registry: Registry): void {
     buckets: latencyBuckets,
     registers: [registry],
   });
-  server.addHook("onResponse", async (request, reply) => {
+  server.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "unknown";
     requests.inc({ method: request.method, route, status: reply.statusCode });
     latency.observe({ method: request.method, route }, reply.elapsedTime / 1000);
+    done();
   });
 }
 
@@ -83,6 +92,9 @@ function watchDatabase(registry: Registry, database: Database): void {
   const statementsHelp = "Statements run, transaction control not counted.";
   gauge(registry, "cadastre_database_statements_total", statementsHelp, (statements) => {
     statements.set(database.statementCount());
+  });
+  gauge(registry, "cadastre_database_commits_total", "Transactions that wrote something.", (commits) => {
+    commits.set(database.commitCount());
   });
   const measure: Measure = (connections) => {
     const { busy, open } = database.connections();

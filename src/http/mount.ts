@@ -1,22 +1,31 @@
 /** Definitions → routes. Every route of the API is mounted here and nowhere else. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Actor } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
-import type { IfMatch, Operation, Resource, ResourceDefinition } from "../jsonapi/define.ts";
+import type {
+  DocumentAnswer,
+  IfMatch,
+  ListAnswer,
+  Operation,
+  Resource,
+  ResourceDefinition,
+} from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { camel } from "../kernel/names.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import { neighbours } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
+import type { KnownSession } from "./authenticate.ts";
 import { bodyBytesMax, passBodiesOn } from "./body.ts";
+import type { Keeper } from "./kept.ts";
 import { parseQueryString } from "./query.ts";
-import { basePath, sendAnswer } from "./respond.ts";
+import { basePath, sendAnswer, sendWritten, writeAnswer } from "./respond.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    actor: Actor | undefined;
+    /** Undefined until the token was found to stand. */
+    session: KnownSession | undefined;
   }
   interface FastifyContextConfig {
     readonly operation?: string;
@@ -31,6 +40,7 @@ export interface MountOptions {
   readonly options: ServiceOptions;
   readonly vault: Vault;
   readonly wake?: Context["wake"];
+  readonly keeper: Keeper;
 }
 
 /** The definition of what an operation answers with, where that is another resource's. */
@@ -79,6 +89,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
   const handler = resource.handlers[id];
   if (handler === undefined) throw new Error(`${id} has no handler`);
   const admission = resource.admissions?.[id];
+  const keeps = isKept(operation, answered);
   server.route({
     method: operation.method,
     url: basePath + operation.path,
@@ -104,17 +115,25 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
         query,
         ifMatch: ifMatchOf(request.headers["if-match"]),
       });
-      return sendAnswer(
-        reply,
-        { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) },
-        answer,
-      );
+      const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
+      if (!keeps) return sendAnswer(reply, facts, answer);
+      const written = writeAnswer(facts, answer);
+      if (isLasting(answer)) mount.keeper.keep(request, written, answer.warrant);
+      return sendWritten(reply, written);
     },
   });
 }
 
+/** Not where something beside the answer itself ends with time. */
+const isLasting = ({ included = [] }: DocumentAnswer<unknown> | ListAnswer<unknown>): boolean =>
+  included.every(({ definition }) => !definition.hasExpiring);
+
+/** Answers that stay the same while the register does. */
+const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
+  method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
+
 function contextOf(request: FastifyRequest, { signed }: Operation, mount: MountOptions): Context {
-  const actor = signed ? ({ kind: "anonymous" } as const) : request.actor;
+  const actor = signed ? ({ kind: "anonymous" } as const) : request.session?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
   const { database, options, vault, wake } = mount;
   return {

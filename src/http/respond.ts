@@ -78,20 +78,48 @@ export interface AnswerFacts {
 }
 
 export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unknown): FastifyReply {
-  const { definition, operation } = facts;
+  const { operation } = facts;
   reply.code(statusOf[operation.answer]);
   switch (operation.answer) {
     case "nothing":
       return reply.send();
     case "content":
       return sendContent(reply, answer as ContentAnswer);
-    case "list":
-      return sendText(reply, listDocument(facts, answer as ListAnswer<unknown>));
     case "cursor-list":
       return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:
-      return sendDocument(reply, definition, answer as DocumentAnswer<unknown>);
+      return sendWritten(reply, writeAnswer(facts, answer));
   }
+}
+
+/** A document or a list, as it is sent. */
+export interface WrittenAnswer {
+  readonly body: Buffer;
+  /** With its quotes. */
+  readonly etag: string | undefined;
+}
+
+export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer {
+  if (facts.operation.answer === "list")
+    return { body: Buffer.from(listDocument(facts, answer as ListAnswer<unknown>)), etag: undefined };
+  const { view, included } = answer as DocumentAnswer<unknown>;
+  const etag = etagOf(facts.definition, view);
+  const text = `{"data":${writeResource(facts.definition, view)}${writeIncluded(included)}}`;
+  return { body: Buffer.from(text), etag: etag === undefined ? undefined : `"${etag}"` };
+}
+
+/** As bytes: to a string the framework would add a charset, which this media type must not have. */
+export function sendWritten(reply: FastifyReply, { body, etag }: WrittenAnswer): FastifyReply {
+  if (etag !== undefined) reply.header("etag", etag);
+  return reply.header("content-type", mediaType).send(body);
+}
+
+/** The same, past the framework: nothing more is to be decided about it. */
+export function sendAtOnce(reply: FastifyReply, { body, etag }: WrittenAnswer, headers: readonly string[]): void {
+  reply.hijack();
+  const own = ["content-type", mediaType, "content-length", String(body.length)];
+  reply.raw.writeHead(200, etag === undefined ? [...headers, ...own] : [...headers, ...own, "etag", etag]);
+  reply.raw.end(body);
 }
 
 /** With its length, so that a client whose connection breaks off knows that something is missing. */
@@ -100,16 +128,6 @@ function sendContent(reply: FastifyReply, { mediaType, size, bytes }: ContentAns
     .header("content-type", mediaType)
     .header("content-length", size)
     .send(Readable.from(bytes, { objectMode: false }));
-}
-
-function sendDocument(
-  reply: FastifyReply,
-  definition: ResourceDefinition,
-  answer: DocumentAnswer<unknown>,
-): FastifyReply {
-  const etag = etagOf(definition, answer.view);
-  if (etag !== undefined) reply.header("etag", `"${etag}"`);
-  return sendText(reply, `{"data":${writeResource(definition, answer.view)}${writeIncluded(answer.included)}}`);
 }
 
 function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {
@@ -126,7 +144,6 @@ function cursorDocument({ definition, url }: AnswerFacts, answer: CursorAnswer<u
   return `{"data":${writeResources(definition, answer.views)},"links":${JSON.stringify({ self: url, next })}}`;
 }
 
-/** As bytes: to a string the framework would add a charset, which this media type must not have. */
 function sendText(reply: FastifyReply, json: string, type: string = mediaType): FastifyReply {
   return reply.header("content-type", type).send(Buffer.from(json));
 }

@@ -1,7 +1,13 @@
 /** The HTTP door: what every request passes on its way in and every response on its way out. */
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, type FastifyRequest } from "fastify";
+import fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyRequest,
+} from "fastify";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
@@ -13,13 +19,14 @@ import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { mountDiscovery } from "./discovery.ts";
 import { mountFrontPage } from "./front-page.ts";
-import { headersFor } from "./headers.ts";
+import { type Headers, headersFor } from "./headers.ts";
 import { mountHealth } from "./health.ts";
-import { serializers } from "./log.ts";
+import { Keeper } from "./kept.ts";
+import { logRequests, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
-import { basePath, httpFacts, sendError, sendJson } from "./respond.ts";
+import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
@@ -36,8 +43,11 @@ export interface ServerOptions extends AuthenticatorOptions {
   /** How long a request's headers may take to arrive, and how long a body that is gathered. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
+  /** How much memory answers that were given may take. */
+  readonly keptBytes?: number;
 }
 
+const keptBytesByDefault = 64 * 2 ** 20;
 const headersTimeoutMsByDefault = 60_000;
 
 /** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
@@ -52,40 +62,54 @@ function needsToken(request: FastifyRequest): boolean {
 
 export function createServer(settings: ServerOptions): FastifyInstance {
   verifyResources(resources, foreignTypes);
-  const headersOf = headersFor({ rateLimit: settings.rateLimit, edition: settings.options.edition });
-  const server = newServer(settings, headersOf);
+  const headers = headersFor({ rateLimit: settings.rateLimit, edition: settings.options.edition });
+  const server = newServer(settings, headers.named);
   const authenticator = new Authenticator(settings.database, settings);
+  const keeper = new Keeper(settings.keptBytes ?? keptBytesByDefault, settings.database, authenticator);
   let stopping = false;
 
   acceptBodies(server);
-  server.decorateRequest("actor", undefined);
+  server.decorateRequest("session", undefined);
   server.setErrorHandler((error, request, reply) => {
     const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
-    if (!(known instanceof AppError)) request.log.error({ err: known }, "request failed");
+    const tell = (level: "error" | "info", err: unknown) =>
+      server.log[level]({ reqId: request.id, err }, "request failed");
+    if (!(known instanceof AppError)) tell("error", known);
     // A caller's own doing, such as going away in the middle, is no error of the service.
-    else if (known.internal !== undefined)
-      request.log[known.code === "unavailable" ? "error" : "info"]({ err: known.internal }, "request failed");
+    else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
     return sendError(reply, known);
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
-  server.addHook("onRequest", async (request, reply) => {
-    reply.headers(headersOf(request.id));
-    refuseWithoutHost(request.raw);
-    limitDawdling(request, settings.bodyTimeoutMs);
-    if (needsToken(request)) request.actor = await authenticator.authenticate(request);
+  server.addHook("onRequest", (request, reply, done) => {
+    const goOn = (error?: Error) => {
+      reply.headers(headers.named(request.id));
+      done(error);
+    };
+    try {
+      refuseWithoutHost(request.raw);
+      limitDawdling(request, settings.bodyTimeoutMs);
+      if (!needsToken(request)) return goOn();
+      const answer = keeper.letIn(request);
+      const give = (kept: WrittenAnswer) => sendAtOnce(reply, kept, headers.inTurn(request.id));
+      if (answer instanceof Promise) answer.then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
+      else give(answer);
+    } catch (error) {
+      goOn(error as Error);
+    }
   });
   server.addHook("preClose", async () => {
     stopping = true;
   });
   server.addHook("onClose", () => authenticator.close());
 
-  refuseOddRequests(server.server, headersOf);
+  logRequests(server);
+  refuseOddRequests(server.server, headers.named);
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);
-  mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken });
+  mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken, keeper });
   const options = withPublicUrl(server, settings);
   mountFrontPage(server, () => options.publicUrl);
-  mountResources(server, resources, { ...settings, options });
+  mountResources(server, resources, { ...settings, options, keeper });
   mountDescription(server, settings.version);
   return server;
 }
@@ -111,12 +135,15 @@ function withPublicUrl(server: FastifyInstance, settings: ServerOptions): Servic
   };
 }
 
-function newServer(settings: ServerOptions, headersOf: ReturnType<typeof headersFor>): FastifyInstance {
+function newServer(settings: ServerOptions, headersOf: Headers["named"]): FastifyInstance {
   const headersTimeout = settings.headersTimeoutMs ?? headersTimeoutMsByDefault;
   // `refuseWithoutHost` says what is missing; Node itself would not.
   const parsing = { requireHostHeader: false, headersTimeout, connectionsCheckingInterval: headersTimeout / 4 };
   return fastify({
     loggerInstance: settings.logger.child({}, { serializers }),
+    // `logRequests` writes the one line that a request has; a logger of its own for each would cost more than that.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger,
     ...(settings.tls ? { https: { ...settings.tls, ...parsing } } : { http: parsing }),
     clientErrorHandler: refuseBrokenRequests(headersOf),
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),

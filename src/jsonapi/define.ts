@@ -194,6 +194,8 @@ export interface ResourceDefinition<View = any> {
   readonly id: (view: View) => string;
   /** The row's version, for the ETag, and those of what it shows of other rows; undefined for what has none. */
   readonly version?: (view: View) => number | readonly number[];
+  /** Its documents show what ends with time, such as signed URLs: they are made anew for every answer. */
+  readonly hasExpiring?: true;
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
   readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;
@@ -304,13 +306,25 @@ export interface Included {
   readonly view: unknown;
 }
 
+/**
+ * What an answer rests on: the versions of all that it was made from, as one text, and a narrow statement that tells the text as it is
+ * now, and looks the caller's token up on the way.
+ */
+export interface Warrant {
+  readonly says: string;
+  readonly ask: (tokenHash: string) => Promise<{ readonly says: string | null; readonly session: unknown }>;
+}
+
 export interface DocumentAnswer<View> {
   readonly view: View;
+  /** Where it can be told cheaply that the same answer is still right. */
+  readonly warrant?: Warrant;
   readonly included?: readonly Included[];
 }
 
 export interface ListAnswer<View> {
   readonly views: readonly View[];
+  readonly warrant?: Warrant;
   readonly included?: readonly Included[];
   /** Undefined for a list that is complete: no pagination is shown. */
   readonly totalCount?: number;

@@ -1,5 +1,5 @@
 /** Identifiers (`prj-…`) and bearer tokens: how they are made, and how a token becomes the hash that is stored. */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const idLength = 16;
@@ -67,5 +67,5 @@ export function newToken(): string {
 
 /** Tokens have 256 random bits, so a plain fast hash is enough to make the stored form useless to a thief. */
 export function tokenHash(token: string): string {
-  return createHash("sha256").update(token).digest("hex");
+  return hash("sha256", token);
 }

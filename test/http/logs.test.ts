@@ -22,6 +22,7 @@ const secret = "s3cr3t-that-nobody-logs";
 const encoded = [...secret].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
 const twice = encoded.replaceAll("%", "%25");
 
+const requests = () => lines().flatMap((line) => (JSON.parse(line).msg === "request" ? [JSON.parse(line)] : []));
 const lines = () => log.split("\n").filter((line) => line !== "");
 
 function expectNoSecret(): void {
@@ -40,9 +41,42 @@ describe("the log", () => {
   it("tells the path and not the query", async () => {
     log = "";
     await api.admin.get(`/organizations?token=${secret}&page[size]=1`);
-    const requests = lines().flatMap((line) => JSON.parse(line).req ?? []);
-    expect(requests).toMatchObject([{ method: "GET", url: "/api/v2/organizations?…" }]);
+    expect(requests()).toMatchObject([{ method: "GET", url: "/api/v2/organizations?…" }]);
     expectNoSecret();
+  });
+
+  it("has one line for a request: what was asked for, by whom, what was answered and how long it took", async () => {
+    log = "";
+    const answer = await api.admin.get("/account/details");
+    await api.nobody.get("/account/details");
+    const [known, unknown] = requests();
+    expect(known).toMatchObject({
+      level: 30,
+      reqId: answer.headers.get("x-request-id"),
+      method: "GET",
+      url: "/api/v2/account/details",
+      route: "/api/v2/account/details",
+      status: 200,
+      actor: answer.body.data.id,
+    });
+    expect(known.token).toMatch(/^at-/);
+    expect(known.ms).toBeGreaterThan(0);
+    expect(unknown).toMatchObject({ status: 401 });
+    expect(unknown.actor).toBeUndefined();
+    expect(lines()).toHaveLength(2);
+  });
+
+  it("has one line also for an answer that was kept", async () => {
+    await api.admin.get("/account/details");
+    log = "";
+    await api.admin.get("/account/details");
+    expect(requests()).toMatchObject([{ status: 200, route: "/api/v2/account/details" }]);
+  });
+
+  it("tells of probes only at debug", async () => {
+    log = "";
+    for (const path of ["/healthz", "/readyz"]) await asked(path);
+    expect(requests().map(({ level }) => level)).toEqual([20, 20]);
   });
 
   it("tells paths without a query as they are", async () => {

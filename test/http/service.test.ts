@@ -150,6 +150,8 @@ describe("health", () => {
     for (const name of [
       "cadastre_http_request_duration_seconds_bucket",
       "cadastre_database_statements_total",
+      "cadastre_database_commits_total",
+      "cadastre_kept_answers_bytes",
       'cadastre_database_connections{state="open"}',
       "cadastre_event_loop_lag_seconds",
     ]) {

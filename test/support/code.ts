@@ -58,8 +58,8 @@ const statements = new RegExp(
   "gi",
 );
 
-/** Of `shared/versions.ts`: the table is its second argument. */
-const helper = "updateRow";
+/** Of `shared/versions.ts` and `database/prepared.ts`: the table is their second argument. */
+const helpers = ["updateRow", "insertRow"];
 
 /** What in this part of the code changes a table, by the query builder or in SQL. */
 export function writesIn(node: Node): Write[] {
@@ -76,7 +76,7 @@ export function writesIn(node: Node): Write[] {
 function builtBy(call: Node): Write[] {
   const callee = call["callee"] as Node;
   const [first, second] = call["arguments"] as readonly Node[];
-  const isOurs = callee.type === "Identifier" && callee["name"] === helper;
+  const isOurs = callee.type === "Identifier" && helpers.includes(String(callee["name"]));
   const isBuilder = callee.type === "MemberExpression" && builders.has(String((callee["property"] as Node)["name"]));
   if (!isOurs && !isBuilder) return [];
   const table = isOurs ? second : first;

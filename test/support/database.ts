@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { CompiledQuery } from "kysely";
 import pg from "pg";
 import { inject } from "vitest";
-import { tablesAfter, tablesFilledFromStart } from "../../src/backup/tables.ts";
+import { keptByTriggers, tablesAfter, tablesFilledFromStart } from "../../src/backup/tables.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
@@ -78,6 +78,18 @@ export async function borrowDatabase(engine: Engine = inject("engine")): Promise
   return { ...borrowed, drop: giveBack };
 }
 
+/** Commits something that no answer is made from. */
+export async function change({ write }: Database): Promise<void> {
+  const value = randomBytes(8).toString("hex");
+  await write(async ({ db }) => {
+    await db
+      .insertInto("meta")
+      .values({ name: "test", value })
+      .onConflict((taken) => taken.column("name").doUpdateSet({ value }))
+      .execute();
+  });
+}
+
 /** What tests do not touch: which migrations there were, and the check of the key. */
 const lasting = ["migrations", "meta"];
 
@@ -87,7 +99,7 @@ const lasting = ["migrations", "meta"];
  */
 async function empty(database: Database): Promise<void> {
   const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
-  const deletions = tables.map((name) => `DELETE FROM ${name};`);
+  const deletions = [...tables, ...keptByTriggers].map((name) => `DELETE FROM ${name};`);
   const refilled = tablesFilledFromStart.filter((name) => !lasting.includes(name));
   const insertions = migrations
     .flatMap(({ statements }) => statements)

@@ -20,6 +20,7 @@ const movesMax = 2;
 export class Statements {
   readonly #known = new Map<string, Statement>();
   count = 0;
+  commits = 0;
 
   of(text: string): Statement | undefined {
     let statement = this.#known.get(text);
@@ -71,6 +72,7 @@ export class PostgresConnection implements DatabaseConnection {
     } catch (error) {
       throw this.#transaction === "reading" || isRefusal(error) ? error : outcomeUnknown(error);
     }
+    if (this.#transaction === "writing") this.#options.statements.commits += 1;
     // A transaction in which a statement failed is undone by its COMMIT, which is no error to PostgreSQL.
     if (command !== "COMMIT") throw new Error("a transaction went on after one of its statements had failed");
   }

@@ -161,7 +161,9 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
         throw toAppError(error, classify(error));
       }
     },
+    moment: () => undefined,
     statementCount: () => statements.count,
+    commitCount: () => statements.commits,
     connections: () => ({ busy: pool.totalCount - pool.idleCount, open: pool.totalCount }),
     close: () => (closed ??= pool.end()),
   };

@@ -16,6 +16,7 @@ import type { Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
 import type { Schema } from "../schema/schema.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameter } from "./rows.ts";
+import { SharedCommits } from "./shared-commits.ts";
 import { type Failure, retrying, toAppError } from "./transactions.ts";
 
 interface Counter {
@@ -38,6 +39,8 @@ class Connection implements DatabaseConnection {
   readonly #counter: Counter;
   readonly #prepared = new Map<string, Prepared>();
   readonly #retried: boolean;
+  readonly #controls = new Map<string, StatementSync>();
+  #moment: StatementSync | undefined;
 
   /** `retried`: a busy database is somebody else's to try again; otherwise it is told as it is. */
   constructor(path: string, counter: Counter, { retried } = { retried: true }) {
@@ -57,9 +60,23 @@ class Connection implements DatabaseConnection {
     } as never);
   }
 
+  /** Another number after every commit of another connection, whichever process it belongs to. */
+  moment(): number {
+    if (this.#moment === undefined) {
+      this.#moment = this.#file.prepare("PRAGMA data_version");
+      this.#moment.setReturnArrays(true);
+    }
+    return (this.#moment.get() as unknown as [number])[0];
+  }
+
   /** A statement that is not counted: transaction control and settings. */
   control(statement: string): void {
-    this.#file.exec(statement);
+    let prepared = this.#controls.get(statement);
+    if (prepared === undefined) {
+      prepared = this.#file.prepare(statement);
+      this.#controls.set(statement, prepared);
+    }
+    prepared.run();
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
@@ -120,69 +137,38 @@ class Connection implements DatabaseConnection {
   }
 }
 
-/** Hands out one connection: to one user at a time when `exclusive`, to all at once when not (statements are synchronous). */
-class SingleConnectionDriver implements Driver {
+/** Hands out one connection to everybody: its statements are synchronous. Transactions are begun and ended by hand. */
+class OneConnection implements Driver {
   readonly #connection: Connection;
-  readonly #begin: string;
-  readonly #exclusive: boolean;
-  #tail: Promise<void> = Promise.resolve();
-  #release: (() => void) | undefined;
-  waiting = 0;
 
-  constructor(connection: Connection, options: { begin: string; exclusive: boolean }) {
+  constructor(connection: Connection) {
     this.#connection = connection;
-    this.#begin = options.begin;
-    this.#exclusive = options.exclusive;
   }
 
   async init(): Promise<void> {}
-
   async acquireConnection(): Promise<DatabaseConnection> {
-    if (this.#exclusive) {
-      this.waiting += 1;
-      const before = this.#tail;
-      let release!: () => void;
-      this.#tail = new Promise((resolve) => (release = resolve));
-      await before;
-      this.#release = release;
-    }
     return this.#connection;
   }
-
+  async releaseConnection(): Promise<void> {}
   async beginTransaction(): Promise<void> {
-    this.#connection.control(this.#begin);
+    this.#connection.control("BEGIN");
   }
-
   async commitTransaction(): Promise<void> {
     this.#connection.control("COMMIT");
   }
-
   async rollbackTransaction(): Promise<void> {
-    try {
-      this.#connection.control("ROLLBACK");
-    } catch {
-      // Some errors (a full disk) end the transaction by themselves; then there is nothing left to roll back.
-    }
+    this.#connection.control("ROLLBACK");
   }
-
-  async releaseConnection(): Promise<void> {
-    if (!this.#exclusive) return;
-    this.waiting -= 1;
-    const release = this.#release;
-    this.#release = undefined;
-    release?.();
-  }
-
   async destroy(): Promise<void> {
     this.#connection.close();
   }
 }
 
-function kyselyOn(driver: Driver): Kysely<Schema> {
+function kyselyOn(connection: Connection): Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => new SqliteAdapter(),
-      createDriver: () => driver,
+      createDriver: () => new OneConnection(connection),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -194,41 +180,36 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
 export function openSqlite(path: string): Database {
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const counter: Counter = { statements: 0 };
-  const writing = new SingleConnectionDriver(new Connection(path, counter), {
-    begin: "BEGIN IMMEDIATE",
-    exclusive: true,
-  });
+  const connect = (retried?: boolean) => new Connection(path, counter, retried === undefined ? undefined : { retried });
+  const [writing, reading] = [connect(), connect(false)];
   chmodSync(path, 0o600);
-  const writer = kyselyOn(writing);
-  const readConnection = new Connection(path, counter, { retried: false });
-  const reading = kyselyOn(new SingleConnectionDriver(readConnection, { begin: "BEGIN", exclusive: false }));
-  const reader: Tx = {
-    db: reading,
+  const placeOn = (connection: Connection): Tx => ({
+    db: kyselyOn(connection),
     dialect: sqliteDialect,
-    execute: (query) => readConnection.executeQuery(query),
-  };
+    execute: (query) => connection.executeQuery(query),
+  });
+  const [writer, reader] = [placeOn(writing), placeOn(reading)];
+  const commits = new SharedCommits(writing, (error) => classify(error).kind === "retry");
+  let closed: Promise<void> | undefined;
 
   return {
     dialect: sqliteDialect,
     reader,
-    write: (work) =>
-      retrying(classify, () => writer.transaction().execute((db) => work({ db, dialect: sqliteDialect }))),
+    write: (work) => retrying(classify, () => commits.write(() => work(writer))),
     snapshot: async (work) => {
-      const own = kyselyOn(
-        new SingleConnectionDriver(new Connection(path, counter), { begin: "BEGIN", exclusive: true }),
-      );
+      const connection = connect();
       try {
-        return await own.transaction().execute((db) => work({ db, dialect: sqliteDialect }));
+        connection.control("BEGIN");
+        return await work(placeOn(connection));
       } finally {
-        await own.destroy();
+        connection.close();
       }
     },
+    moment: () => reading.moment(),
     statementCount: () => counter.statements,
-    connections: () => ({ busy: writing.waiting > 0 ? 1 : 0, open: 2 }),
-    close: async () => {
-      await reading.destroy();
-      await writer.destroy();
-    },
+    commitCount: () => commits.commits,
+    connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),
+    close: () => (closed ??= commits.idle().then(() => [reading, writing].forEach((connection) => connection.close()))),
   };
 }
 

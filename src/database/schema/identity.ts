@@ -75,6 +75,13 @@ export interface ModuleConsumerTable {
   consumerId: string;
 }
 
+/** Kept by triggers (`migrations/0012-access-versions.ts`). */
+export interface AccessVersionTable {
+  organizationId: string;
+  version: number;
+  raisedIn: number;
+}
+
 export interface OrganizationMembershipTable {
   id: string;
   organizationId: string;

@@ -2,6 +2,7 @@
 import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,
+  AccessVersionTable,
   OrganizationMembershipTable,
   OrganizationTable,
   OrganizationTokenTtlPolicyTable,
@@ -49,6 +50,7 @@ export interface Schema {
   organizations: OrganizationTable;
   organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
   moduleConsumers: ModuleConsumerTable;
+  accessVersions: AccessVersionTable;
   organizationMemberships: OrganizationMembershipTable;
   teams: TeamTable;
   teamMembers: TeamMemberTable;

@@ -3,8 +3,9 @@
  * change. Two more columns do so for what *other* documents show of a row and enters their ETags: `facts_version` for its name
  * and the like, `defaults_version` for the defaults that they follow. So renaming an organization rewrites nothing in bulk.
  */
-import { type RawBuilder, sql } from "kysely";
+import { isExpression, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
+import { type Prepared, prepared } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /** In the `set` of an update: raised by the database, never from a value that was read earlier. */
@@ -35,12 +36,34 @@ export async function updateRow<Table extends Versioned>(
   id: string,
   changes: { readonly [Column in keyof Schema[Table]]?: Schema[Table][Column] | RawBuilder<unknown> },
 ): Promise<void> {
-  await tx.db
-    .updateTable(table as "projects")
-    .set({ ...raised, ...(changes as object) })
-    .where("id", "=", id)
-    .execute();
+  const columns = Object.keys(changes);
+  // What is only an expression is built as it comes; that is rare.
+  if (Object.values(changes).some(isExpression)) {
+    await updating(tx.db, table, changes, id).execute();
+    return;
+  }
+  const key = `${table} ${columns.join()}`;
+  let update = updates.get(key);
+  if (update === undefined) {
+    update = prepared<{ id: string }, never>((db, values) => {
+      const placed = columns.map((column) => [column, values[column as "id"]]);
+      return updating(db, table, Object.fromEntries(placed), values[rowId as "id"]) as never;
+    });
+    updates.set(key, update);
+  }
+  await update(tx, { ...changes, [rowId]: id } as never);
 }
+
+/** Names the row among the parameters; no column is called so. */
+const rowId = "id of the row";
+/** One for each list of columns that are changed together. */
+const updates = new Map<string, Prepared<{ id: string }, never>>();
+
+const updating = (db: Kysely<Schema>, table: Versioned, changes: object, id: string) =>
+  db
+    .updateTable(table as "projects")
+    .set({ ...raised, ...changes })
+    .where("id", "=", id);
 
 /** A locked row as it is after `updateRow`. */
 export function afterUpdate<Row extends { readonly version: number }>(

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { conflict, type Step } from "./witness.ts";
 
-/** The lines of the table in docs/architecture.md: the tables of each, in their order. The last is about all others. */
+/** The lines of the table in docs/architecture.md: the tables of each, in their order. One names none: it is about all others. */
 export function writtenOrder(): string[][] {
   const document = readFileSync("docs/architecture.md", "utf8");
   const section = document.split("\n## The order of locks\n")[1]?.split("\n## ")[0] ?? "";
@@ -13,8 +13,10 @@ export function writtenOrder(): string[][] {
 
 function ranks(order: readonly string[][]): (table: string) => number {
   const known = new Map(order.flatMap((tables, rank) => tables.map((table) => [table, rank] as const)));
-  return (table) => known.get(table) ?? order.length;
+  return (table) => known.get(table) ?? othersIn(order);
 }
+
+const othersIn = (order: readonly string[][]): number => order.findIndex((tables) => tables.length === 0);
 
 const told = ({ from, to, label, organization }: Step) =>
   `${label}: holds ${from.table} (${from.purpose}), asks for ${to.table} (${to.purpose}); organization: ${organization ?? "not held"}`;
@@ -29,13 +31,14 @@ export function departures(steps: readonly Step[], order: readonly string[][]): 
 /** Steps that lead from one to the next and back, of writes that can be under way at the same time. */
 export function circles(steps: readonly Step[], order: readonly string[][]): string[] {
   const rank = ranks(order);
+  const others = othersIn(order);
   // What hangs on things is held only by those who hold one of the things. And a user who goes while no organization is held is a
   // member of none: what would go with one is not there.
   const among = different(
     steps.filter(
       ({ from, to, organization }) =>
-        rank(from.table) < order.length &&
-        rank(to.table) < order.length &&
+        rank(from.table) < others &&
+        rank(to.table) < others &&
         !(to.isFollowing && from.table === "users" && organization === undefined),
     ),
   );

@@ -1,4 +1,5 @@
 /** SQL that reads the audit trail. */
+import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 
@@ -23,7 +24,10 @@ export async function findEvents(tx: Tx, organizationId: string, search: AuditSe
   let query = tx.db.selectFrom("auditEvents").selectAll().where("organizationId", "=", organizationId);
   if (search.actorId !== undefined) query = query.where("actorId", "=", search.actorId);
   if (search.action !== undefined) query = query.where("action", "=", search.action);
-  if (search.subjectType !== undefined) query = query.where("subjectType", "=", search.subjectType);
+  if (search.subjectType !== undefined) {
+    // The second is what the index says of itself.
+    query = query.where("subjectType", "=", search.subjectType).where(sql<boolean>`subject_type > ''`);
+  }
   if (search.subjectId !== undefined) query = query.where("subjectId", "=", search.subjectId);
   if (search.since !== undefined) query = query.where("createdAt", ">=", search.since);
   if (search.until !== undefined) query = query.where("createdAt", "<", search.until);

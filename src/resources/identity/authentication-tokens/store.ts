@@ -1,11 +1,11 @@
 /** SQL of tokens. The hash of a secret never leaves this file. */
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { TeamFacts } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import { prepared } from "../../../database/prepared.ts";
+import { type Prepared, prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
@@ -249,6 +249,10 @@ export interface TokenHolder {
   readonly expiredAt: string | null;
   /** How long its organization lets such tokens work; null where nothing bounds it. */
   readonly maxTtlMs: number | null;
+  /** The next age at which an organization may refuse a user's token; null where there is none. */
+  readonly nextTtlMs: number | null;
+  readonly moment: string | null;
+  readonly says: string | null;
   readonly userId: string | null;
   readonly username: string | null;
   readonly isSiteAdmin: number | null;
@@ -258,31 +262,43 @@ export interface TokenHolder {
   readonly organizationName: string | null;
 }
 
-/** The look-up that every request begins with. */
-export const findTokenHolder = prepared<{ hash: string }, TokenHolder>((db, { hash }) =>
-  db
-    .selectFrom("tokens as k")
-    .leftJoin("users as u", "u.id", "k.userId")
-    .leftJoin("teams as t", "t.id", "k.teamId")
-    .leftJoin("organizations as o", "o.id", "k.organizationId")
-    .select([
-      "k.id",
-      "k.kind",
-      "k.hash",
-      "k.createdAt",
-      "k.expiredAt",
-      "k.userId",
-      "u.username",
-      "u.isSiteAdmin",
-      "k.teamId",
-      "t.name as teamName",
-      "k.organizationId",
-      "o.name as organizationName",
-    ])
-    .select(
-      sql<number | null>`case when o.max_ttl_enabled = 1 then (
-        select max_ttl_ms from organization_token_ttl_policies
-        where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`.as("maxTtlMs"),
-    )
-    .where("k.hash", "=", hash),
-);
+/** The look-up that every request begins with, and what else is told with it. */
+export function holderWith<Parameters extends object>(
+  says: (parameters: Parameters) => RawBuilder<string | null>,
+): Prepared<Parameters & { hash: string; nowMs: number }, TokenHolder> {
+  return prepared((db, parameters, dialect) =>
+    db
+      .selectFrom("tokens as k")
+      .leftJoin("users as u", "u.id", "k.userId")
+      .leftJoin("teams as t", "t.id", "k.teamId")
+      .leftJoin("organizations as o", "o.id", "k.organizationId")
+      .select([
+        "k.id",
+        "k.kind",
+        "k.hash",
+        "k.createdAt",
+        "k.expiredAt",
+        "k.userId",
+        "u.username",
+        "u.isSiteAdmin",
+        "k.teamId",
+        "t.name as teamName",
+        "k.organizationId",
+        "o.name as organizationName",
+      ])
+      .select([
+        sql<number | null>`case when o.max_ttl_enabled = 1 then (
+          select max_ttl_ms from organization_token_ttl_policies
+          where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`.as("maxTtlMs"),
+        sql<number | null>`case when k.kind = 'user' then (
+          select min(max_ttl_ms) from organization_token_ttl_policies
+          where token_type = 'user' and max_ttl_ms > cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql.ref("k.createdAt"))})
+          end`.as("nextTtlMs"),
+        dialect.moment.as("moment"),
+        says(parameters).as("says"),
+      ])
+      .where("k.hash", "=", parameters.hash),
+  );
+}
+
+export const findTokenHolder = holderWith(() => sql<string | null>`null`);

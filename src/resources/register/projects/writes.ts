@@ -1,6 +1,7 @@
 /** What neighbours have done to projects. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { raised } from "../../shared/versions.ts";
 import { defaultProjectName, newProject } from "./rules.ts";
@@ -44,12 +45,15 @@ export async function countTeams(tx: Tx, projectId: string, change: 1 | -1): Pro
 
 /** A workspace more, or less. */
 export async function countWorkspaces(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
-  await tx.db
-    .updateTable("projects")
-    .set({ workspaceCount: sql`workspace_count + ${change}`, ...raised })
-    .where("id", "=", projectId)
-    .execute();
+  await addWorkspaces(tx, { projectId, change });
 }
+
+const addWorkspaces = prepared<{ projectId: string; change: number }, object>((db, { projectId, change }) =>
+  db
+    .updateTable("projects")
+    .set({ workspaceCount: sql`workspace_count + cast(${change} as bigint)`, ...raised })
+    .where("id", "=", projectId),
+);
 
 export interface Moved {
   readonly from: string;

@@ -36,12 +36,14 @@ import {
   deleteWorkspaceRow,
   insertWorkspace,
   lookUpReferences,
+  madeWorkspace,
   type References,
   updateWorkspaceRow,
   type WorkspaceReference,
 } from "./store.ts";
 import { recordWorkspaceChange } from "./trail.ts";
 import { executionModeOf, type WorkspaceView } from "./view.ts";
+import { warrantOf } from "./warrants.ts";
 
 export const workspaceResource = implement(workspaces, {
   async createWorkspace({ context, params, body }) {
@@ -79,7 +81,10 @@ export const workspaceResource = implement(workspaces, {
       const bindings = await bindTags(tx, { workspace }, body.relationships.tagBindings);
       await countWorkspaces(tx, project.id, 1);
       await refuseWorkspacesBeyondLimit(tx, organization);
-      const view = await loadWorkspace(tx, context, { workspaceId: row.id });
+      const isBare = row.vcsOauthTokenId === null && !body.relationships.tags?.length && bindings === undefined;
+      const view = isBare
+        ? madeWorkspace(row, project, organization, options)
+        : await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: view }, bindings);
       return { view };
     });
@@ -132,7 +137,8 @@ async function show(context: Context, reference: WorkspaceReference, include: Re
   const tx = context.database.reader;
   const view = await loadWorkspace(tx, context, reference);
   const { views, included } = await shownWith(tx, context, [view], include);
-  return { view: views[0] as WorkspaceView, included };
+  const shown = views[0] as WorkspaceView;
+  return include.size > 0 ? { view: shown, included } : { view: shown, warrant: warrantOf(tx, reference, view) };
 }
 
 async function shownWith(tx: Tx, context: Context, found: readonly WorkspaceView[], include: ReadonlySet<string>) {

@@ -6,6 +6,7 @@ import { type Granted, madeIn } from "../../../access/granted.ts";
 import { open, type Standing, standingOf } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
+import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -43,8 +44,11 @@ interface WorkspaceRow extends ConnectedRow, OrganizationSettings, StandingFacts
 function workspaceForActor(db: Kysely<Schema>, principal: string) {
   return connected(db.selectFrom("workspaces as w") as unknown as Workspaces)
     .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("accessVersions as a", "a.organizationId", "w.organizationId")
     .select([
       ...factsColumns,
+      "o.version as organizationVersion",
+      "a.version as accessVersion",
       "o.defaultExecutionMode",
       "o.defaultAgentPoolId",
       "o.defaultsVersion as organizationDefaults",
@@ -141,6 +145,30 @@ export function inOrganization(
   return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0, ...open }, standing, options);
 }
 
+/** A workspace as it was just made, where nothing else hangs on it yet: nobody has access to it by itself. */
+export function madeWorkspace(
+  row: WorkspaceTable,
+  project: ProjectView,
+  organization: OrganizationView,
+  options: Context["options"],
+): WorkspaceView {
+  const ofProject = {
+    projectExecutionMode: project.defaultExecutionMode,
+    projectAgentPoolId: project.defaultAgentPoolId,
+    projectDuration: project.autoDestroyActivityDuration,
+    projectDefaults: project.defaultsVersion,
+  };
+  const nothing = {
+    oauthClientName: null,
+    serviceProvider: null,
+    httpUrl: null,
+    retentionId: null,
+    retentionKind: null,
+  };
+  const connectedRow = { ...row, ...ofProject, ...nothing, projectAccess: null, workspaceAccess: null };
+  return { ...inOrganization(connectedRow, organization, options), access: project.access };
+}
+
 /** What the caller may read of an organization's workspaces, as a condition on `w`; undefined when it is everything. */
 export function readableCondition(
   actor: Actor,
@@ -181,7 +209,7 @@ export async function insertWorkspace(
   into: Granted<ProjectView, "can-create-workspace">,
   row: WorkspaceTable,
 ): Promise<Granted<WorkspaceTable, "can-create-workspace">> {
-  await tx.db.insertInto("workspaces").values(row).execute();
+  await insertRow(tx, "workspaces", row);
   return madeIn(into, row);
 }
 
@@ -220,20 +248,40 @@ export interface References {
   readonly sshKeyId?: string | null | undefined;
 }
 
+interface WantedReferences {
+  readonly organizationId: string;
+  readonly name: string;
+  readonly agentPoolId: string;
+  readonly oauthTokenId: string;
+  readonly sshKeyId: string;
+}
+
+type Found = Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>;
+
+const countReferences = prepared<WantedReferences, Found>((db, wanted) => {
+  const count = (table: string, column: string, value: string) =>
+    sql`(select count(*) from ${sql.table(table)} where organization_id = ${wanted.organizationId} and ${sql.ref(column)} = ${value})`;
+  const counts = sql<Found>`
+    select ${count("workspaces", "name", wanted.name)} as name_taken,
+      ${count("agent_pools", "id", wanted.agentPoolId)} as agent_pool,
+      ${count("oauth_tokens", "id", wanted.oauthTokenId)} as oauth_token,
+      ${count("ssh_keys", "id", wanted.sshKeyId)} as ssh_key`;
+  return { compile: () => counts.compile(db) };
+});
+
 /** Which of these an organization has, in one statement. */
 export async function lookUpReferences(
   tx: Tx,
   organizationId: string,
   { name, agentPoolId, oauthTokenId, sshKeyId }: References,
 ): Promise<{ nameTaken: boolean; agentPool: boolean; oauthToken: boolean; sshKey: boolean }> {
-  const count = (table: string, column: string, value: string | null | undefined) =>
-    sql`(select count(*) from ${sql.table(table)} where organization_id = ${organizationId} and ${sql.ref(column)} = ${value ?? ""})`;
-  const result = await sql<Record<"nameTaken" | "agentPool" | "oauthToken" | "sshKey", number>>`
-    select ${count("workspaces", "name", name)} as name_taken, ${count("agent_pools", "id", agentPoolId)} as agent_pool,
-      ${count("oauth_tokens", "id", oauthTokenId)} as oauth_token, ${count("ssh_keys", "id", sshKeyId)} as ssh_key`.execute(
-    tx.db,
-  );
-  const row = result.rows[0];
+  const [row] = await countReferences(tx, {
+    organizationId,
+    name: name ?? "",
+    agentPoolId: agentPoolId ?? "",
+    oauthTokenId: oauthTokenId ?? "",
+    sshKeyId: sshKeyId ?? "",
+  });
   return {
     nameTaken: Number(row?.nameTaken) > 0,
     agentPool: Number(row?.agentPool) > 0,

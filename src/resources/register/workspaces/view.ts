@@ -34,6 +34,9 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, Con
   /** Whether the caller owns the organization. */
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
+  /** Where it was loaded by itself: see `warrants.ts`. */
+  readonly organizationVersion?: number;
+  readonly accessVersion?: number;
   /** Only where they were asked for. */
   readonly effectiveTagBindingIds?: readonly string[];
 }

@@ -1,6 +1,7 @@
 /** Leaves a trace of a change, in the change's own transaction. There is no function to change or remove one. */
 import { actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
+import { insertRow } from "../../../database/prepared.ts";
 import type { ResourceDefinition } from "../../../jsonapi/define.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -48,7 +49,9 @@ export async function recordEvents(
     requestId,
     createdAt,
   }));
-  await tx.db.insertInto("auditEvents").values(rows).execute();
+  const [row, ...others] = rows;
+  if (others.length > 0) await tx.db.insertInto("auditEvents").values(rows).execute();
+  else if (row !== undefined) await insertRow(tx, "auditEvents", row);
 }
 
 /** What an event tells beside a thing's attributes: what it is put under, what hangs on it. */

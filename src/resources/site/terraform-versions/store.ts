@@ -1,12 +1,12 @@
 /** SQL of engine versions. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import type { Administration } from "../../shared/administration.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import type { Candidate } from "./rules.ts";
 
 export async function findVersion(tx: Tx, id: string, lock = false): Promise<EngineVersionTable | undefined> {
   return tx.db
@@ -37,9 +37,17 @@ export async function listVersionRows(
 }
 
 /** All of them, with what decides whether one may be the newest release. */
-export async function knownVersions(tx: Tx): Promise<Candidate[]> {
-  return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
+/** All of them as one text, because every new workspace asks and they hardly ever change: see `candidatesIn`. */
+export async function knownVersions(tx: Tx): Promise<string> {
+  const [row] = await findKnown(tx, {});
+  return row?.known ?? "";
 }
+
+const findKnown = prepared<object, { known: string | null }>((db) =>
+  db
+    .selectFrom("engineVersions")
+    .select(sql<string | null>`string_agg(engine_version || '/' || enabled || '/' || beta, ' ')`.as("known")),
+);
 
 export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boolean> {
   const row = await tx.db

@@ -84,6 +84,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
   doc: "One state of a workspace, as an engine wrote it. Its content is stored compressed and encrypted.",
   id: (version) => version.id,
   version: (version) => [version.version, version.organizationFacts, version.workspaceFacts],
+  hasExpiring: true,
   attributes: {
     serial: once(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
     md5: once(md5, "The MD5 of the state, in hex: what arrives is checked against it.", { shown: false }),

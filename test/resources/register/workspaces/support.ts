@@ -1,4 +1,5 @@
 /** What tests of workspaces share: connections, columns that no request sets, and the two ways to name a workspace. */
+import { raised } from "../../../../src/resources/shared/versions.ts";
 import type { WorkspaceTable } from "../../../../src/database/schema/workspaces.ts";
 import type { Answer, Api, Json } from "../../../support/api.ts";
 import { data, resource, unique } from "../../../support/builders.ts";
@@ -16,7 +17,11 @@ export const bothPaths: readonly (readonly [string, (workspace: Json) => string]
 /** Sets what only runs, state and time set. */
 export async function setColumns(api: Api, workspaceId: string, columns: Partial<WorkspaceTable>): Promise<void> {
   await api.database.write((tx) =>
-    tx.db.updateTable("workspaces").set(columns).where("id", "=", workspaceId).execute(),
+    tx.db
+      .updateTable("workspaces")
+      .set({ ...columns, ...raised })
+      .where("id", "=", workspaceId)
+      .execute(),
   );
 }
 

@@ -1,4 +1,5 @@
 /** Every level, every custom permission alone, every organization-level permission and every kind of token × every endpoint. */
+import { raised } from "../../../../src/resources/shared/versions.ts";
 import { beforeAll, describe, expect, inject, it } from "vitest";
 import {
   type Abilities,
@@ -110,7 +111,11 @@ async function makeStage(): Promise<Stage> {
   const project = await makeProject(api, org.name);
   const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
   await api.database.write((tx) =>
-    tx.db.updateTable("workspaces").set({ resourceCount: 1 }).where("id", "=", workspace.id).execute(),
+    tx.db
+      .updateTable("workspaces")
+      .set({ resourceCount: 1, ...raised })
+      .where("id", "=", workspace.id)
+      .execute(),
   );
   const bystander = await makeTeam(api, org.name);
   return {

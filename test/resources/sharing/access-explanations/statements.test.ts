@@ -1,4 +1,5 @@
 /** The number of statements is the same with 1 and with 500 teams, grants and workspaces: rule 1 of the design. */
+import { change } from "../../../support/database.ts";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../../../support/api.ts";
 import {
@@ -133,6 +134,7 @@ const writes: readonly Request[] = [
 ];
 
 async function count(caller: Caller, scene: Scene, { method, path, body }: Request): Promise<number> {
+  await change(api.database);
   const before = api.database.statementCount();
   const answer = await caller.send(method, path(scene), body?.(scene));
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);

@@ -1,3 +1,4 @@
+import { change } from "../../../support/database.ts";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -92,6 +93,7 @@ describe("thousands of consumers", () => {
     const least = async (status: number, ...requests: (() => Promise<{ status: number }>)[]): Promise<number> => {
       const counts: number[] = [];
       for (const request of requests) {
+        await change(api.database);
         const before = api.database.statementCount();
         expect((await request()).status).toBe(status);
         counts.push(api.database.statementCount() - before);

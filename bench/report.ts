@@ -1,0 +1,42 @@
+/** The figures of a run as tables that can be pasted into docs/performance.md. */
+
+export interface Row {
+  readonly engine: string;
+  readonly size: number;
+  readonly name: string;
+  readonly beside: "at rest" | "beside writes";
+  /** CPU time of the process for a request, in microseconds. */
+  readonly cpu: number;
+  readonly byCpu: number;
+  readonly byThroughput: number;
+  readonly perSecond: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly commitsEach: number | undefined;
+}
+
+export function printTables(rows: readonly Row[]): void {
+  for (const engine of new Set(rows.map((row) => row.engine))) {
+    for (const beside of ["at rest", "beside writes"] as const) {
+      const chosen = rows.filter((row) => row.engine === engine && row.beside === beside);
+      if (chosen.length > 0) printTable(`${engine}, ${beside}`, chosen);
+    }
+  }
+}
+
+function printTable(title: string, rows: readonly Row[]): void {
+  const sizes = [...new Set(rows.map((row) => row.size))];
+  console.log(`\n${title}: CPU time of a request (share of a bare node:http server by CPU time, by throughput)\n`);
+  console.log(
+    `| | ${sizes.map((size) => size.toLocaleString("en")).join(" | ")} |\n|---|${sizes.map(() => "---:|").join("")}`,
+  );
+  for (const name of new Set(rows.map((row) => row.name))) {
+    const cells = sizes.map((size) => rows.find((row) => row.size === size && row.name === name));
+    console.log(`| ${name} | ${cells.map((cell) => (cell === undefined ? "" : cellOf(cell))).join(" | ")} |`);
+  }
+}
+
+const cellOf = ({ cpu, byCpu, byThroughput, commitsEach }: Row): string =>
+  `${cpu.toFixed(0)} µs (${byCpu.toFixed(2)}, ${byThroughput.toFixed(2)})${
+    commitsEach === undefined ? "" : `, ${commitsEach.toFixed(2)} commits`
+  }`;

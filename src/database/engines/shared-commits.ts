@@ -1,0 +1,140 @@
+/**
+ * Writes that wait in line share one transaction, and so one wait for the disk. Each runs under a savepoint of its own, so that one
+ * that fails takes only itself back; all are answered after the commit, and a commit that fails fails them all. Nobody learns of
+ * anything that is not on the disk.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** What a shared transaction needs of its connection. */
+export interface TransactionControl {
+  control(statement: string): void;
+}
+
+interface Waiting {
+  readonly run: () => Promise<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** So long at the most may a transaction take in further writes: those that are done wait for it too. */
+const sharingMs = 10;
+/** How many turns of the event loop may bring others who write along. */
+const turnsMax = 8;
+/** How long somebody else may be writing, in another process perhaps, before whoever waits is told. */
+const patienceMs = 500;
+const pauseMs = 10;
+
+export class SharedCommits {
+  readonly #connection: TransactionControl;
+  readonly #isBusy: (error: unknown) => boolean;
+  readonly #line: Waiting[] = [];
+  #working: Promise<void> | undefined;
+  #sharedLast = false;
+  /** How many transactions were committed, for whoever wants to know how well they are shared. */
+  commits = 0;
+
+  /** `isBusy` tells the error of a database that somebody else is writing to. */
+  constructor(connection: TransactionControl, isBusy: (error: unknown) => boolean) {
+    this.#connection = connection;
+    this.#isBusy = isBusy;
+  }
+
+  get isWriting(): boolean {
+    return this.#working !== undefined;
+  }
+
+  /** Resolves when nobody writes or waits to. */
+  async idle(): Promise<void> {
+    while (this.#working !== undefined) await this.#working;
+  }
+
+  /** Waits in line; rejects with the work's own error, or with the one that kept the transaction from being committed. */
+  write<T>(run: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#line.push({ run, resolve, reject });
+      this.#working ??= this.#work();
+    });
+  }
+
+  async #work(): Promise<void> {
+    while (this.#line.length > 0) {
+      await this.#gather();
+      await this.#share();
+    }
+    this.#working = undefined;
+  }
+
+  /**
+   * Lets the event loop turn before a transaction is begun: once, or, where others wrote along last time, for as long as somebody
+   * comes, a few times at the most. That costs little beside the wait for the disk.
+   */
+  async #gather(): Promise<void> {
+    await turn();
+    for (let turned = 1, known = 0; this.#sharedLast && turned < turnsMax && this.#line.length > known; turned += 1) {
+      known = this.#line.length;
+      await turn();
+    }
+  }
+
+  async #share(): Promise<void> {
+    const until = performance.now() + sharingMs;
+    const taken: Waiting[] = [];
+    const outcomes: (() => void)[] = [];
+    try {
+      await this.#begin();
+      for (let next = this.#line.shift(); next !== undefined; next = this.#line.shift()) {
+        taken.push(next);
+        outcomes.push(await this.#runApart(next));
+        if (performance.now() > until) break;
+      }
+      this.#connection.control("COMMIT");
+    } catch (error) {
+      this.#rollback();
+      for (const { reject } of taken.length > 0 ? taken : this.#line.splice(0)) reject(error);
+      return;
+    }
+    this.commits += 1;
+    this.#sharedLast = taken.length > 1;
+    for (const tell of outcomes) tell();
+  }
+
+  /** Everybody in line keeps their place while somebody else is writing. */
+  async #begin(): Promise<void> {
+    for (const until = performance.now() + patienceMs; ;) {
+      try {
+        return this.#connection.control("BEGIN IMMEDIATE");
+      } catch (error) {
+        if (!this.#isBusy(error) || performance.now() > until) throw error;
+        await sleep(Math.random() * pauseMs);
+      }
+    }
+  }
+
+  /**
+   * What to tell after the commit. A refusal waits for it too: it may rest on what another write of the same transaction did. Raises
+   * where the transaction as a whole can't go on.
+   */
+  async #runApart({ run, resolve, reject }: Waiting): Promise<() => void> {
+    this.#connection.control("SAVEPOINT apart");
+    try {
+      const value = await run();
+      this.#connection.control("RELEASE apart");
+      return () => resolve(value as never);
+    } catch (error) {
+      this.#connection.control("ROLLBACK TO apart");
+      this.#connection.control("RELEASE apart");
+      return () => reject(error);
+    }
+  }
+
+  #rollback(): void {
+    try {
+      this.#connection.control("ROLLBACK");
+    } catch {
+      // Some errors (a full disk) end the transaction by themselves; then there is nothing left to roll back.
+    }
+  }
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,0 +1,141 @@
+/**
+ * Answers that were given, to be given again. Each is kept for the token and the URL that asked for it, with the moment of the
+ * database at which it was right. It is right for as long as nothing at all was committed since. After that, or where its warrant (the
+ * versions of all that it was made from, told by one narrow statement) says what it said then, it is right at a later moment. So
+ * nothing stale is ever given, and nobody has to remember to throw anything away. Bounded in bytes; what was not asked for lately goes
+ * first.
+ */
+import type { FastifyRequest } from "fastify";
+import type { Database } from "../database/database.ts";
+import type { Warrant } from "../jsonapi/define.ts";
+import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
+import type { Authenticator, KnownSession, Moment } from "./authenticate.ts";
+import type { WrittenAnswer } from "./respond.ts";
+
+export interface KeptAnswer extends WrittenAnswer {
+  readonly warrant: Warrant | undefined;
+  /** The caller as the answer was made for it. */
+  readonly caller: string;
+  /** When it has to be made anew, whatever was committed: as a session's. */
+  readonly until: number;
+  /** Before it was read, or when it was last found to be right. */
+  moment: Moment;
+}
+
+/** What an entry costs beside its body: keys, objects, closures. */
+const overheadBytes = 1024;
+
+/** In two halves: when the one with what was asked for lately is full, it becomes the other, and that one goes. */
+export class KeptAnswers {
+  readonly #halfMax: number;
+  #recent = new Half();
+  #older = new Half();
+
+  constructor(bytesMax: number) {
+    this.#halfMax = bytesMax / 2;
+  }
+
+  get bytes(): number {
+    return this.#recent.bytes + this.#older.bytes;
+  }
+
+  find(key: string): KeptAnswer | undefined {
+    const recent = this.#recent.answers.get(key);
+    if (recent !== undefined) return recent;
+    const older = this.#older.answers.get(key);
+    if (older !== undefined) this.keep(key, older);
+    return older;
+  }
+
+  /** Keeps it in place of what was there. An answer that would push out much of the rest is not kept. */
+  keep(key: string, answer: KeptAnswer): void {
+    this.#recent.remove(key);
+    this.#older.remove(key);
+    const size = sizeOf(key, answer);
+    if (size > this.#halfMax / 4) return;
+    if (this.#recent.bytes + size > this.#halfMax) [this.#older, this.#recent] = [this.#recent, new Half()];
+    this.#recent.add(key, answer);
+  }
+}
+
+class Half {
+  readonly answers = new Map<string, KeptAnswer>();
+  bytes = 0;
+
+  add(key: string, answer: KeptAnswer): void {
+    this.answers.set(key, answer);
+    this.bytes += sizeOf(key, answer);
+  }
+
+  remove(key: string): void {
+    const answer = this.answers.get(key);
+    if (answer === undefined) return;
+    this.answers.delete(key);
+    this.bytes -= sizeOf(key, answer);
+  }
+}
+
+const sizeOf = (key: string, { body, warrant, caller }: KeptAnswer): number =>
+  2 * (key.length + caller.length + (warrant?.says.length ?? 0)) + body.length + overheadBytes;
+
+/** Gives answers again, and keeps those that can be. */
+export class Keeper {
+  readonly #answers: KeptAnswers;
+  readonly #database: Database;
+  readonly #authenticator: Authenticator;
+
+  constructor(bytesMax: number, database: Database, authenticator: Authenticator) {
+    this.#answers = new KeptAnswers(bytesMax);
+    this.#database = database;
+    this.#authenticator = authenticator;
+  }
+
+  get bytes(): number {
+    return this.#answers.bytes;
+  }
+
+  /**
+   * Lets a request in, which has its session afterwards, or gives the answer that was kept for it and is still right: at once where
+   * no statement is needed to know. Raises `unauthorized` or `too-many-requests`.
+   */
+  letIn(request: FastifyRequest): KeptAnswer | Promise<KeptAnswer | undefined> {
+    const session = request.method === "GET" ? this.#authenticator.recall(request) : undefined;
+    const kept = session && this.#answers.find(keyOf(session, request));
+    if (session === undefined || kept === undefined || kept.until <= Date.now()) return this.#sign(request);
+    const moment = this.#database.moment();
+    if (moment === undefined || kept.moment !== moment || session.moment !== moment || kept.caller !== session.text)
+      return this.#lookAgain(kept, request, session.tokenHash);
+    request.session = this.#authenticator.admit(session);
+    return kept;
+  }
+
+  async #sign(request: FastifyRequest): Promise<undefined> {
+    request.session = await this.#authenticator.authenticate(request);
+  }
+
+  /** By one statement, which also looks the token up again. */
+  async #lookAgain(kept: KeptAnswer, request: FastifyRequest, tokenHash: string): Promise<KeptAnswer | undefined> {
+    const before = this.#database.moment();
+    const told = await kept.warrant?.ask(tokenHash);
+    const session =
+      told === undefined
+        ? await this.#authenticator.authenticate(request)
+        : this.#authenticator.confirm(request, tokenHash, told.session as Session | undefined, before);
+    request.session = session;
+    const isRight = told === undefined ? kept.moment === session.moment : told.says === kept.warrant?.says;
+    if (!isRight || session.text !== kept.caller) return undefined;
+    kept.moment = session.moment;
+    return kept;
+  }
+
+  keep(request: FastifyRequest, written: WrittenAnswer, warrant: Warrant | undefined): void {
+    const { session } = request;
+    if (session === undefined) return;
+    const { text: caller, until, moment } = session;
+    this.#answers.keep(keyOf(session, request), { ...written, warrant, caller, until, moment });
+  }
+}
+
+/** What else an answer depends on than the register: who asks, for what, in which form. */
+const keyOf = ({ actor }: KnownSession, { url, headers }: FastifyRequest): string =>
+  `${actor.tokenId} ${headers.accept ?? ""} ${url}`;

@@ -1,0 +1,40 @@
+/** What the answer about one workspace rests on: the versions of every row that it shows something of, and of the caller's access. */
+import { type RawBuilder, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { Warrant } from "../../../jsonapi/define.ts";
+import { fold } from "../../../kernel/text.ts";
+import { sessionWith } from "../../identity/authentication-tokens/reads.ts";
+import type { WorkspaceReference } from "./store.ts";
+import type { WorkspaceView } from "./view.ts";
+
+/** The same in the same order: as SQL of `w`, `o`, `p` and `a`, and of a view. */
+const versions = sql`w.id || '/' || w.version || '/' || o.version || '/' || p.defaults_version || '/'
+  || coalesce(p.auto_destroy_activity_duration, '') || '/' || a.version`;
+const versionsOf = (view: WorkspaceView): string =>
+  [
+    view.id,
+    view.version,
+    view.organizationVersion,
+    view.projectDefaults,
+    view.projectDuration ?? "",
+    view.accessVersion,
+  ].join("/");
+
+const oneWorkspace = (condition: RawBuilder<unknown>): RawBuilder<string | null> => sql<string | null>`(
+  select ${versions} from workspaces as w
+  inner join organizations as o on o.id = w.organization_id
+  inner join projects as p on p.id = w.project_id
+  inner join access_versions as a on a.organization_id = w.organization_id
+  where ${condition})`;
+
+const byId = sessionWith<{ id: string }>(({ id }) => oneWorkspace(sql`w.id = ${id}`));
+const byName = sessionWith<{ organizationKey: string; name: string }>(({ organizationKey, name }) =>
+  oneWorkspace(sql`o.name_key = ${organizationKey} and w.name = ${name}`),
+);
+
+export function warrantOf(tx: Tx, reference: WorkspaceReference, view: WorkspaceView): Warrant {
+  const says = versionsOf(view);
+  if ("workspaceId" in reference) return { says, ask: (token) => byId(tx, token, { id: reference.workspaceId }) };
+  const names = { organizationKey: fold(reference.organizationName), name: reference.workspaceName };
+  return { says, ask: (token) => byName(tx, token, names) };
+}

@@ -1,0 +1,106 @@
+/** The number of an organization that tells whether anything changed by which it is decided who may do what there. */
+import { sql } from "kysely";
+import { beforeAll, describe, expect, it } from "vitest";
+import { accessVersions } from "../../src/database/migrations/0012-access-versions.ts";
+import { workspaceAccessColumns } from "../../src/resources/shared/grants/reads.ts";
+import { useApi } from "../support/api.ts";
+import {
+  grantProject,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+} from "../support/builders.ts";
+
+const api = useApi();
+const watched = accessVersions.raisesAccess ?? {};
+let org: Org;
+let other: Org;
+
+beforeAll(async () => {
+  [org, other] = [await makeOrganization(api), await makeOrganization(api)];
+  const team = await makeTeam(api, org.name);
+  await makeMember(api, org.name, [team.id]);
+  const { id } = await makeWorkspace(api, org.name);
+  await grantProject(api, org.id, org.defaultProjectId, team.id, "read");
+  await grantWorkspace(api, org.id, id, team.id, "read");
+});
+
+const versionOf = async ({ id }: Org) =>
+  (
+    await api.database.reader.db
+      .selectFrom("accessVersions")
+      .select("version")
+      .where("organizationId", "=", id)
+      .executeTakeFirstOrThrow()
+  ).version;
+
+/** Whether it moved here, and nowhere else. */
+async function moves(work: () => Promise<unknown>): Promise<boolean> {
+  const [before, elsewhere] = [await versionOf(org), await versionOf(other)];
+  await work();
+  expect(await versionOf(other)).toBe(elsewhere);
+  return (await versionOf(org)) > before;
+}
+
+describe("it moves with", () => {
+  const columns = Object.entries(watched).flatMap(([table, names]) => names.map((column) => ({ table, column })));
+
+  it.each(columns)("$table.$column", async ({ table, column }) => {
+    const key = table === "organizations" ? "id" : "organization_id";
+    const touch = () =>
+      api.database.write((tx) =>
+        sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sql.ref(column)} where ${sql.ref(key)} = ${org.id}`.execute(
+          tx.db,
+        ),
+      );
+    expect(await moves(touch)).toBe(true);
+  });
+
+  it("whatever comes and goes, also with something else", async () => {
+    const team = await makeTeam(api, org.name);
+    const project = await makeProject(api, org.name);
+    const member = await makeMember(api, org.name);
+    const { id } = await makeWorkspace(api, org.name, {}, { project: { data: { type: "projects", id: project.id } } });
+    const users = { data: [{ type: "users", id: member.username }] };
+    const steps: Record<string, () => Promise<unknown>> = {
+      "a team": () => makeTeam(api, org.name),
+      "a member of the organization": () => makeMember(api, org.name),
+      "a member of a team": () => api.admin.post(`/teams/${team.id}/relationships/users`, users),
+      "access to a project": () => grantProject(api, org.id, project.id, team.id, "write"),
+      "access to a workspace": () => grantWorkspace(api, org.id, id, team.id, "write"),
+      "a workspace that goes": () => api.admin.delete(`/workspaces/${id}`),
+      "a project that goes": () => api.admin.delete(`/projects/${project.id}`),
+      "a user who goes": () => api.admin.delete(`/admin/users/${member.id}`),
+      "a team that goes": () => api.admin.delete(`/teams/${team.id}`),
+    };
+    for (const [what, step] of Object.entries(steps)) expect(await moves(step), what).toBe(true);
+  });
+});
+
+describe("it stays with", () => {
+  it("a workspace that is made or changed", async () => {
+    expect(
+      await moves(async () => {
+        const { id } = await makeWorkspace(api, org.name);
+        await api.admin.patch(`/workspaces/${id}`, { data: { type: "workspaces", attributes: { description: "x" } } });
+      }),
+    ).toBe(false);
+  });
+});
+
+it("knows every table that the decision about a workspace reads", () => {
+  const { db } = api.database.reader;
+  const columns = workspaceAccessColumns("user-1");
+  const { sql: text } = db
+    .selectFrom("workspaces as w")
+    .select(columns as never)
+    .compile();
+  const read = new Set([...text.matchAll(/\b(?:from|join) "?(\w+)"?/g)].map(([, table]) => table ?? ""));
+  read.delete("workspaces");
+  expect([...read].filter((table) => watched[table] === undefined)).toEqual([]);
+  expect(read.size).toBeGreaterThanOrEqual(6);
+});

@@ -1,0 +1,171 @@
+/** Writes that wait in line share a commit on the embedded database, and nobody is told anything before it. */
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { SharedCommits } from "../../src/database/engines/shared-commits.ts";
+import { describeOnce } from "../support/once.ts";
+import { newAddress } from "../support/database.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { useApi } from "../support/api.ts";
+import { makeOrganization, resource, unique } from "../support/builders.ts";
+
+/** A connection that can be told to fail, and tells what it was told. */
+function connection() {
+  const file = new DatabaseSync(":memory:");
+  file.exec("CREATE TABLE t (name TEXT PRIMARY KEY)");
+  const told: string[] = [];
+  const failing = new Set<string>();
+  return {
+    told,
+    failing,
+    insert: async (name: string) => void file.prepare("INSERT INTO t VALUES (?)").run(name),
+    names: () =>
+      file
+        .prepare("SELECT name FROM t ORDER BY name")
+        .all()
+        .map((row) => row["name"]),
+    control: (statement: string) => {
+      told.push(statement);
+      if (failing.has(statement)) throw new Error(`${statement} failed`);
+      file.exec(statement);
+    },
+  };
+}
+
+const isBusy = () => false;
+
+describeOnce("shared commits", () => {
+  it("of many writes at once there is one", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, isBusy);
+    await Promise.all(Array.from({ length: 16 }, (_, index) => commits.write(() => one.insert(`n${index}`))));
+    expect(one.names()).toHaveLength(16);
+    expect(commits.commits).toBe(1);
+  });
+
+  it("one that fails takes only itself back, whatever it had done", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, isBusy);
+    const outcomes = await Promise.allSettled([
+      commits.write(() => one.insert("first")),
+      commits.write(async () => {
+        await one.insert("half");
+        throw new Error("no");
+      }),
+      commits.write(() => one.insert("last")),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(one.names()).toEqual(["first", "last"]);
+  });
+
+  it("nobody is told anything, not even a refusal, before the commit", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, isBusy);
+    const heard: string[] = [];
+    const hear = (what: string) => () => void heard.push(`${what} after ${one.told.at(-1)}`);
+    await Promise.all([
+      commits.write(() => one.insert("taken")).then(hear("made")),
+      commits.write(() => one.insert("taken")).catch(hear("refused")),
+      commits.write(() => one.insert("other")).then(hear("made")),
+    ]);
+    expect(heard).toEqual(["made after COMMIT", "refused after COMMIT", "made after COMMIT"]);
+  });
+
+  it("a commit that fails fails them all, and nothing of them stays", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, isBusy);
+    one.failing.add("COMMIT");
+    const outcomes = await Promise.allSettled(["a", "b"].map((name) => commits.write(() => one.insert(name))));
+    expect(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.message)).toEqual([
+      "COMMIT failed",
+      "COMMIT failed",
+    ]);
+    one.failing.clear();
+    expect(one.names()).toEqual([]);
+    await commits.write(() => one.insert("later"));
+    expect(one.names()).toEqual(["later"]);
+  });
+
+  it("while somebody else writes, whoever waits keeps waiting, and is told when it takes too long", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, () => true);
+    one.failing.add("BEGIN IMMEDIATE");
+    const written = commits.write(() => one.insert("patient"));
+    setTimeout(() => one.failing.clear(), 100);
+    await written;
+    expect(one.names()).toEqual(["patient"]);
+    expect(one.told.filter((statement) => statement === "BEGIN IMMEDIATE").length).toBeGreaterThan(1);
+    one.failing.add("BEGIN IMMEDIATE");
+    await expect(commits.write(() => one.insert("late"))).rejects.toThrow("BEGIN IMMEDIATE failed");
+  });
+
+  it("a transaction that can't be begun fails whoever waits, and the next is tried anew", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, isBusy);
+    one.failing.add("BEGIN IMMEDIATE");
+    await expect(commits.write(() => one.insert("a"))).rejects.toThrow("BEGIN IMMEDIATE failed");
+    one.failing.clear();
+    await commits.write(() => one.insert("a"));
+    expect(one.names()).toEqual(["a"]);
+  });
+
+  it("a transaction that can't go on after a failure fails them all", async () => {
+    const one = connection();
+    const commits = new SharedCommits(one, isBusy);
+    one.failing.add("ROLLBACK TO apart");
+    const outcomes = await Promise.allSettled([
+      commits.write(() => one.insert("a")),
+      commits.write(() => Promise.reject(new Error("disk full"))),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(one.names()).toEqual([]);
+  });
+
+  it("a database that is closed finishes what was begun", async () => {
+    const { address, drop } = await newAddress("sqlite");
+    const database = openDatabase(address);
+    await migrate(database);
+    const written = database.write(async ({ db }) => {
+      await db.insertInto("meta").values({ name: "last", value: "written" }).execute();
+    });
+    await Promise.all([database.close(), written]);
+    const again = openDatabase(address);
+    expect(await again.reader.db.selectFrom("meta").selectAll().where("name", "=", "last").execute()).toHaveLength(1);
+    await again.close();
+    await drop();
+  });
+});
+
+describe("16 callers who write one after the other", () => {
+  const api = useApi();
+  const callers = Array.from({ length: 16 }, (_, caller) => caller);
+
+  it("share commits on the embedded database: at most one for four writes", async () => {
+    const before = api.database.commitCount();
+    const note = (name: string) =>
+      api.database.write(async ({ db }) => {
+        await db.insertInto("meta").values({ name, value: "" }).execute();
+      });
+    await Promise.all(
+      callers.map(async (caller) => {
+        for (let turn = 0; turn < 10; turn += 1) await note(`note ${caller} ${turn}`);
+      }),
+    );
+    const commits = api.database.commitCount() - before;
+    if (api.database.dialect.name === "sqlite") expect(commits).toBeLessThanOrEqual(40);
+    else expect(commits).toBe(160);
+  });
+
+  it("are each answered for themselves: of those who want the same name one gets it", async () => {
+    const org = await makeOrganization(api);
+    const create = (name: string) =>
+      org.owner.post(`/organizations/${org.name}/workspaces`, resource("workspaces", { name }));
+    const taken = unique("taken");
+    const answers = await Promise.all(callers.flatMap((caller) => [create(unique(`ws-${caller}`)), create(taken)]));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(17);
+    expect(statuses.filter((status) => status === 422)).toHaveLength(15);
+    const listed = await org.owner.get(`/organizations/${org.name}/workspaces?page[size]=100`);
+    expect(listed.body.data).toHaveLength(17);
+  });
+});

@@ -1,0 +1,274 @@
+/** What was answered before is answered again at little cost, and never when it is no longer right. */
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { KeptAnswers, type KeptAnswer } from "../../src/http/kept.ts";
+import { type Api, type Caller, startApiOn, useApi } from "../support/api.ts";
+import {
+  data,
+  grantProject,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamToken,
+  makeWorkspace,
+  type Org,
+  resource,
+} from "../support/builders.ts";
+import { change } from "../support/database.ts";
+
+const api = useApi();
+const inProject = (id: string) => ({ project: { data: { type: "projects", id } } });
+const isSqlite = inject("engine") === "sqlite";
+/** Another server on the same register. */
+let other: Api;
+let org: Org;
+
+beforeAll(async () => {
+  const database = openDatabase(api.address);
+  other = await startApiOn({ address: api.address, database, drop: () => database.close() });
+  org = await makeOrganization(api);
+});
+afterAll(() => other.stop());
+
+async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+  const before = api.database.statementCount();
+  await work();
+  return api.database.statementCount() - before;
+}
+
+describe("asked again", () => {
+  const paths = async () => {
+    const { id, attributes } = await makeWorkspace(api, org.name);
+    return {
+      "a workspace by its id": `/workspaces/${id}`,
+      "a workspace by its name": `/organizations/${org.name}/workspaces/${attributes.name}`,
+      "a list": `/organizations/${org.name}/workspaces?page[size]=20`,
+      "a project": `/projects/${org.defaultProjectId}`,
+      "an organization": `/organizations/${org.name}`,
+    };
+  };
+
+  it("while nothing was committed: the same bytes, with one statement, or none on the embedded database", async () => {
+    for (const [what, path] of Object.entries(await paths())) {
+      const first = await org.owner.get(path);
+      let second = first;
+      expect(await statementsOf(async () => (second = await org.owner.get(path))), what).toBe(isSqlite ? 0 : 1);
+      expect(second.body).toEqual(first.body);
+      expect(second.status).toBe(200);
+      for (const name of ["etag", "content-type", "content-length", "cache-control"])
+        expect(second.headers.get(name), name).toBe(first.headers.get(name));
+    }
+  });
+
+  it("after some other commit: a workspace is right after one statement; anything else is read again", async () => {
+    for (const [what, path] of Object.entries(await paths())) {
+      await org.owner.get(path);
+      await change(api.database);
+      const most = what.startsWith("a workspace") ? 1 : what === "a list" ? 3 : 2;
+      expect(await statementsOf(() => org.owner.get(path)), what).toBeLessThanOrEqual(most);
+    }
+  });
+
+  it("after a change of the workspace: as many statements as the first time", async () => {
+    const { id } = await makeWorkspace(api, org.name);
+    await org.owner.get(`/workspaces/${id}`);
+    await org.owner.patch(`/workspaces/${id}`, resource("workspaces", { description: "new" }));
+    expect(await statementsOf(() => org.owner.get(`/workspaces/${id}`))).toBe(2);
+  });
+});
+
+/** Asks through one server until its answer is kept, changes through the other, and asks again. */
+async function seenAtOnce(caller: Caller, path: string, work: () => Promise<unknown>) {
+  const here = api.as(caller.token);
+  const before = await here.get(path);
+  await here.get(path);
+  await work();
+  return { before, after: await here.get(path) };
+}
+
+describe("nothing is stale, whichever server it was written through", () => {
+  it("a change of the thing itself", async () => {
+    const { id } = await makeWorkspace(api, org.name);
+    for (const description of ["one", "two", "three"]) {
+      const { after } = await seenAtOnce(org.owner, `/workspaces/${id}`, () =>
+        other.as(org.owner.token).patch(`/workspaces/${id}`, resource("workspaces", { description })),
+      );
+      expect(data(after).attributes.description).toBe(description);
+    }
+  });
+
+  it("a thing that is gone, and one that comes", async () => {
+    const { id, attributes } = await makeWorkspace(api, org.name);
+    const list = `/organizations/${org.name}/workspaces?search[name]=${attributes.name}`;
+    const gone = await seenAtOnce(org.owner, list, () => other.as(org.owner.token).delete(`/workspaces/${id}`));
+    expect(data(gone.before)).toHaveLength(1);
+    expect(data(gone.after)).toEqual([]);
+    expect((await org.owner.get(`/workspaces/${id}`)).status).toBe(404);
+    const back = await seenAtOnce(org.owner, list, () =>
+      other
+        .as(org.owner.token)
+        .post(`/organizations/${org.name}/workspaces`, resource("workspaces", { name: attributes.name })),
+    );
+    expect(data(back.after)).toHaveLength(1);
+  });
+
+  it("a token that is revoked", async () => {
+    const member = await makeMember(api, org.name, [org.ownersTeamId]);
+    const { id } = await makeWorkspace(api, org.name);
+    const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));
+    const { after } = await seenAtOnce(member, `/workspaces/${id}`, () =>
+      other.as(member.token).delete(`/authentication-tokens/${token.id}`),
+    );
+    expect(after.status).toBe(401);
+  });
+
+  it("a grant on a project that is given, changed and withdrawn", async () => {
+    const team = await makeTeam(api, org.name);
+    const member = await makeMember(api, org.name, [team.id]);
+    const project = await makeProject(api, org.name);
+    const { id } = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const path = `/workspaces/${id}`;
+    expect((await member.get(path)).status).toBe(404);
+    const record = await grantProject(api, org.id, project.id, team.id, "read");
+    const given = await member.get(path);
+    expect(data(given).attributes.permissions["can-queue-apply"]).toBe(false);
+    const raised = await seenAtOnce(member, path, () =>
+      other.as(org.owner.token).patch(`/team-projects/${record}`, resource("team-projects", { access: "write" })),
+    );
+    expect(data(raised.after).attributes.permissions["can-queue-apply"]).toBe(true);
+    const withdrawn = await seenAtOnce(member, path, () =>
+      other.as(org.owner.token).delete(`/team-projects/${record}`),
+    );
+    expect(withdrawn.after.status).toBe(404);
+  });
+
+  it("a grant on a workspace, and a member who leaves a team", async () => {
+    const team = await makeTeam(api, org.name);
+    const member = await makeMember(api, org.name, [team.id]);
+    const { id } = await makeWorkspace(api, org.name);
+    await grantWorkspace(api, org.id, id, team.id, "read");
+    const { after } = await seenAtOnce(member, `/workspaces/${id}`, () =>
+      other.as(org.owner.token).delete(`/teams/${team.id}/relationships/users`, {
+        data: [{ type: "users", id: member.username }],
+      }),
+    );
+    expect(after.status).toBe(404);
+  });
+
+  it("a site admin who no longer is one", async () => {
+    const member = await makeMember(api, org.name);
+    const { id } = await makeWorkspace(api, org.name);
+    const become = (is: boolean) =>
+      other.admin.patch(`/admin/users/${member.id}`, resource("users", { "is-site-admin": is }));
+    await become(true);
+    const { before, after } = await seenAtOnce(member, `/workspaces/${id}`, () => become(false));
+    expect(before.status).toBe(200);
+    expect(after.status).toBe(404);
+  });
+
+  it("what a workspace shows of its organization and project", async () => {
+    const project = await makeProject(api, org.name);
+    const { id } = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const owner = other.as(org.owner.token);
+    const duration = await seenAtOnce(org.owner, `/workspaces/${id}`, () =>
+      owner.patch(`/projects/${project.id}`, resource("projects", { "auto-destroy-activity-duration": "14d" })),
+    );
+    expect(data(duration.after).attributes["auto-destroy-activity-duration"]).toBe("14d");
+    const mode = await seenAtOnce(org.owner, `/workspaces/${id}`, () =>
+      owner.patch(`/organizations/${org.name}`, resource("organizations", { "default-execution-mode": "local" })),
+    );
+    expect(data(mode.after).attributes["execution-mode"]).toBe("local");
+    const force = await seenAtOnce(org.owner, `/organizations/${org.name}`, () =>
+      owner.patch(`/organizations/${org.name}`, resource("organizations", { "default-execution-mode": "remote" })),
+    );
+    expect(data(force.after).attributes["default-execution-mode"]).toBe("remote");
+  });
+
+  it("an organization that closes itself to users' tokens", async () => {
+    const closing = await makeOrganization(api);
+    const { id } = await makeWorkspace(api, closing.name);
+    const owners = await makeTeamToken(other, closing.ownersTeamId);
+    const { after } = await seenAtOnce(closing.owner, `/workspaces/${id}`, () =>
+      owners.patch(`/organizations/${closing.name}`, resource("organizations", { "user-tokens-enabled": false })),
+    );
+    expect(after.status).toBe(401);
+  });
+});
+
+describe("what ends with time", () => {
+  it("a token that expires is refused, though nothing was committed", async () => {
+    const { id } = await makeWorkspace(api, org.name);
+    const soon = new Date(Date.now() + 3_000).toISOString();
+    const made = await org.owner.post(
+      `/users/${org.owner.id}/authentication-tokens`,
+      resource("authentication-tokens", { description: "short", "expired-at": soon }),
+    );
+    const caller = api.as(data(made).attributes.token);
+    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
+    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, Date.parse(soon) - Date.now() + 20));
+    expect((await caller.get(`/workspaces/${id}`)).status).toBe(401);
+  });
+
+  it("a token that becomes too old for its organization is refused, though nothing was committed", async () => {
+    const strict = await makeOrganization(api);
+    const { id } = await makeWorkspace(api, strict.name);
+    const made = data(await strict.owner.post(`/users/${strict.owner.id}/authentication-tokens`));
+    const caller = api.as(made.attributes.token);
+    const age = 3_000;
+    await api.database.write(async ({ db }) => {
+      await db.updateTable("organizations").set({ maxTtlEnabled: 1 }).where("id", "=", strict.id).execute();
+      await db
+        .updateTable("organizationTokenTtlPolicies")
+        .set({ maxTtlMs: age })
+        .where("organizationId", "=", strict.id)
+        .where("tokenType", "=", "user")
+        .execute();
+    });
+    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
+    expect((await caller.get(`/workspaces/${id}`)).status).toBe(200);
+    const end = Date.parse(made.attributes["created-at"]) + age;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, end - Date.now()) + 20));
+    expect((await caller.get(`/workspaces/${id}`)).status).toBe(401);
+  });
+});
+
+describe("what is kept in memory", () => {
+  const answerOf = (bytes: number): KeptAnswer => ({
+    body: Buffer.alloc(bytes),
+    etag: undefined,
+    warrant: undefined,
+    caller: "",
+    until: Number.POSITIVE_INFINITY,
+    moment: 1,
+  });
+
+  it("is bounded in bytes, and what was not asked for lately goes first", () => {
+    const kept = new KeptAnswers(100_000);
+    for (let count = 0; count < 20; count += 1) {
+      kept.keep(`key ${count}`, answerOf(10_000));
+      kept.find("key 0");
+    }
+    expect(kept.bytes).toBeLessThanOrEqual(100_000);
+    expect(kept.find("key 0")).toBeDefined();
+    expect(kept.find("key 1")).toBeUndefined();
+    expect(kept.find("key 19")).toBeDefined();
+  });
+
+  it("takes nothing that would push out much of the rest", () => {
+    const kept = new KeptAnswers(100_000);
+    kept.keep("large", answerOf(50_000));
+    expect(kept.find("large")).toBeUndefined();
+    expect(kept.bytes).toBe(0);
+  });
+
+  it("is counted once for an answer that takes another's place", () => {
+    const kept = new KeptAnswers(100_000);
+    kept.keep("one", answerOf(5_000));
+    const once = kept.bytes;
+    kept.keep("one", answerOf(5_000));
+    expect(kept.bytes).toBe(once);
+  });
+});
