@@ -24,13 +24,13 @@ const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
 const decidedByTheEngine = [
   "test/contract/!(statements).test.ts",
   "test/{database,jobs}/**/*.test.ts",
-  "test/http/service.test.ts",
-  "test/resources/**/{list,search,tagged,search-oracle,read}.test.ts",
-  "test/resources/**/{races,together,lock-machine,preconditions,properties,integrity,enforcement}.test.ts",
-  "test/resources/**/{delete,removal,move,placement,change,links,in-force,scopes,projects}.test.ts",
-  "test/resources/**/{tags,tag-bindings,reserved-tag-keys,tags-at-creation,resources,outputs}.test.ts",
-  "test/resources/state/state-versions/{contents,create,encrypted,fairness,large,succession,upkeep,upload}.test.ts",
-  "test/resources/register/{defaults,workspaces/create,workspaces/auto-destroy,workspaces/execution}.test.ts",
+  "test/http/{service,kept}.test.ts",
+  "test/resources/**/{list,search,tagged,search-oracle,large-organization}.test.ts",
+  "test/resources/**/{races,together,lock-machine,preconditions,properties,integrity}.test.ts",
+  "test/resources/**/{delete,removal,move,placement,change,links,in-force}.test.ts",
+  "test/resources/**/{tags,tag-bindings,reserved-tag-keys,resources,outputs}.test.ts",
+  "test/resources/state/state-versions/{contents,fairness,succession,upkeep,upload}.test.ts",
+  "test/resources/register/defaults.test.ts",
 ];
 /** Whoever names files or folders gets all of them. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));
@@ -45,8 +45,8 @@ const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, poo
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
-    // Some files wait for processes, leases and the database more than they compute: one worker more than there are cores.
-    maxWorkers: availableParallelism() + 1,
+    // Some files wait for processes, leases and the database more than they compute: two workers more than there are cores.
+    maxWorkers: availableParallelism() + 2,
     reporters: ["minimal", "./test/support/closing-line.ts"],
     projects: [
       { extends: true, test: { ...shared, name: "pure", include: pure } },

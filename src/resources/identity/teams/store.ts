@@ -18,13 +18,16 @@ import type { TeamView } from "./definition.ts";
 import { teamIsVisible } from "./visibility.ts";
 
 export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
+  return teams(db, actor).select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)));
+}
+
+function teams(db: Kysely<Schema>, actor: Actor) {
   const principal = principalOf(actor);
   return db
     .selectFrom("teams as t")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(factsColumns)
-    .select(standingColumns(sql.ref("t.organizationId"), principal))
     .select(
       sql<number>`case when t.id = ${principal} or exists (
         select 1 from team_members where organization_id = t.organization_id and team_id = t.id and user_id = ${principal}) then 1 else 0 end`.as(
@@ -55,7 +58,7 @@ export async function listTeamRows(
   organization: OrganizationView,
   search: { page: Page; part: string | undefined; names: readonly string[] | undefined },
 ): Promise<{ views: TeamView[]; totalCount: number }> {
-  let rows = teamsForActor(tx.db, actor)
+  let rows = teams(tx.db, actor)
     .where("t.organizationId", "=", organization.id)
     .where(teamIsVisible(actor, organization.standing));
   if (search.names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("t.nameKey"), search.names.map(fold)));
@@ -66,7 +69,8 @@ export async function listTeamRows(
     page: search.page,
     totals: { totalCount: countOf(rows.clearSelect().select("t.id")) },
   });
-  return { views: found.rows.map((row) => toTeamView(actor, row)), totalCount: found.totals.totalCount };
+  const { standing } = organization;
+  return { views: found.rows.map((row): TeamView => ({ ...row, standing })), totalCount: found.totals.totalCount };
 }
 
 export async function isTeamNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {

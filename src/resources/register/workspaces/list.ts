@@ -7,6 +7,7 @@ import { type RawBuilder, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
+import { fewMax } from "../../../database/name-index.ts";
 import { type Prepared, prepared } from "../../../database/prepared.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -15,7 +16,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { connectedColumns, connectedJoins, type ConnectedRow } from "./connected.ts";
-import { conditionsOf, isFiltered, type WorkspaceSearch } from "./search.ts";
+import { type Asked, conditionsOf, indexedParts, isFiltered, knownTotal, type WorkspaceSearch } from "./search.ts";
 import { inOrganization } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -109,14 +110,15 @@ interface Shape {
   readonly plan: Plan;
   readonly column: (typeof sortColumns)[keyof typeof sortColumns];
   readonly descending: boolean;
+  /** Whether the page is nearer to the list's end, and so looked for from there. */
+  readonly fromEnd?: boolean;
 }
 
 /** Ties break by id, so that pages never overlap; workspaces without a run come last in both directions. */
-function order({ column, descending }: Shape): RawBuilder<unknown> {
-  const direction = sql.raw(
-    `${descending ? "desc" : "asc"}${column === "current_run_created_at" ? " nulls last" : ""}`,
-  );
-  return sql`order by w.${sql.raw(column)} ${direction}, w.id asc`;
+function order({ column, descending, fromEnd = false }: Shape): RawBuilder<unknown> {
+  const nulls = column === "current_run_created_at" ? ` nulls ${fromEnd ? "first" : "last"}` : "";
+  const direction = sql.raw(`${descending === fromEnd ? "asc" : "desc"}${nulls}`);
+  return sql`order by w.${sql.raw(column)} ${direction}, w.id ${sql.raw(fromEnd ? "desc" : "asc")}`;
 }
 
 /** Only what the conditions look at: with more, no index holds everything, and every row has to be read. */
@@ -130,10 +132,14 @@ function columnsLookedAt(search: WorkspaceSearch): string[] {
   ];
 }
 
+function columnsOf({ column }: Shape, looked: readonly string[]): RawBuilder<unknown> {
+  return sql.raw([...new Set(["id", column, ...looked])].map((name) => `v.${name} as ${name}`).join(", "));
+}
+
 /** The workspaces among which the page is looked for, called `w`, with the columns that the search looks at. */
-function candidates({ plan, column }: Shape, organizationId: string, looked: readonly string[]): RawBuilder<unknown> {
-  const columns = new Set(["id", column, ...looked]);
-  const chosen = sql.raw([...columns].map((name) => `v.${name} as ${name}`).join(", "));
+function candidates(shape: Shape, organizationId: string, looked: readonly string[]): RawBuilder<unknown> {
+  const { plan } = shape;
+  const chosen = columnsOf(shape, looked);
   const inProjects = sql`(select project_id from granted where (mask & ${readable}) <> 0)`;
   const singles = sql`(select workspace_id from single where (mask & ${readable}) <> 0)`;
   if (plan === "everything")
@@ -156,7 +162,7 @@ function wholeRows(shape: Shape): RawBuilder<unknown> {
     left join granted on granted.project_id = w.project_id
     left join single on single.workspace_id = w.id
     where w.id = page.id
-    ${order(shape)}`;
+    ${order({ ...shape, fromEnd: false })}`;
 }
 
 type PageRow = ConnectedRow & { readonly projectAccess: number | null; readonly workspaceAccess: number | null };
@@ -170,9 +176,9 @@ interface PageParameters {
 
 const unfiltered = new Map<string, Prepared<PageParameters, PageRow>>();
 
-/** Compiled once for each shape: there are eighteen. */
+/** Compiled once for each shape: there are twenty-four. */
 function unfilteredPage(shape: Shape): Prepared<PageParameters, PageRow> {
-  const key = `${shape.plan} ${shape.column} ${shape.descending}`;
+  const key = `${shape.plan} ${shape.column} ${shape.descending} ${shape.fromEnd}`;
   let statement = unfiltered.get(key);
   if (statement === undefined) {
     statement = prepared<PageParameters, PageRow>((db, p) => {
@@ -187,22 +193,77 @@ function unfilteredPage(shape: Shape): Prepared<PageParameters, PageRow> {
   return statement;
 }
 
+/** A page of a list whose length is known: whatever lies before it is walked through, so that the shorter way is taken. */
+async function countedPage(tx: Tx, shape: Shape, p: PageParameters, total: number): Promise<PageRow[]> {
+  const limit = Math.min(p.limit, Math.max(0, total - p.offset));
+  const behind = total - p.offset - limit;
+  if (shape.plan !== "everything" || behind >= p.offset) return unfilteredPage({ ...shape, fromEnd: false })(tx, p);
+  return unfilteredPage({ ...shape, fromEnd: true })(tx, { ...p, limit, offset: Math.max(0, behind) });
+}
+
+/** The candidates of a search: among all workspaces of a large organization, the index of names finds those that may match. */
+function searchCandidates(tx: Tx, shape: Shape, organizationId: string, search: WorkspaceSearch): RawBuilder<unknown> {
+  const looked = columnsLookedAt(search);
+  const parts = indexedParts(search);
+  if (shape.plan !== "everything" || parts.length === 0 || search.projectId !== undefined)
+    return candidates(shape, organizationId, looked);
+  return sql`${tx.dialect.names.candidates(columnsOf(shape, looked), { organizationId, parts })} as w`;
+}
+
 /** With filters the matches have to be counted, so that they are all found; the page is cut from them. */
 async function filteredPage(
   tx: Tx,
   shape: Shape,
   search: WorkspaceSearch,
   p: PageParameters,
+  asked: Asked,
 ): Promise<{ rows: PageRow[]; totalCount: number }> {
-  const conditions = conditionsOf(tx, p.organizationId, search);
+  const conditions = conditionsOf(tx, p.organizationId, search, asked);
+  const total = shape.plan === "everything" ? knownTotal(tx, p.organizationId, search) : undefined;
+  if (total !== undefined) return walkedPage(tx, shape, search, p, total);
   const result = await sql<PageRow & { totalCount: number }>`
     with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
     matching as materialized (
       select w.id as id, w.${sql.raw(shape.column)} as ${sql.raw(shape.column)}
-      from ${candidates(shape, p.organizationId, columnsLookedAt(search))} where ${sql.join(conditions, sql` and `)}),
+      from ${searchCandidates(tx, shape, p.organizationId, search)} where ${sql.join(conditions, sql` and `)}),
     page as materialized (select w.id from matching as w ${order(shape)} limit ${p.limit} offset ${p.offset})
     select * from (select count(*) as total_count from matching) as counted
     left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
+  return { rows: result.rows.filter((row) => row.id !== null), totalCount: Number(result.rows[0]?.totalCount ?? 0) };
+}
+
+/**
+ * Where it is known how many a search finds, many of them need not be found: a walk in order ends when the page is full. Few are
+ * all found, and sorted.
+ */
+async function walkedPage(
+  tx: Tx,
+  shape: Shape,
+  search: WorkspaceSearch,
+  p: PageParameters,
+  total: RawBuilder<number>,
+): Promise<{ rows: PageRow[]; totalCount: number }> {
+  const { organizationId } = p;
+  const all = (conditions: RawBuilder<unknown>[]) => sql.join(conditions, sql` and `);
+  // Nothing is looked for where no row is wanted. (A condition on the number would be asked for each row.)
+  const pageOf = (found: RawBuilder<unknown>, conditions: RawBuilder<unknown>[], isChosen: RawBuilder<unknown>) =>
+    sql`select id from (select w.id as id from ${found} where ${all(conditions)} ${order(shape)}
+      limit (select case when ${isChosen} then cast(${p.limit} as bigint) else 0 end from counted) offset ${p.offset}) as chosen`;
+  const few = [
+    searchCandidates(tx, shape, organizationId, search),
+    conditionsOf(tx, organizationId, search, "sets"),
+    sql`total_count <= ${fewMax}`,
+  ] as const;
+  const many = [
+    candidates(shape, organizationId, columnsLookedAt(search)),
+    conditionsOf(tx, organizationId, search, "one by one"),
+    sql`total_count > ${fewMax}`,
+  ] as const;
+  const result = await sql<PageRow & { totalCount: number }>`
+    with ${grantTables(sql<string>`${organizationId}`, p.principal)},
+    counted as materialized (select ${total} as total_count),
+    page as materialized (${pageOf(...few)} union all ${pageOf(...many)})
+    select * from counted left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
   return { rows: result.rows.filter((row) => row.id !== null), totalCount: Number(result.rows[0]?.totalCount ?? 0) };
 }
 
@@ -226,11 +287,9 @@ export async function listReadableWorkspaces(
     offset: (number - 1) * size,
   };
   const narrow = isFiltered(search) || search.projectId !== undefined;
+  const readableCount = readsAll ? counts.everything : counts.inProjects + counts.single;
   const { rows, totalCount } = narrow
-    ? await filteredPage(tx, shape, search, parameters)
-    : {
-        rows: await unfilteredPage(shape)(tx, parameters),
-        totalCount: readsAll ? counts.everything : counts.inProjects + counts.single,
-      };
+    ? await filteredPage(tx, shape, search, parameters, !readsAll && readableCount <= fewMax ? "one by one" : "sets")
+    : { rows: await countedPage(tx, shape, parameters, readableCount), totalCount: readableCount };
   return { views: rows.map((row) => inOrganization(row, organization, options)), totalCount };
 }

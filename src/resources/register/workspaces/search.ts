@@ -1,6 +1,7 @@
 /** The filters and the order of a list of workspaces, as conditions of its statement. */
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { isIndexed } from "../../../database/name-index.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -31,18 +32,68 @@ export function isFiltered(search: WorkspaceSearch): boolean {
   );
 }
 
+/** What must be in a name that the search finds, as far as the index of names helps. */
+export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
+  return [part ?? "", ...(wildcard ?? "").split("*")].map(fold).filter(isIndexed);
+}
+
+/**
+ * How many workspaces of an organization the search finds, where something tells without finding them: the index of names, or
+ * the counters of tags and projects. Undefined where more than that narrows the list.
+ */
+export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
+  if (search.projectId !== undefined || !tx.dialect.plansOpenLimits) return undefined;
+  const part = fold(search.part ?? "");
+  if (isIndexed(part) && !isFiltered({ ...search, part: undefined }))
+    return tx.dialect.names.counted?.(organizationId, part);
+  const [filter, ...moreFilters] = search.tagged;
+  if (filter?.key && moreFilters.length === 0 && !isFiltered({ ...search, tagged: [] }))
+    return countTagged(organizationId, filter.key, filter.value);
+  const [tag = "", ...moreTags] = new Set(search.tags);
+  if (tag !== "" && moreTags.length === 0 && !isFiltered({ ...search, tags: [] }))
+    return countWithAny(tx, organizationId, [tag]);
+  if (search.excludedTags.length === 0 || isFiltered({ ...search, excludedTags: [] })) return undefined;
+  return sql<number>`(select coalesce(sum(workspace_count), 0) from projects where organization_id = ${organizationId})
+    - ${countWithAny(tx, organizationId, [...new Set(search.excludedTags)])}`;
+}
+
+/** A flat tag counts its workspaces. Where its name is a key, too, or there are several, one that has both must count once. */
+function countWithAny(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
+  const counted = sql<number>`(
+    select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
+  const [tag = "", ...more] = tags;
+  if (more.length > 0) return counted;
+  return sql<number>`(case
+    when exists (select 1 from tag_bindings where organization_id = ${organizationId} and key = ${tag}) then ${counted}
+    else coalesce((select instance_count from tags where organization_id = ${organizationId} and name = ${tag}), 0) end)`;
+}
+
+/** How conditions are asked: of each workspace, where few are looked at; or by the sets of those that fulfil them. */
+export type Asked = "one by one" | "sets";
+
 /** What a workspace, called `w`, must fulfil. Raises `bad-request` for a pattern that is too complicated. */
-export function conditionsOf(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<SqlBool>[] {
+export function conditionsOf(
+  tx: Tx,
+  organizationId: string,
+  search: WorkspaceSearch,
+  by: Asked,
+): RawBuilder<SqlBool>[] {
   const conditions: RawBuilder<SqlBool>[] = [];
   if (search.projectId !== undefined) conditions.push(sql<SqlBool>`w.project_id = ${search.projectId}`);
   if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
   if (search.wildcard) conditions.push(matches(search.wildcard));
-  if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)]));
+  if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
   if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags));
   if (search.runStatuses.length > 0) {
     conditions.push(tx.dialect.isOneOf(sql.ref("w.currentRunStatus"), search.runStatuses));
   }
-  for (const filter of search.tagged) conditions.push(isTagged(organizationId, filter));
+  for (const filter of search.tagged) {
+    conditions.push(
+      by === "sets" && filter.key
+        ? isOneTagged(organizationId, filter.key, filter.value)
+        : isTagged(organizationId, filter),
+    );
+  }
   return conditions;
 }
 
@@ -54,27 +105,44 @@ const tagSetsMax = 5;
  * the same key.) Tags beyond the first few are looked for on each workspace that carries those: engines bound how deep a
  * statement may be nested.
  */
-function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<SqlBool> {
-  const sets = tags.slice(0, tagSetsMax).map((tag) => carriesTag(organizationId, tag));
+function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
+  const first = tags.slice(0, tagSetsMax).map((tag) => {
+    if (by === "sets") return sql`w.id in (${carriers(tx, organizationId, [tag])})`;
+    const [flat, own, inherited] = tagsOn(tx, organizationId, [tag]);
+    return sql`(exists (select 1 ${flat}) or exists (select 1 ${own}) or exists (select 1 ${inherited}))`;
+  });
   const others = tags.slice(tagSetsMax);
   const [flat, own, inherited] = tagsOn(tx, organizationId, others);
   const rest = sql`(
     select count(*) from (
       select t.name as tag ${flat} union select own.key ${own} union select inherited.key ${inherited}) as found
     ) = cast(${others.length} as bigint)`;
-  return sql<SqlBool>`(${sql.join(others.length === 0 ? sets : [...sets, rest], sql` and `)})`;
+  return sql<SqlBool>`(${sql.join(others.length === 0 ? first : [...first, rest], sql` and `)})`;
 }
 
-function carriesTag(organizationId: string, tag: string): RawBuilder<SqlBool> {
-  return sql<SqlBool>`w.id in (
-    ${withTag(organizationId, tag)}
+/** Whether a column is one of these; a list of one is asked for as what it is, which is quicker. */
+function isNamed(tx: Tx, tags: readonly string[]) {
+  const [only, ...more] = tags;
+  return (column: string): RawBuilder<SqlBool> =>
+    only !== undefined && more.length === 0
+      ? sql<SqlBool>`${sql.ref(column)} = ${only}`
+      : tx.dialect.isOneOf(sql.ref(column), tags);
+}
+
+/** The ids of the workspaces that carry one of these tags, some of them more than once. */
+function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
+  const named = isNamed(tx, tags);
+  return sql`
+    select wt.workspace_id from tags as t
+    inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
+    where t.organization_id = ${organizationId} and ${named("t.name")}
     union all
     select own.workspace_id from tag_bindings as own
-    where own.organization_id = ${organizationId} and own.key = ${tag} and own.workspace_id is not null
+    where own.organization_id = ${organizationId} and ${named("own.key")} and own.workspace_id is not null
     union all
     select heir.id from tag_bindings as inherited cross join workspaces as heir
-    where inherited.organization_id = ${organizationId} and inherited.key = ${tag} and inherited.project_id is not null
-      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id)`;
+    where inherited.organization_id = ${organizationId} and ${named("inherited.key")} and inherited.project_id is not null
+      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id`;
 }
 
 /** Neither a flat one of these, nor a key. */
@@ -86,7 +154,7 @@ function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[]): RawB
 
 /** Where a workspace `w` may have one of these tags. */
 function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
-  const named = (column: string) => tx.dialect.isOneOf(sql.ref(column), tags);
+  const named = isNamed(tx, tags);
   const bound = (to: string, table: string) => sql`
     from tag_bindings as ${sql.table(table)}
     where ${sql.ref(`${table}.${to}`)} = ${sql.ref(`w.${to === "workspaceId" ? "id" : to}`)}
@@ -125,16 +193,46 @@ function matches(pattern: string): RawBuilder<SqlBool> {
 
 /** By a binding of its own, one of its project that it does not override, or a flat tag, which is a key without a value. */
 function isTagged(organizationId: string, { key, value }: { key?: string; value?: string }): RawBuilder<SqlBool> {
-  const anyValue = value === undefined || value === "";
   const fits = (table: string) => {
-    const keyFits = key === undefined || key === "" ? sql`1 = 1` : sql`${sql.ref(`${table}.key`)} = ${key}`;
-    return anyValue ? keyFits : sql`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}`;
+    const keyFits = key ? sql`${sql.ref(`${table}.key`)} = ${key}` : sql`1 = 1`;
+    return value ? sql`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}` : keyFits;
   };
-  const flat = anyValue && key ? sql`or w.id in (${withTag(organizationId, key)})` : sql``;
+  const flat = key && !value ? sql`or w.id in (${withTag(organizationId, key)})` : sql``;
   return sql<SqlBool>`(
     exists (select 1 from tag_bindings as own where own.workspace_id = w.id and ${fits("own")})
     or exists (
       select 1 from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
         and not exists (select 1 from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key))
     ${flat})`;
+}
+
+/** The same for a key, from those that have it: they may be few in a large organization. */
+function isOneTagged(organizationId: string, key: string, value: string | undefined): RawBuilder<SqlBool> {
+  return sql<SqlBool>`w.id in (${sql.join(taggedSets(organizationId, key, value), sql` union all `)})`;
+}
+
+/** Nothing is in both of the first two sets. A flat tag's may be in the others, too. */
+function countTagged(organizationId: string, key: string, value: string | undefined): RawBuilder<number> {
+  const sets = taggedSets(organizationId, key, value);
+  const [own, inherited, flat] = sets;
+  const apart = sql<number>`((select count(*) from (${own}) as own) + (select count(*) from (${inherited}) as inherited))`;
+  if (flat === undefined) return apart;
+  return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${key})
+    then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
+}
+
+/** The ids of those with a key: on their own, from their project, and as a flat tag where no value is asked for. */
+function taggedSets(organizationId: string, key: string, value: string | undefined): RawBuilder<unknown>[] {
+  const fits = (table: string) => {
+    const bindings = sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${sql.ref(`${table}.key`)} = ${key}`;
+    return value ? sql`${bindings} and ${sql.ref(`${table}.value`)} = ${value}` : bindings;
+  };
+  const own = sql`
+    select own.workspace_id from tag_bindings as own where ${fits("own")} and own.workspace_id is not null`;
+  const inherited = sql`
+    select heir.id from tag_bindings as inherited cross join workspaces as heir
+    where ${fits("inherited")} and inherited.project_id is not null
+      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id
+      and not exists (select 1 from tag_bindings as own where own.workspace_id = heir.id and own.key = inherited.key)`;
+  return value ? [own, inherited] : [own, inherited, withTag(organizationId, key)];
 }

@@ -44,9 +44,10 @@ export function standingColumns(organizationId: Expression<string | null>, princ
   const column = <Value, Name extends string>(expression: RawBuilder<Value>, name: Name) => expression.as(name);
   return [
     column(
+      // CROSS JOIN keeps the order: from the caller's few teams, not through all that the organization has.
       sql<number | null>`(
-        select bit_or(organization_access) from teams
-        where organization_id = ${organizationId} and id in ${actorTeams(organizationId, principal)})`,
+        select bit_or(held.organization_access) from ${actorTeams(organizationId, principal)} as mine
+        cross join teams as held where held.id = mine.team_id and held.organization_id = ${organizationId})`,
       "teamAccess",
     ),
     column(

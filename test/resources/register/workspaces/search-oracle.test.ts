@@ -74,7 +74,7 @@ beforeAll(async () => {
   items = [];
   const taken = new Set<string>();
   while (items.length < size) {
-    const name = Array.from({ length: 1 + upTo(5) }, () => pick([..."abAB_-1"])).join("");
+    const name = Array.from({ length: 1 + upTo(7) }, () => pick([..."abAB_-1"])).join("");
     if (taken.has(name)) continue;
     taken.add(name);
     const project = upTo(projects.length);
@@ -141,7 +141,7 @@ interface Query {
 /** More often absent than not: of filters that are all there, hardly any would find something. */
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 5 }, { arbitrary, weight: 2 });
-const fragment = fc.string({ unit: fc.constantFrom("a", "b", "A", "_", "-", "1", "%"), maxLength: 2 });
+const fragment = fc.string({ unit: fc.constantFrom("a", "b", "A", "_", "-", "1", "%"), maxLength: 3 });
 const queries: fc.Arbitrary<Query> = fc.record({
   part: maybe(fragment),
   wildcard: maybe(fc.array(fragment, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("*"))),

@@ -1,0 +1,85 @@
+/**
+ * The service in a process of its own, on a database that was filled. It tells what it has used so far, and which statements it ran
+ * while it was asked to remember them. Both drivers are listened to where they take a statement, so that nothing is missed.
+ */
+import type { AddressInfo } from "node:net";
+import { DatabaseSync, StatementSync } from "node:sqlite";
+import pg from "pg";
+import pino from "pino";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { createVault } from "../../src/database/vault.ts";
+import { createServer } from "../../src/http/server.ts";
+import { plansOf, type Statement } from "./plans.ts";
+
+/** What the parent may ask. */
+export type Question = "usage" | "remember" | "plans";
+
+export interface Usage {
+  readonly cpuMicroseconds: number;
+  readonly residentBytes: number;
+}
+
+const remembered = new Map<string, Statement>();
+let remembers = false;
+
+function remember(text: string, parameters: readonly unknown[]): void {
+  if (remembers && /^\s*(with|select)\b/i.test(text)) remembered.set(text, { text, parameters });
+}
+
+const texts = new WeakMap<StatementSync, string>();
+const prepare = DatabaseSync.prototype.prepare;
+DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given: Parameters<typeof prepare>) {
+  const statement = prepare.apply(this, given);
+  texts.set(statement, given[0]);
+  return statement;
+};
+for (const method of ["all", "get"] as const) {
+  const original = StatementSync.prototype[method] as (...parameters: never[]) => never;
+  StatementSync.prototype[method] = function (this: StatementSync, ...parameters: never[]) {
+    remember(texts.get(this) ?? "", parameters);
+    return original.apply(this, parameters);
+  };
+}
+const query = pg.Client.prototype.query as (...given: unknown[]) => unknown;
+pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+  const [first, second] = given as [unknown, unknown];
+  const { text = "", values = [] } =
+    typeof first === "string"
+      ? { text: first, values: Array.isArray(second) ? (second as unknown[]) : [] }
+      : (first as { text?: string; values?: unknown[] });
+  remember(text, values);
+  return query.apply(this, given);
+} as typeof pg.Client.prototype.query;
+
+const address = process.argv[2] ?? "";
+const database = openDatabase(address);
+const server = createServer({
+  database,
+  vault: createVault(Buffer.alloc(32, 7)),
+  options: { organizationCreation: "site-admins", edition: "self-hosted", globalRemoteStateDefault: false },
+  version: "bench",
+  logger: pino({ level: "silent" }),
+  rateLimit: 0,
+});
+
+async function answer(question: Question): Promise<unknown> {
+  if (question === "remember") {
+    remembered.clear();
+    remembers = true;
+    return true;
+  }
+  if (question === "plans") {
+    remembers = false;
+    return plansOf(address, [...remembered.values()]);
+  }
+  const { user, system } = process.cpuUsage();
+  return { cpuMicroseconds: user + system, residentBytes: process.memoryUsage.rss() } satisfies Usage;
+}
+
+await server.listen({ host: "127.0.0.1", port: 0 });
+process.on("message", (question: Question) => {
+  void answer(question).then((told) => process.send?.(told));
+});
+process.on("SIGTERM", () => process.exit(0));
+process.on("disconnect", () => process.exit(0));
+process.send?.((server.server.address() as AddressInfo).port);
