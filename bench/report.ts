@@ -26,7 +26,9 @@ export function printTables(rows: readonly Row[]): void {
 
 function printTable(title: string, rows: readonly Row[]): void {
   const sizes = [...new Set(rows.map((row) => row.size))];
-  console.log(`\n${title}: CPU time of a request (share of a bare node:http server by CPU time, by throughput)\n`);
+  console.log(
+    `\n${title}: CPU time of a request (reads: share of a bare node:http server by CPU time, by throughput; writes: times bare)\n`,
+  );
   console.log(
     `| | ${sizes.map((size) => size.toLocaleString("en")).join(" | ")} |\n|---|${sizes.map(() => "---:|").join("")}`,
   );
@@ -36,7 +38,10 @@ function printTable(title: string, rows: readonly Row[]): void {
   }
 }
 
-const cellOf = ({ cpu, byCpu, byThroughput, commitsEach }: Row): string =>
-  `${cpu.toFixed(0)} µs (${byCpu.toFixed(2)}, ${byThroughput.toFixed(2)})${
-    commitsEach === undefined ? "" : `, ${commitsEach.toFixed(2)} commits`
-  }`;
+/** Reads as shares of bare, writes as multiples of it. */
+const cellOf = ({ cpu, byCpu, byThroughput, commitsEach, p50, p99 }: Row): string => {
+  const tail = `p99 ${(p99 / p50).toFixed(1)} × p50`;
+  return commitsEach === undefined
+    ? `${cpu.toFixed(0)} µs (${byCpu.toFixed(2)}, ${byThroughput.toFixed(2)}; ${tail})`
+    : `${cpu.toFixed(0)} µs (${(1 / byCpu).toFixed(0)} ×; ${commitsEach.toFixed(2)} commits; ${tail})`;
+};

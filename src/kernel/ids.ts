@@ -1,5 +1,5 @@
 /** Identifiers (`prj-…`) and bearer tokens: how they are made, and how a token becomes the hash that is stored. */
-import { hash, randomBytes } from "node:crypto";
+import { hash, randomBytes, randomFillSync } from "node:crypto";
 
 const alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const idLength = 16;
@@ -48,11 +48,24 @@ export function isIdOf(type: keyof typeof idPrefixes, id: string): boolean {
 function randomText(length: number): string {
   let text = "";
   while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      if (byte < alphabet.length * 4 && text.length < length) text += alphabet[byte % alphabet.length];
-    }
+    const byte = randomByte();
+    if (byte < alphabet.length * 4) text += alphabet[byte % alphabet.length];
   }
   return text;
+}
+
+/** Drawn many at once: the system charges for the asking. Each is given out once and forgotten. */
+const drawn = Buffer.alloc(4096);
+let next = drawn.length;
+
+function randomByte(): number {
+  if (next === drawn.length) {
+    randomFillSync(drawn);
+    next = 0;
+  }
+  const byte = drawn[next] ?? 0;
+  drawn[next++] = 0;
+  return byte;
 }
 
 const tokenPrefix = "cadastre-";

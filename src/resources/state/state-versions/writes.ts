@@ -1,6 +1,7 @@
 /** What a workspace's lock does to its state versions, inside the lock's own transaction. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -21,14 +22,7 @@ export async function settleState(
   tx: Tx,
   workspace: Granted<Workspace, "can-unlock" | "can-force-unlock">,
 ): Promise<SettledState | undefined> {
-  const latest = await tx.db
-    .selectFrom("stateVersions")
-    .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
-    .where("workspaceId", "=", workspace.id)
-    .where("intermediate", "=", 1)
-    .orderBy("position", "desc")
-    .limit(1)
-    .executeTakeFirst();
+  const [latest] = await findUnsettled(tx, { workspaceId: workspace.id });
   if (latest === undefined) return undefined;
   if (latest.status === "pending")
     throw new AppError(
@@ -51,6 +45,18 @@ export async function settleState(
   const { id: currentStateVersionId, resourceCount, outputIds, encrypted: stateEncrypted } = latest;
   return { currentStateVersionId, resourceCount, outputIds, stateEncrypted };
 }
+
+type Unsettled = Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted">;
+
+const findUnsettled = prepared<{ workspaceId: string }, Unsettled>((db, { workspaceId }) =>
+  db
+    .selectFrom("stateVersions")
+    .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
+    .where("workspaceId", "=", workspaceId)
+    .where("intermediate", "=", 1)
+    .orderBy("position", "desc")
+    .limit(1),
+);
 
 /** Versions whose content is still awaited are given up. */
 export async function discardPending(
