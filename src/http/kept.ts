@@ -132,8 +132,17 @@ export class Keeper {
     const { session } = request;
     if (session === undefined) return;
     const { text: caller, until, moment } = session;
-    this.#answers.keep(keyOf(session, request), { ...written, warrant, caller, until, moment });
+    const { body, etag } = written;
+    this.#answers.keep(keyOf(session, request), { body: alone(body), etag, warrant, caller, until, moment });
   }
+}
+
+/** In memory of its own: small buffers are slices of larger ones, which would be held as a whole. */
+function alone(body: Buffer): Buffer {
+  if (body.buffer.byteLength === body.length) return body;
+  const own = Buffer.allocUnsafeSlow(body.length);
+  body.copy(own);
+  return own;
 }
 
 /** What else an answer depends on than the register: who asks, for what, in which form. */
