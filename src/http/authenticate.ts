@@ -59,7 +59,8 @@ export class Authenticator {
     if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known))
       return this.admit(known);
     if (known === undefined) this.#refuseGuessing(request.ip);
-    const session = hash === undefined ? undefined : await sessionOf(this.#database.reader, hash);
+    const session =
+      hash === undefined ? undefined : await sessionOf(this.#database.reader, hash, known as Session | undefined);
     return this.confirm(request, hash, session, before);
   }
 

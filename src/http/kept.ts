@@ -104,7 +104,7 @@ export class Keeper {
     if (session === undefined || kept === undefined || kept.until <= Date.now()) return this.#sign(request);
     const moment = this.#database.moment();
     if (moment === undefined || kept.moment !== moment || session.moment !== moment || kept.caller !== session.text)
-      return this.#lookAgain(kept, request, session.tokenHash);
+      return this.#lookAgain(kept, request, session);
     request.session = this.#authenticator.admit(session);
     return kept;
   }
@@ -114,13 +114,13 @@ export class Keeper {
   }
 
   /** By one statement, which also looks the token up again. */
-  async #lookAgain(kept: KeptAnswer, request: FastifyRequest, tokenHash: string): Promise<KeptAnswer | undefined> {
+  async #lookAgain(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<KeptAnswer | undefined> {
     const before = this.#database.moment();
-    const told = await kept.warrant?.ask(tokenHash);
+    const told = await kept.warrant?.ask(known);
     const session =
       told === undefined
         ? await this.#authenticator.authenticate(request)
-        : this.#authenticator.confirm(request, tokenHash, told.session as Session | undefined, before);
+        : this.#authenticator.confirm(request, known.tokenHash, told.session as Session | undefined, before);
     request.session = session;
     const isRight = told === undefined ? kept.moment === session.moment : told.says === kept.warrant?.says;
     if (!isRight || session.text !== kept.caller) return undefined;

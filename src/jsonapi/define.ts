@@ -312,7 +312,7 @@ export interface Included {
  */
 export interface Warrant {
   readonly says: string;
-  readonly ask: (tokenHash: string) => Promise<{ readonly says: string | null; readonly session: unknown }>;
+  readonly ask: (session: any) => Promise<{ readonly says: string | null; readonly session: unknown }>;
 }
 
 export interface DocumentAnswer<View> {

@@ -1,5 +1,6 @@
 /** The engine for many servers: PostgreSQL over a pool of connections, of which any may go at any moment. */
 import {
+  type CompiledQuery,
   type DatabaseConnection,
   type Driver,
   Kysely,
@@ -138,14 +139,23 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
   const statements = new Statements();
   const { suspectMs, answerMs, statementMs } = limits;
   const common = { statements, suspectMs, watch: new Watch({ url, answerMs }), connect: () => pool.connect() };
-  const db = kyselyOn(new PoolDriver({ ...common, limitMs: statementMs + graceMs }));
+  const options = { ...common, limitMs: statementMs + graceMs };
+  const db = kyselyOn(new PoolDriver(options));
+  const execute = async <Row>(query: CompiledQuery) => {
+    const connection = await PostgresConnection.open(options);
+    try {
+      return await connection.executeQuery<Row>(query);
+    } finally {
+      connection.release();
+    }
+  };
   const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }));
   const turnstile = new Turnstile(writersMax, limits.turnMs);
   let closed: Promise<void> | undefined;
 
   return {
     dialect: postgresDialect,
-    reader: { db, dialect: postgresDialect },
+    reader: { db, dialect: postgresDialect, execute },
     write: (work, { isPatient = false } = {}) => {
       const run = () =>
         (isPatient ? patient : db).transaction().execute((tx) => work({ db: tx, dialect: postgresDialect }));

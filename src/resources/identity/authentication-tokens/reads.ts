@@ -1,9 +1,9 @@
 /** What authentication asks of tokens: whom a secret stands for, and for how long. */
 import { timingSafeEqual } from "node:crypto";
-import type { RawBuilder } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import { findTokenHolder, holderWith, type TokenHolder } from "./store.ts";
+import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
 
 /** Whoever a token stands for, as it was found at one moment of the database. */
 export interface Session {
@@ -20,10 +20,14 @@ export interface Session {
 /** An actor who came by a token. */
 export type TokenActor = Actor & { readonly tokenId: string };
 
-/** Undefined for a hash that is unknown, expired, too old or revoked: which of these is nobody's business. */
-export async function sessionOf(tx: Tx, hash: string): Promise<Session | undefined> {
-  const [holder] = await findTokenHolder(tx, { hash, nowMs: Date.now() });
-  return holder && toSession(holder, hash);
+const noWarrant = sessionWith(() => sql<string | null>`null`);
+
+/**
+ * Undefined for a hash that is unknown, expired, too old or revoked: which of these is nobody's business. `known`: the same as it was
+ * found before.
+ */
+export async function sessionOf(tx: Tx, hash: string, known?: Session): Promise<Session | undefined> {
+  return (await noWarrant(tx, hash, known, {})).session;
 }
 
 /**
@@ -31,59 +35,61 @@ export async function sessionOf(tx: Tx, hash: string): Promise<Session | undefin
  * built with.
  */
 export function sessionWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
-  const find = holderWith(says);
-  return async (tx: Tx, hash: string, parameters: Parameters) => {
-    const [holder] = await find(tx, { ...parameters, hash, nowMs: Date.now() });
-    const session = holder && toSession(holder, hash);
-    return { session, says: holder?.says ?? null };
+  const find = tokenWith(says);
+  return async (tx: Tx, hash: string, known: Session | undefined, parameters: Parameters) => {
+    const told = await find(tx, { ...parameters, hash, nowMs: Date.now() });
+    return { session: told && sessionIn(told, hash, known), says: told?.says ?? null };
   };
 }
 
-function toSession(holder: TokenHolder, hash: string): Session | undefined {
-  if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
-  const createdMs = Date.parse(holder.createdAt);
-  const ends = [holder.expiredAt === null ? null : Date.parse(holder.expiredAt), after(createdMs, holder.maxTtlMs)];
-  const until = earliest(ends);
-  const actor = toActor(holder, createdMs);
-  if (until <= Date.now() || actor === undefined) return undefined;
-  const { id, kind, userId, username, isSiteAdmin, teamName, organizationName, moment } = holder;
-  const text = JSON.stringify([id, kind, userId, username, isSiteAdmin, teamName, organizationName]);
-  return { tokenHash: hash, actor, until: earliest([until, after(createdMs, holder.nextTtlMs)]), text, moment };
+function sessionIn({ holder, moment }: TokenTold, hash: string, known: Session | undefined): Session | undefined {
+  if (known?.text === holder && known.until > Date.now()) return { ...known, moment };
+  const session = toSession(holder, hash);
+  return session && { ...session, moment };
 }
 
-const after = (ms: number, delay: number | null): number | null => (delay === null ? null : ms + delay);
-const earliest = (moments: readonly (number | null)[]): number =>
-  Math.min(...moments.map((ms) => ms ?? Number.POSITIVE_INFINITY));
+function toSession(text: string, hash: string): Omit<Session, "moment"> | undefined {
+  const holder = holderIn(text);
+  if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
+  const createdMs = Date.parse(holder.createdAt);
+  const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
+  const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
+  const actor = toActor(holder, createdMs);
+  if (end <= Date.now() || actor === undefined) return undefined;
+  return { tokenHash: hash, actor, until: Math.min(end, after(createdMs, holder.nextTtlMs)), text };
+}
+
+const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
 function toActor({ id, kind, ...holder }: TokenHolder, createdMs: number): TokenActor | undefined {
-  if (kind === "user" && holder.userId !== null) {
+  if (kind === "user" && holder.userId !== "") {
     return {
       kind: "user",
       userId: holder.userId,
-      name: holder.username ?? "",
-      siteAdmin: holder.isSiteAdmin === 1,
+      name: holder.username,
+      siteAdmin: holder.isSiteAdmin === "1",
       tokenId: id,
       get tokenAgeMs() {
         return Math.max(0, Date.now() - createdMs);
       },
     };
   }
-  if (holder.organizationId === null) return undefined;
-  if (kind === "team" && holder.teamId !== null) {
+  if (holder.organizationId === "") return undefined;
+  if (kind === "team" && holder.teamId !== "") {
     return {
       kind: "team",
       teamId: holder.teamId,
-      name: holder.teamName ?? "",
+      name: holder.teamName,
       organizationId: holder.organizationId,
       tokenId: id,
     };
   }
   if (kind === "audit-trails")
-    return { kind, auditedId: holder.organizationId, name: holder.organizationName ?? "", tokenId: id };
+    return { kind, auditedId: holder.organizationId, name: holder.organizationName, tokenId: id };
   return {
     kind: "organization",
     organizationId: holder.organizationId,
-    name: holder.organizationName ?? "",
+    name: holder.organizationName,
     tokenId: id,
   };
 }

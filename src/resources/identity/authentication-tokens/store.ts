@@ -5,7 +5,7 @@ import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { TeamFacts } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import { type Prepared, prepared } from "../../../database/prepared.ts";
+import { prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
@@ -241,64 +241,71 @@ export async function lockFreeTokens(tx: Tx, ids: readonly string[]): Promise<st
 
 // --- authentication
 
-export interface TokenHolder {
-  readonly id: string;
-  readonly kind: string;
-  readonly hash: string;
-  readonly createdAt: string;
-  readonly expiredAt: string | null;
-  /** How long its organization lets such tokens work; null where nothing bounds it. */
-  readonly maxTtlMs: number | null;
-  /** The next age at which an organization may refuse a user's token; null where there is none. */
-  readonly nextTtlMs: number | null;
+/** Everything about a token that decides whom it stands for and how long, in the order in which the statement tells it. */
+const told = {
+  id: sql`k.id`,
+  kind: sql`k.kind`,
+  hash: sql`k.hash`,
+  createdAt: sql`k.created_at`,
+  expiredAt: sql`k.expired_at`,
+  /** How long its organization lets such tokens work, in milliseconds. */
+  maxTtlMs: sql`case when o.max_ttl_enabled = 1 then (
+    select max_ttl_ms from organization_token_ttl_policies
+    where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`,
+  userId: sql`k.user_id`,
+  username: sql`u.username`,
+  isSiteAdmin: sql`u.is_site_admin`,
+  teamId: sql`k.team_id`,
+  teamName: sql`t.name`,
+  organizationId: sql`k.organization_id`,
+  organizationName: sql`o.name`,
+};
+
+/** As text; empty where there is nothing. `nextTtlMs` is the next age at which an organization may refuse a user's token. */
+export type TokenHolder = Readonly<Record<keyof typeof told | "nextTtlMs", string>>;
+
+/** Characters that no name, id or instant has. */
+const between = "\u001f";
+const betweenParts = "\u001e";
+
+export interface TokenTold {
+  /** What `holderIn` reads; the same text is the same holder. */
+  readonly holder: string;
   readonly moment: string | null;
   readonly says: string | null;
-  readonly userId: string | null;
-  readonly username: string | null;
-  readonly isSiteAdmin: number | null;
-  readonly teamId: string | null;
-  readonly teamName: string | null;
-  readonly organizationId: string | null;
-  readonly organizationName: string | null;
 }
 
-/** The look-up that every request begins with, and what else is told with it. */
-export function holderWith<Parameters extends object>(
-  says: (parameters: Parameters) => RawBuilder<string | null>,
-): Prepared<Parameters & { hash: string; nowMs: number }, TokenHolder> {
-  return prepared((db, parameters, dialect) =>
-    db
+/**
+ * The look-up that every request begins with, and what else is told with it. One text, because a driver's work grows with the number of
+ * columns, and most times it is the text of before.
+ */
+export function tokenWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
+  const find = prepared<Parameters & { hash: string; nowMs: number }, { told: string }>((db, parameters, dialect) => {
+    const age = sql`cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql.ref("k.createdAt"))}`;
+    const nextTtlMs = sql`case when k.kind = 'user' then (
+      select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
+    const asText = (value: RawBuilder<unknown>) => sql`coalesce(cast(${value} as text), '')`;
+    const holder = sql.join([...Object.values(told), nextTtlMs].map(asText), sql.raw(`|| '${between}' ||`));
+    const parts = [sql`${holder}`, asText(dialect.moment), asText(says(parameters))];
+    return db
       .selectFrom("tokens as k")
       .leftJoin("users as u", "u.id", "k.userId")
       .leftJoin("teams as t", "t.id", "k.teamId")
       .leftJoin("organizations as o", "o.id", "k.organizationId")
-      .select([
-        "k.id",
-        "k.kind",
-        "k.hash",
-        "k.createdAt",
-        "k.expiredAt",
-        "k.userId",
-        "u.username",
-        "u.isSiteAdmin",
-        "k.teamId",
-        "t.name as teamName",
-        "k.organizationId",
-        "o.name as organizationName",
-      ])
-      .select([
-        sql<number | null>`case when o.max_ttl_enabled = 1 then (
-          select max_ttl_ms from organization_token_ttl_policies
-          where organization_id = k.organization_id and token_type = replace(k.kind, '-', '_')) end`.as("maxTtlMs"),
-        sql<number | null>`case when k.kind = 'user' then (
-          select min(max_ttl_ms) from organization_token_ttl_policies
-          where token_type = 'user' and max_ttl_ms > cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql.ref("k.createdAt"))})
-          end`.as("nextTtlMs"),
-        dialect.moment.as("moment"),
-        says(parameters).as("says"),
-      ])
-      .where("k.hash", "=", parameters.hash),
-  );
+      .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("told"))
+      .where("k.hash", "=", parameters.hash);
+  });
+  return async (tx: Tx, parameters: Parameters & { hash: string; nowMs: number }): Promise<TokenTold | undefined> => {
+    const [row] = await find(tx, parameters);
+    if (row === undefined) return undefined;
+    const [holder = "", moment, said] = row.told.split(betweenParts);
+    return { holder, moment: moment || null, says: said || null };
+  };
 }
 
-export const findTokenHolder = holderWith(() => sql<string | null>`null`);
+export function holderIn(text: string): TokenHolder {
+  const values = text.split(between);
+  return Object.fromEntries(
+    [...Object.keys(told), "nextTtlMs"].map((name, at) => [name, values[at] ?? ""]),
+  ) as TokenHolder;
+}

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Warrant } from "../../../jsonapi/define.ts";
 import { fold } from "../../../kernel/text.ts";
-import { sessionWith } from "../../identity/authentication-tokens/reads.ts";
+import { type Session, sessionWith } from "../../identity/authentication-tokens/reads.ts";
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -34,7 +34,10 @@ const byName = sessionWith<{ organizationKey: string; name: string }>(({ organiz
 
 export function warrantOf(tx: Tx, reference: WorkspaceReference, view: WorkspaceView): Warrant {
   const says = versionsOf(view);
-  if ("workspaceId" in reference) return { says, ask: (token) => byId(tx, token, { id: reference.workspaceId }) };
+  if ("workspaceId" in reference) {
+    const { workspaceId: id } = reference;
+    return { says, ask: (known: Session) => byId(tx, known.tokenHash, known, { id }) };
+  }
   const names = { organizationKey: fold(reference.organizationName), name: reference.workspaceName };
-  return { says, ask: (token) => byName(tx, token, names) };
+  return { says, ask: (known: Session) => byName(tx, known.tokenHash, known, names) };
 }
