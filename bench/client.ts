@@ -67,12 +67,19 @@ export function atPace(target: Target, perSecond: number, next: NextRequest): { 
   };
 }
 
+let maySleep = false;
+
+/** Where the database is a process of its own, it needs the core that staying awake would take. */
+export function letSleep(may: boolean): void {
+  maySleep = may;
+}
+
 /**
  * Keeps this process from falling asleep between answers. To wake it costs the server that answers several microseconds, and only
  * the slower of two servers lets it fall asleep: that would be counted against it a second time.
  */
 function stayAwake(): () => void {
-  let awake = true;
+  let awake = !maySleep;
   const turn = () => void (awake && setImmediate(turn));
   turn();
   return () => {

@@ -16,7 +16,7 @@ import { migrate } from "../src/database/migrate.ts";
 import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
 import { type Case, casesFor, changes } from "./cases.ts";
 import { type Child, startChild, teach, usageOf } from "./children.ts";
-import { atPace, measure, type Measured } from "./client.ts";
+import { atPace, letSleep, measure, type Measured } from "./client.ts";
 import { populate, type Population } from "./population.ts";
 import { printTables, type Row } from "./report.ts";
 
@@ -56,6 +56,7 @@ async function run(
 ): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-bench-"));
   const address = engine === "sqlite" ? `sqlite:${join(folder, "bench.db")}` : await newPostgres(postgres!, size);
+  letSleep(engine === "postgres");
   console.error(`\n${engine}, ${size} workspaces: filling …`);
   const population = await fill(address, size);
   const service = await startChild("service.ts", address, join(folder, "service.log"));

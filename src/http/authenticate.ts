@@ -34,6 +34,9 @@ export class Authenticator {
   readonly #calls: RateLimiter | undefined;
   /** By their hashes. They go on while their address is being slowed down for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
+  readonly #looking = new Map<string, Promise<Session | undefined>>();
+  /** The moment that was seen last, by whomever. */
+  latest: Moment = null;
   /** When tokens were last used, in milliseconds. */
   #uses = new Map<string, number>();
   readonly #timer: NodeJS.Timeout;
@@ -59,9 +62,25 @@ export class Authenticator {
     if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known))
       return this.admit(known);
     if (known === undefined) this.#refuseGuessing(request.ip);
-    const session =
-      hash === undefined ? undefined : await sessionOf(this.#database.reader, hash, known as Session | undefined);
+    const session = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
     return this.confirm(request, hash, session, before);
+  }
+
+  /**
+   * Where it takes a round trip, requests of one token that arrive together share one: it is made after the last of them has come.
+   */
+  #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<Session | undefined> {
+    const look = () => sessionOf(this.#database.reader, hash, known as Session | undefined);
+    if (before !== undefined) return look();
+    let looking = this.#looking.get(hash);
+    if (looking === undefined) {
+      looking = turn().then(() => {
+        this.#looking.delete(hash);
+        return look();
+      });
+      this.#looking.set(hash, looking);
+    }
+    return looking;
   }
 
   /** A session that was just looked up, after `before`. Raises `unauthorized` or `too-many-requests`. */
@@ -79,7 +98,9 @@ export class Authenticator {
         "This needs a valid token: send 'Authorization: Bearer TOKEN'. The token is missing, unknown, expired or revoked.",
       );
     }
-    return this.admit(this.#remember(hash, { ...session, moment: before ?? session.moment }));
+    const moment = before ?? session.moment;
+    this.latest = moment;
+    return this.admit(this.#remember(hash, { ...session, moment }));
   }
 
   /** The session of a token that has been used before. Whether it still stands is for the caller to find out. */
@@ -140,6 +161,8 @@ export class Authenticator {
     return session;
   }
 }
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 const isCurrent = ({ until }: KnownSession): boolean => until > Date.now();
 

@@ -113,17 +113,28 @@ export class Keeper {
     request.session = await this.#authenticator.authenticate(request);
   }
 
-  /** By one statement, which also looks the token up again. */
+  /** By one statement, which also looks the token up again; by a second where the first tells that something was committed. */
   async #lookAgain(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<KeptAnswer | undefined> {
-    const before = this.#database.moment();
-    const told = await kept.warrant?.ask(known);
-    const session =
-      told === undefined
-        ? await this.#authenticator.authenticate(request)
-        : this.#authenticator.confirm(request, known.tokenHash, told.session as Session | undefined, before);
+    const isLatest = this.#database.moment() === undefined && kept.moment === this.#authenticator.latest;
+    if (kept.warrant !== undefined && !isLatest) return this.#askWarrant(kept, kept.warrant, request, known);
+    const session = await this.#authenticator.authenticate(request);
     request.session = session;
-    const isRight = told === undefined ? kept.moment === session.moment : told.says === kept.warrant?.says;
-    if (!isRight || session.text !== kept.caller) return undefined;
+    if (session.text !== kept.caller) return undefined;
+    if (session.moment === kept.moment) return kept;
+    return kept.warrant && this.#askWarrant(kept, kept.warrant, request, session);
+  }
+
+  async #askWarrant(
+    kept: KeptAnswer,
+    { ask, says }: Warrant,
+    request: FastifyRequest,
+    known: KnownSession,
+  ): Promise<KeptAnswer | undefined> {
+    const before = this.#database.moment();
+    const told = await ask(known);
+    const session = this.#authenticator.confirm(request, known.tokenHash, told.session as Session | undefined, before);
+    request.session = session;
+    if (told.says !== says || session.text !== kept.caller) return undefined;
     kept.moment = session.moment;
     return kept;
   }
