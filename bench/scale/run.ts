@@ -96,10 +96,14 @@ async function filledDatabase(address: string, size: number, facts: string): Pro
   return filled;
 }
 
-/** Plans are made by what there is, and what was written is in the file itself: as in a register that was in use for a while. */
+/**
+ * Plans are made by what there is, what was written is in the file itself, and PostgreSQL has noted which pages everybody sees: as in
+ * a register that was in use for a while.
+ */
 async function settle(database: Database): Promise<void> {
-  await sql.raw("analyze").execute(database.reader.db);
-  if (database.dialect.name === "sqlite") await sql.raw("pragma wal_checkpoint(truncate)").execute(database.reader.db);
+  const isEmbedded = database.dialect.name === "sqlite";
+  await sql.raw(isEmbedded ? "analyze" : "vacuum analyze").execute(database.reader.db);
+  if (isEmbedded) await sql.raw("pragma wal_checkpoint(truncate)").execute(database.reader.db);
   await database.close();
 }
 

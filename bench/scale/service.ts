@@ -60,6 +60,7 @@ const server = createServer({
   version: "bench",
   logger: pino({ level: "silent" }),
   rateLimit: 0,
+  keptBytes: 0,
 });
 
 async function answer(question: Question): Promise<unknown> {

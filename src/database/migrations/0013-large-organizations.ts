@@ -14,6 +14,13 @@ const waitingMax = 256;
 /** An organization's numbers begin at its own number times 2^32, so that its part of the index is a range. */
 const first = "(r.number << 32)";
 
+/**
+ * The latest run first, those without one last, and ties by id: the order of `sort=-current-run.created-at`. The index of the other
+ * direction has the ties the wrong way round, and on PostgreSQL those without a run, too.
+ */
+const latestRun = (direction: string) =>
+  `CREATE INDEX workspaces_latest_run ON workspaces (organization_id, current_run_created_at ${direction}, id)`;
+
 /** Puts the names that wait into the index, when there are enough of them. */
 const indexWaiting = `
   INSERT INTO workspace_name_parts (rowid, name)
@@ -30,6 +37,8 @@ const unindexOld = `
     WHERE n.workspace_id = OLD.id AND r.organization_id = OLD.organization_id AND n.number <= ${first} + r.indexed;`;
 
 const sqlite = [
+  // Nothing is less than null here, so that it comes last without a word.
+  latestRun("DESC"),
   // Rows of `workspaces` have no number that lasts: VACUUM gives them others.
   `CREATE TABLE workspace_name_ranges (
     number INTEGER PRIMARY KEY,
@@ -84,6 +93,7 @@ const sqlite = [
 ];
 
 const postgres = [
+  latestRun("DESC NULLS LAST"),
   // The organization is in each part, so that no search reads what is another's. Numbers, because they are short.
   `CREATE FUNCTION workspace_name_parts(organization_id text, name_key text) RETURNS bigint[]
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$

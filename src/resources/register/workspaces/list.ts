@@ -3,7 +3,7 @@
  * statement, its total in the one before, from counters. How the page is found depends on how much the caller may read.
  * See docs/performance.md.
  */
-import { type RawBuilder, sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -176,15 +176,30 @@ interface PageParameters {
 
 const unfiltered = new Map<string, Prepared<PageParameters, PageRow>>();
 
-/** Compiled once for each shape: there are twenty-four. */
-function unfilteredPage(shape: Shape): Prepared<PageParameters, PageRow> {
-  const key = `${shape.plan} ${shape.column} ${shape.descending} ${shape.fromEnd}`;
+/** The size of pages unless another is asked for, and the largest. */
+const usualSizes: readonly number[] = [20, 100];
+
+/**
+ * First pages of the usual sizes have their size in their text: PostgreSQL plans a statement about a large organization anew each
+ * time, if it is told only then how many rows are wanted, which costs it more than to answer.
+ */
+function usualSize({ limit, offset }: PageParameters): number | undefined {
+  return offset === 0 && usualSizes.includes(limit) ? limit : undefined;
+}
+
+function cut(p: PageParameters, size: number | undefined): RawBuilder<unknown> {
+  return size === undefined ? sql`limit ${p.limit} offset ${p.offset}` : sql`limit ${sql.lit(size)}`;
+}
+
+/** Compiled once for each shape, of which there are twenty-four, and for each of the usual sizes. */
+function unfilteredPage(shape: Shape, size: number | undefined): Prepared<PageParameters, PageRow> {
+  const key = `${shape.plan} ${shape.column} ${shape.descending} ${shape.fromEnd} ${size}`;
   let statement = unfiltered.get(key);
   if (statement === undefined) {
     statement = prepared<PageParameters, PageRow>((db, p) => {
       const text = sql<PageRow>`
         with ${grantTables(sql<string>`${p.organizationId}`, p.principal)},
-        page as materialized (select w.id from ${candidates(shape, p.organizationId, [])} ${order(shape)} limit ${p.limit} offset ${p.offset})
+        page as materialized (select w.id from ${candidates(shape, p.organizationId, [])} ${order(shape)} ${cut(p, size)})
         ${wholeRows(shape)}`;
       return { compile: () => text.compile(db) };
     });
@@ -197,8 +212,10 @@ function unfilteredPage(shape: Shape): Prepared<PageParameters, PageRow> {
 async function countedPage(tx: Tx, shape: Shape, p: PageParameters, total: number): Promise<PageRow[]> {
   const limit = Math.min(p.limit, Math.max(0, total - p.offset));
   const behind = total - p.offset - limit;
-  if (shape.plan !== "everything" || behind >= p.offset) return unfilteredPage({ ...shape, fromEnd: false })(tx, p);
-  return unfilteredPage({ ...shape, fromEnd: true })(tx, { ...p, limit, offset: Math.max(0, behind) });
+  if (shape.plan !== "everything" || behind >= p.offset)
+    return unfilteredPage({ ...shape, fromEnd: false }, usualSize(p))(tx, p);
+  const backwards = { ...p, limit, offset: Math.max(0, behind) };
+  return unfilteredPage({ ...shape, fromEnd: true }, usualSize(backwards))(tx, backwards);
 }
 
 /** The candidates of a search: among all workspaces of a large organization, the index of names finds those that may match. */
@@ -226,10 +243,45 @@ async function filteredPage(
     matching as materialized (
       select w.id as id, w.${sql.raw(shape.column)} as ${sql.raw(shape.column)}
       from ${searchCandidates(tx, shape, p.organizationId, search)} where ${sql.join(conditions, sql` and `)}),
-    page as materialized (select w.id from matching as w ${order(shape)} limit ${p.limit} offset ${p.offset})
+    page as materialized (select w.id from matching as w ${order(shape)} ${cut(p, usualSize(p))})
     select * from (select count(*) as total_count from matching) as counted
     left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
   return { rows: result.rows.filter((row) => row.id !== null), totalCount: Number(result.rows[0]?.totalCount ?? 0) };
+}
+
+/** One of two ways to a page, of which the number of matches chooses. */
+interface Way {
+  readonly found: RawBuilder<unknown>;
+  readonly conditions: readonly RawBuilder<SqlBool>[];
+  /** Asked of `counted`. */
+  readonly isChosen: RawBuilder<SqlBool>;
+}
+
+const all = (conditions: readonly RawBuilder<SqlBool>[]) => sql.join(conditions, sql` and `);
+
+/** Nothing is looked for where no row is wanted. (The embedded database would ask a condition on the number for each row.) */
+function limitedWay(shape: Shape, { found, conditions, isChosen }: Way, p: PageParameters): RawBuilder<unknown> {
+  return sql`select id from (select w.id as id from ${found} where ${all(conditions)} ${order(shape)}
+    limit (select case when ${isChosen} then cast(${p.limit} as bigint) else 0 end from counted) offset ${p.offset}) as chosen`;
+}
+
+/**
+ * PostgreSQL asks such a condition once, and plans for a limit that it knows. So well that it would walk to few matches, too, which
+ * have to be found before they are sorted.
+ */
+function gatedWay(
+  shape: Shape,
+  { found, conditions, isChosen }: Way,
+  p: PageParameters,
+  isFoundFirst: boolean,
+): RawBuilder<unknown> {
+  const column = sql.raw(shape.column);
+  const gate = sql<SqlBool>`(select ${isChosen} from counted)`;
+  const matching = sql`select w.id as id, w.${column} as ${column} from ${found} where ${all([gate, ...conditions])}`;
+  return isFoundFirst
+    ? sql`select id from (with few as materialized (${matching})
+        select w.id as id from few as w ${order(shape)} ${cut(p, usualSize(p))}) as chosen`
+    : sql`select id from (${matching} ${order(shape)} ${cut(p, usualSize(p))}) as chosen`;
 }
 
 /**
@@ -244,25 +296,21 @@ async function walkedPage(
   total: RawBuilder<number>,
 ): Promise<{ rows: PageRow[]; totalCount: number }> {
   const { organizationId } = p;
-  const all = (conditions: RawBuilder<unknown>[]) => sql.join(conditions, sql` and `);
-  // Nothing is looked for where no row is wanted. (A condition on the number would be asked for each row.)
-  const pageOf = (found: RawBuilder<unknown>, conditions: RawBuilder<unknown>[], isChosen: RawBuilder<unknown>) =>
-    sql`select id from (select w.id as id from ${found} where ${all(conditions)} ${order(shape)}
-      limit (select case when ${isChosen} then cast(${p.limit} as bigint) else 0 end from counted) offset ${p.offset}) as chosen`;
-  const few = [
-    searchCandidates(tx, shape, organizationId, search),
-    conditionsOf(tx, organizationId, search, "sets"),
-    sql`total_count <= ${fewMax}`,
-  ] as const;
-  const many = [
-    candidates(shape, organizationId, columnsLookedAt(search)),
-    conditionsOf(tx, organizationId, search, "one by one"),
-    sql`total_count > ${fewMax}`,
-  ] as const;
+  const few = {
+    found: searchCandidates(tx, shape, organizationId, search),
+    conditions: conditionsOf(tx, organizationId, search, "sets"),
+    isChosen: sql<SqlBool>`total_count <= ${fewMax}`,
+  };
+  const many = {
+    found: candidates(shape, organizationId, columnsLookedAt(search)),
+    conditions: conditionsOf(tx, organizationId, search, "one by one"),
+    isChosen: sql<SqlBool>`total_count > ${fewMax}`,
+  };
+  const pageOf = tx.dialect.plansOpenLimits ? limitedWay : gatedWay;
   const result = await sql<PageRow & { totalCount: number }>`
     with ${grantTables(sql<string>`${organizationId}`, p.principal)},
     counted as materialized (select ${total} as total_count),
-    page as materialized (${pageOf(...few)} union all ${pageOf(...many)})
+    page as materialized (${pageOf(shape, few, p, true)} union all ${pageOf(shape, many, p, false)})
     select * from counted left join (${wholeRows(shape)}) as w on true ${order(shape)}`.execute(tx.db);
   return { rows: result.rows.filter((row) => row.id !== null), totalCount: Number(result.rows[0]?.totalCount ?? 0) };
 }

@@ -42,10 +42,12 @@ export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
  * the counters of tags and projects. Undefined where more than that narrows the list.
  */
 export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
-  if (search.projectId !== undefined || !tx.dialect.plansOpenLimits) return undefined;
+  if (search.projectId !== undefined) return undefined;
   const part = fold(search.part ?? "");
   if (isIndexed(part) && !isFiltered({ ...search, part: undefined }))
     return tx.dialect.names.counted?.(organizationId, part);
+  if (search.runStatuses.length > 0 && !isFiltered({ ...search, runStatuses: [] }))
+    return countWithStatus(tx, organizationId, search.runStatuses);
   const [filter, ...moreFilters] = search.tagged;
   if (filter?.key && moreFilters.length === 0 && !isFiltered({ ...search, tagged: [] }))
     return countTagged(organizationId, filter.key, filter.value);
@@ -55,6 +57,12 @@ export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSear
   if (search.excludedTags.length === 0 || isFiltered({ ...search, excludedTags: [] })) return undefined;
   return sql<number>`(select coalesce(sum(workspace_count), 0) from projects where organization_id = ${organizationId})
     - ${countWithAny(tx, organizationId, [...new Set(search.excludedTags)])}`;
+}
+
+/** Its index holds all that is looked at. */
+function countWithStatus(tx: Tx, organizationId: string, statuses: readonly string[]): RawBuilder<number> {
+  return sql<number>`(select count(*) from workspaces as w
+    where w.organization_id = ${organizationId} and ${isNamed(tx, statuses)("w.currentRunStatus")})`;
 }
 
 /** A flat tag counts its workspaces. Where its name is a key, too, or there are several, one that has both must count once. */
@@ -83,19 +91,28 @@ export function conditionsOf(
   if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
   if (search.wildcard) conditions.push(matches(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
-  if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags));
+  if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags, by));
   if (search.runStatuses.length > 0) {
-    conditions.push(tx.dialect.isOneOf(sql.ref("w.currentRunStatus"), search.runStatuses));
+    conditions.push(isNamed(tx, search.runStatuses)("w.currentRunStatus"));
   }
   for (const filter of search.tagged) {
     conditions.push(
       by === "sets" && filter.key
         ? isOneTagged(organizationId, filter.key, filter.value)
-        : isTagged(organizationId, filter),
+        : isTagged(organizationId, filter, by),
     );
   }
   return conditions;
 }
+
+/**
+ * Whether there is such a row. Of one workspace after the other this is asked with an offset, because PostgreSQL would otherwise
+ * rather collect all rows that any workspace may ask for.
+ */
+const existsBy =
+  (by: Asked) =>
+  (rows: RawBuilder<unknown>): RawBuilder<SqlBool> =>
+    by === "sets" ? sql<SqlBool>`exists (select 1 ${rows})` : sql<SqlBool>`exists (select 1 ${rows} limit 1 offset 0)`;
 
 /** So many tags are looked for as sets of workspaces; the planners of both engines are quick with a few of these. */
 const tagSetsMax = 5;
@@ -109,7 +126,7 @@ function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[], by:
   const first = tags.slice(0, tagSetsMax).map((tag) => {
     if (by === "sets") return sql`w.id in (${carriers(tx, organizationId, [tag])})`;
     const [flat, own, inherited] = tagsOn(tx, organizationId, [tag]);
-    return sql`(exists (select 1 ${flat}) or exists (select 1 ${own}) or exists (select 1 ${inherited}))`;
+    return sql`(${sql.join([flat, own, inherited].map(existsBy(by)), sql` or `)})`;
   });
   const others = tags.slice(tagSetsMax);
   const [flat, own, inherited] = tagsOn(tx, organizationId, others);
@@ -146,10 +163,9 @@ function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawB
 }
 
 /** Neither a flat one of these, nor a key. */
-function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<SqlBool> {
-  const [flat, own, inherited] = tagsOn(tx, organizationId, tags);
-  return sql<SqlBool>`(not exists (select 1 ${flat}) and not exists (select 1 ${own})
-    and not exists (select 1 ${inherited}))`;
+function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
+  const none = tagsOn(tx, organizationId, tags).map((rows) => sql`not ${existsBy(by)(rows)}`);
+  return sql<SqlBool>`(${sql.join(none, sql` and `)})`;
 }
 
 /** Where a workspace `w` may have one of these tags. */
@@ -192,18 +208,30 @@ function matches(pattern: string): RawBuilder<SqlBool> {
 }
 
 /** By a binding of its own, one of its project that it does not override, or a flat tag, which is a key without a value. */
-function isTagged(organizationId: string, { key, value }: { key?: string; value?: string }): RawBuilder<SqlBool> {
+function isTagged(
+  organizationId: string,
+  { key, value }: { key?: string; value?: string },
+  by: Asked,
+): RawBuilder<SqlBool> {
+  const exists = existsBy(by);
   const fits = (table: string) => {
     const keyFits = key ? sql`${sql.ref(`${table}.key`)} = ${key}` : sql`1 = 1`;
     return value ? sql`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}` : keyFits;
   };
-  const flat = key && !value ? sql`or w.id in (${withTag(organizationId, key)})` : sql``;
-  return sql<SqlBool>`(
-    exists (select 1 from tag_bindings as own where own.workspace_id = w.id and ${fits("own")})
-    or exists (
-      select 1 from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
-        and not exists (select 1 from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key))
-    ${flat})`;
+  const overriding = sql`from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key`;
+  const ways = [
+    exists(sql`from tag_bindings as own where own.workspace_id = w.id and ${fits("own")}`),
+    exists(sql`from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
+      and not ${exists(overriding)}`),
+    ...(key && !value
+      ? [
+          exists(sql`from tags as t
+            inner join workspace_tags as wt on wt.tag_id = t.id and wt.workspace_id = w.id
+            where t.organization_id = ${organizationId} and t.name = ${key}`),
+        ]
+      : []),
+  ];
+  return sql<SqlBool>`(${sql.join(ways, sql` or `)})`;
 }
 
 /** The same for a key, from those that have it: they may be few in a large organization. */
@@ -215,10 +243,39 @@ function isOneTagged(organizationId: string, key: string, value: string | undefi
 function countTagged(organizationId: string, key: string, value: string | undefined): RawBuilder<number> {
   const sets = taggedSets(organizationId, key, value);
   const [own, inherited, flat] = sets;
-  const apart = sql<number>`((select count(*) from (${own}) as own) + (select count(*) from (${inherited}) as inherited))`;
+  const apart = sql<number>`((select count(*) from (${own}) as own)
+    + ${countHeirs(organizationId, key, value, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
   if (flat === undefined) return apart;
   return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${key})
     then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
+}
+
+/**
+ * How many inherit a key and do not override it. Projects count their workspaces; where fewer workspaces have the key themselves than
+ * might inherit it, these are looked at and taken off. Otherwise each heir is asked: `oneByOne`.
+ */
+function countHeirs(
+  organizationId: string,
+  key: string,
+  value: string | undefined,
+  oneByOne: RawBuilder<number>,
+): RawBuilder<number> {
+  const carrying = sql`inherited.organization_id = ${organizationId} and inherited.key = ${key}
+    and inherited.project_id is not null ${value ? sql`and inherited.value = ${value}` : sql``}`;
+  const own = sql`own.organization_id = ${organizationId} and own.key = ${key} and own.workspace_id is not null`;
+  // From those that have it themselves, of which there may be none: PostgreSQL would rather begin with all heirs.
+  const overrides = existsBy("one by one")(sql`from workspaces as heir cross join tag_bindings as inherited
+    where heir.id = own.workspace_id and inherited.project_id = heir.project_id and ${carrying}`);
+  return sql<number>`(
+    with heirs as materialized (
+      select cast(coalesce(sum(p.workspace_count), 0) as bigint) as number
+      from tag_bindings as inherited cross join projects as p where ${carrying} and p.id = inherited.project_id)
+    select case
+      when (select count(*) from (
+        select 1 from tag_bindings as own where ${own} limit (select number from heirs)) as counted) < heirs.number
+      then heirs.number - (select count(*) from tag_bindings as own where ${own} and ${overrides})
+      else ${oneByOne} end
+    from heirs)`;
 }
 
 /** The ids of those with a key: on their own, from their project, and as a flat tag where no value is asked for. */

@@ -7,54 +7,21 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { largeOrganizations } from "../../../../src/database/migrations/0013-large-organizations.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { addMany, nameOf, size } from "./large.ts";
 
 const api = useApi();
-/** More than are looked up one by one when an index has found them. */
-const size = 2500;
 
 let org: Org;
 let other: Org;
 let names: string[];
 
-const nameOf = (number: number) =>
-  `${number % 500 === 3 ? "Payroll" : number % 2 === 0 ? "network" : "service"}-${(number * 7919) % 10_007}_Prod`;
-
-/** Copies of a workspace under other names, all at once: over HTTP these would take minutes. */
-async function addMany({ name }: Org, template: string, from: number, to: number): Promise<string[]> {
-  const row = await api.database.reader.db
-    .selectFrom("workspaces")
-    .selectAll()
-    .where("id", "=", template)
-    .executeTakeFirstOrThrow();
-  const numbers = Array.from({ length: to - from }, (_, position) => from + position);
-  const copies = numbers.map((number) => ({
-    ...row,
-    id: `ws-${name.slice(-8)}${number}`,
-    name: nameOf(number),
-    nameKey: nameOf(number).toLowerCase(),
-  }));
-  await api.database.write(async (tx) => {
-    for (let first = 0; first < copies.length; first += 100)
-      await tx.db
-        .insertInto("workspaces")
-        .values(copies.slice(first, first + 100))
-        .execute();
-    await tx.db
-      .updateTable("projects")
-      .set({ workspaceCount: sql`workspace_count + ${copies.length}` })
-      .where("id", "=", row.projectId)
-      .execute();
-  });
-  return copies.map((copy) => copy.name);
-}
-
 beforeAll(async () => {
   org = await makeOrganization(api);
   other = await makeOrganization(api);
   const template = await makeWorkspace(api, org.name, { name: "the-template" });
-  names = ["the-template", ...(await addMany(org, template.id, 0, size))];
+  names = ["the-template", ...(await addMany(api, org, template.id, 0, size))];
   const foreign = await makeWorkspace(api, other.name, { name: "payroll-elsewhere" });
-  await addMany(other, foreign.id, 0, 300);
+  await addMany(api, other, foreign.id, 0, 300);
 }, 120_000);
 
 async function search(parameters: Record<string, string>): Promise<{ names: string[]; total: number }> {
@@ -310,7 +277,7 @@ describe("what becomes of a name", () => {
     const later = await makeWorkspace(api, org.name, { name: "added-Later" });
     names.push("added-Later");
     expect(await search({ "search[name]": "later" })).toEqual(expected(inside("later")));
-    names.push(...(await addMany(org, later.id, size, size + 300)));
+    names.push(...(await addMany(api, org, later.id, size, size + 300)));
     for (const part of ["later", "payroll", "network", "prod"])
       expect(await search({ "search[name]": part })).toEqual(expected(inside(part)));
   });
