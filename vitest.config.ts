@@ -25,7 +25,7 @@ const decidedByTheEngine = [
   "test/contract/!(statements).test.ts",
   "test/{database,jobs}/**/*.test.ts",
   "test/http/{service,kept}.test.ts",
-  "test/resources/**/{list,search,tagged,search-oracle,large-organization}.test.ts",
+  "test/resources/**/{list,search,tagged,search-oracle,large-organization,large-filters}.test.ts",
   "test/resources/**/{races,together,lock-machine,preconditions,properties,integrity}.test.ts",
   "test/resources/**/{delete,removal,move,placement,change,links,in-force}.test.ts",
   "test/resources/**/{tags,tag-bindings,reserved-tag-keys,resources,outputs}.test.ts",
