@@ -51,16 +51,17 @@ export class Authenticator {
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
 
-  /**
-   * Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized` or
-   * `too-many-requests`.
-   */
+  /** Raises `unauthorized` or `too-many-requests`. */
   async authenticate(request: FastifyRequest): Promise<KnownSession> {
+    return this.admit(await this.identify(request));
+  }
+
+  /** Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized`. */
+  async identify(request: FastifyRequest): Promise<KnownSession> {
     const hash = hashOf(request);
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     const before = this.#database.moment();
-    if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known))
-      return this.admit(known);
+    if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known)) return known;
     if (known === undefined) this.#refuseGuessing(request.ip);
     const session = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
     return this.confirm(request, hash, session, before);
@@ -83,7 +84,7 @@ export class Authenticator {
     return looking;
   }
 
-  /** A session that was just looked up, after `before`. Raises `unauthorized` or `too-many-requests`. */
+  /** A session that was just looked up, after `before`. Raises `unauthorized`. */
   confirm(
     request: FastifyRequest,
     hash: string | undefined,
@@ -100,7 +101,7 @@ export class Authenticator {
     }
     const moment = before ?? session.moment;
     this.latest = moment;
-    return this.admit(this.#remember(hash, { ...session, moment }));
+    return this.#remember(hash, { ...session, moment });
   }
 
   /** The session of a token that has been used before. Whether it still stands is for the caller to find out. */

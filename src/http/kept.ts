@@ -78,6 +78,12 @@ class Half {
 const sizeOf = (key: string, { body, warrant, caller }: KeptAnswer): number =>
   2 * (key.length + caller.length + (warrant?.says.length ?? 0)) + body.length + overheadBytes;
 
+/** The caller as it is now, and whether what was kept is right. */
+interface Finding {
+  readonly session: KnownSession;
+  readonly isRight: boolean;
+}
+
 /** Gives answers again, and keeps those that can be. */
 export class Keeper {
   readonly #answers: KeptAnswers;
@@ -113,15 +119,21 @@ export class Keeper {
     request.session = await this.#authenticator.authenticate(request);
   }
 
-  /** By one statement, which also looks the token up again; by a second where the first tells that something was committed. */
   async #lookAgain(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<KeptAnswer | undefined> {
+    const { session, isRight } = await this.#isRight(kept, request, known);
+    request.session = this.#authenticator.admit(session);
+    return isRight ? kept : undefined;
+  }
+
+  /** By one statement, which also looks the token up again; by a second where the first tells that something was committed. */
+  async #isRight(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<Finding> {
     const isLatest = this.#database.moment() === undefined && kept.moment === this.#authenticator.latest;
     if (kept.warrant !== undefined && !isLatest) return this.#askWarrant(kept, kept.warrant, request, known);
-    const session = await this.#authenticator.authenticate(request);
-    request.session = session;
-    if (session.text !== kept.caller) return undefined;
-    if (session.moment === kept.moment) return kept;
-    return kept.warrant && this.#askWarrant(kept, kept.warrant, request, session);
+    const session = await this.#authenticator.identify(request);
+    if (session.text !== kept.caller) return { session, isRight: false };
+    if (session.moment === kept.moment) return { session, isRight: true };
+    if (kept.warrant === undefined) return { session, isRight: false };
+    return this.#askWarrant(kept, kept.warrant, request, session);
   }
 
   async #askWarrant(
@@ -129,14 +141,13 @@ export class Keeper {
     { ask, says }: Warrant,
     request: FastifyRequest,
     known: KnownSession,
-  ): Promise<KeptAnswer | undefined> {
+  ): Promise<Finding> {
     const before = this.#database.moment();
     const told = await ask(known);
     const session = this.#authenticator.confirm(request, known.tokenHash, told.session as Session | undefined, before);
-    request.session = session;
-    if (told.says !== says || session.text !== kept.caller) return undefined;
-    kept.moment = session.moment;
-    return kept;
+    const isRight = told.says === says && session.text === kept.caller;
+    if (isRight) kept.moment = session.moment;
+    return { session, isRight };
   }
 
   keep(request: FastifyRequest, written: WrittenAnswer, warrant: Warrant | undefined): void {

@@ -19,8 +19,9 @@ const plainPath = /^[\w./~-]*/;
 export function loggedUrl(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
   const plain = (plainPath.exec(path)?.[0] ?? "").slice(0, urlLengthMax);
-  if (plain === path) return path;
-  return path[plain.length] === "?" ? `${plain}?…` : `${plain}…`;
+  const told = plain.includes("cadastre-") ? withoutSecrets(plain) : plain;
+  if (plain === path) return told;
+  return path[plain.length] === "?" ? `${told}?…` : `${told}…`;
 }
 
 /** For sentences of others, which may quote a request: queries, and whatever looks like a token. */
@@ -70,28 +71,35 @@ export const serializers = { err: (error: unknown) => loggedError(error) };
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /**
- * One line for a request, after it. It is put together by hand, because that is what every request waits for: of all that is in it
- * only the address can need escapes. See `loggedUrl` for the path.
+ * One line for a request, after it, also where the caller has gone before its end. It is put together by hand, because that is what
+ * every request waits for: of all that is in it only the address can need escapes. See `loggedUrl` for the path.
  */
 export function logRequests(server: FastifyInstance): void {
   const log = server.log as pino.Logger;
   const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym];
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
-  server.addHook("onResponse", (request, reply, done) => {
+  server.addHook("onRequest", (request, reply, done) => {
     const { url: route } = request.routeOptions;
     const level = route !== undefined && probes.has(route) ? "debug" : "info";
-    if (log.isLevelEnabled(level))
-      stream?.write(
-        `{"level":${pino.levels.values[level]},"time":${Date.now()},${origin},${told(request, reply)},"msg":"request"}\n`,
-      );
+    if (log.isLevelEnabled(level)) {
+      const beginning = `{"level":${pino.levels.values[level]},"time":`;
+      // Later it may be unknown: it is asked of the connection.
+      const address = JSON.stringify(request.ip ?? null);
+      reply.raw.once("close", () => {
+        stream?.write(
+          `${beginning}${Date.now()},${origin},${told(request, reply)},"remoteAddress":${address},"msg":"request"}\n`,
+        );
+      });
+    }
     done();
   });
 }
 
-function told({ id, method, url, ip, routeOptions, session }: FastifyRequest, reply: FastifyReply): string {
+function told({ id, method, url, routeOptions, session }: FastifyRequest, reply: FastifyReply): string {
   const actor = session && `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"`;
   const route = routeOptions.url === undefined ? "" : `,"route":"${routeOptions.url}"`;
-  return `"reqId":"${id}","method":"${method}","url":"${loggedUrl(url)}"${route},"status":${reply.statusCode},"ms":${reply.elapsedTime.toFixed(2)}${actor ?? ""},"remoteAddress":${JSON.stringify(ip)}`;
+  const cut = reply.raw.writableFinished ? "" : `,"cut":true`;
+  return `"reqId":"${id}","method":"${method}","url":"${loggedUrl(url)}"${route},"status":${reply.statusCode},"ms":${reply.elapsedTime.toFixed(2)}${actor ?? ""}${cut}`;
 }
 
 type Words = Parameters<pino.LogFn>;

@@ -80,6 +80,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     return sendError(reply, known);
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
+  logRequests(server);
   server.addHook("onRequest", (request, reply, done) => {
     const goOn = (error?: Error) => {
       reply.headers(headers.named(request.id));
@@ -102,7 +103,6 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   server.addHook("onClose", () => authenticator.close());
 
-  logRequests(server);
   refuseOddRequests(server.server, headers.named);
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);

@@ -1,11 +1,12 @@
 /** Writes that wait in line share a commit on the embedded database, and nobody is told anything before it. */
 import { DatabaseSync } from "node:sqlite";
+import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { SharedCommits } from "../../src/database/engines/shared-commits.ts";
 import { describeOnce } from "../support/once.ts";
 import { newAddress } from "../support/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { migrate, migrations } from "../../src/database/migrate.ts";
 import { useApi } from "../support/api.ts";
 import { makeOrganization, resource, unique } from "../support/builders.ts";
 
@@ -117,8 +118,38 @@ describeOnce("shared commits", () => {
       commits.write(() => one.insert("a")),
       commits.write(() => Promise.reject(new Error("disk full"))),
     ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(outcomes.map((outcome) => outcome.status === "rejected" && outcome.reason.message)).toEqual([
+      "disk full",
+      "disk full",
+    ]);
     expect(one.names()).toEqual([]);
+  });
+
+  it("a disk that is full is told as that, and whoever goes on after it writes nothing", async () => {
+    const { address, drop } = await newAddress("sqlite");
+    const database = openDatabase(address);
+    await migrate(database);
+    const note = (name: string, length: number) =>
+      database.write(async ({ db }) => {
+        const insert = (value: string) => db.insertInto("meta").values({ name, value }).execute();
+        await insert("x".repeat(length)).catch(() => insert("after all"));
+      });
+    await database.write(async ({ db }) => {
+      const { rows } = await sql<{ pageCount: number }>`select page_count from pragma_page_count`.execute(db);
+      await sql.raw(`PRAGMA max_page_count = ${(rows[0]?.pageCount ?? 0) + 20}`).execute(db);
+    });
+    const [small, large] = await Promise.allSettled([note("small", 10), note("large", 4_000_000)]);
+    expect(large.status).toBe("rejected");
+    expect(small.status).toBe("rejected");
+    expect(
+      await database.reader.db.selectFrom("meta").select("name").where("name", "in", ["small", "large"]).execute(),
+    ).toEqual([]);
+    await database.close();
+    await drop();
+  });
+
+  it("nothing is left to be checked by the commit, so that one write can't fail it for others", () => {
+    expect(migrations.flatMap(({ statements }) => statements).join("\n")).not.toMatch(/deferr/i);
   });
 
   it("a database that is closed finishes what was begun", async () => {

@@ -106,6 +106,19 @@ describe("asked again", () => {
   });
 });
 
+it("a request counts once against the rate, however it was let in", async () => {
+  const database = openDatabase(api.address);
+  const limited = await startApiOn({ address: api.address, database, drop: () => database.close() }, { rateLimit: 12 });
+  const { id } = await makeWorkspace(api, org.name);
+  const statuses: number[] = [];
+  for (let time = 0; time < 9; time += 1) {
+    statuses.push((await limited.as(org.owner.token).get(`/workspaces/${id}`)).status);
+    await change(api.database);
+  }
+  expect(statuses).toEqual(Array.from({ length: 9 }, () => 200));
+  await limited.stop();
+});
+
 /** Asks through one server until its answer is kept, changes through the other, and asks again. */
 async function seenAtOnce(caller: Caller, path: string, work: () => Promise<unknown>) {
   const here = api.as(caller.token);

@@ -1,4 +1,5 @@
 /** A client that puts a secret where it does not belong does not find it in the log, however it is spelled. */
+import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
@@ -71,6 +72,25 @@ describe("the log", () => {
     log = "";
     await api.admin.get("/account/details");
     expect(requests()).toMatchObject([{ status: 200, route: "/api/v2/account/details" }]);
+  });
+
+  it("has a line, in JSON, also for a caller who has gone before the end", async () => {
+    log = "";
+    for (let time = 0; time < 5; time += 1) {
+      const socket = connect(Number(new URL(api.url).port), "127.0.0.1");
+      const head = `GET /api/v2/account/details HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.admin.token}\r\n\r\n`;
+      await new Promise<void>((done) => socket.write(head, () => done()));
+      socket.destroy();
+    }
+    await expect.poll(() => lines().length).toBe(5);
+    expect(requests()).toHaveLength(5);
+    for (const request of requests()) expect(request).toHaveProperty("remoteAddress");
+  });
+
+  it("has no token that stands in a path", async () => {
+    log = "";
+    await asked(`/api/v2/cadastre-${"a".repeat(43)}`);
+    expect(log).not.toContain("a".repeat(43));
   });
 
   it("tells of probes only at debug", async () => {

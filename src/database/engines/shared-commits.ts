@@ -122,8 +122,13 @@ export class SharedCommits {
       this.#connection.control("RELEASE apart");
       return () => resolve(value as never);
     } catch (error) {
-      this.#connection.control("ROLLBACK TO apart");
-      this.#connection.control("RELEASE apart");
+      try {
+        this.#connection.control("ROLLBACK TO apart");
+        this.#connection.control("RELEASE apart");
+      } catch {
+        // It ended the whole transaction (a full disk): that is what everybody is told, not that the savepoint is gone.
+        throw error;
+      }
       return () => reject(error);
     }
   }

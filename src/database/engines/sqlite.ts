@@ -39,12 +39,14 @@ class Connection implements DatabaseConnection {
   readonly #counter: Counter;
   readonly #prepared = new Map<string, Prepared>();
   readonly #retried: boolean;
+  readonly #writesInTransactions: boolean;
   readonly #controls = new Map<string, StatementSync>();
   #moment: StatementSync | undefined;
 
-  /** `retried`: a busy database is somebody else's to try again; otherwise it is told as it is. */
+  /** The one that writes: a busy database is somebody else's to try again there; otherwise it is told as it is. */
   constructor(path: string, counter: Counter, { retried } = { retried: true }) {
     this.#retried = retried;
+    this.#writesInTransactions = retried;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
     this.#counter = counter;
     this.control("PRAGMA journal_mode = WAL");
@@ -66,7 +68,11 @@ class Connection implements DatabaseConnection {
       this.#moment = this.#file.prepare("PRAGMA data_version");
       this.#moment.setReturnArrays(true);
     }
-    return (this.#moment.get() as unknown as [number])[0];
+    try {
+      return (this.#moment.get() as unknown as [number])[0];
+    } catch (error) {
+      throw toAppError(error, classify(error));
+    }
   }
 
   /** A statement that is not counted: transaction control and settings. */
@@ -81,6 +87,8 @@ class Connection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     this.#counter.statements += 1;
+    // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
+    if (this.#writesInTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
     try {
       const { statement, toRow } = this.#prepare(query.sql);
       const parameters = query.parameters.map(toParameter) as SQLInputValue[];
