@@ -60,6 +60,7 @@ async function run(
   console.error(`\n${engine}, ${size} workspaces: filling …`);
   const population = await fill(address, size);
   const service = await startChild("service.ts", address, join(folder, "service.log"));
+  await warmUp(casesFor(population)[0]!, service, bare);
   const rows: Row[] = [];
   const told = (row: Row) => {
     rows.push(row);
@@ -105,6 +106,14 @@ interface Sum {
   cpu: number;
   commits: number;
   latencies: number[];
+}
+
+const warmUpSeconds = 4;
+
+/** A process that has just begun is still being compiled; none that serves anybody is. */
+async function warmUp(one: Case, service: Child, bare: Child): Promise<void> {
+  await teach(service, bare, one.next);
+  for (const { target } of [service, bare]) await measure(target, one.connections, warmUpSeconds, one.next);
 }
 
 /** Both servers in turn, a few times, so that what else the machine does falls on both. */
