@@ -42,7 +42,27 @@ export function prepared<Parameters extends object, Row>(
   };
 }
 
-const inserts = new Map<string, Prepared<Record<string, unknown>, never>>();
+/** Gives the statement for a table and a list of columns; each is made when it is first needed. */
+export function preparedFor<Table extends string>(
+  make: (table: Table, columns: readonly string[]) => Prepared<Record<string, unknown>, never>,
+): (table: Table, row: object) => Prepared<Record<string, unknown>, never> {
+  const made = new Map<string, Prepared<Record<string, unknown>, never>>();
+  return (table, row) => {
+    const columns = Object.keys(row);
+    const key = `${table} ${columns.join()}`;
+    const statement = made.get(key) ?? make(table, columns);
+    made.set(key, statement);
+    return statement;
+  };
+}
+
+/** Of all parameters those that stand for these columns. */
+export const placed = (columns: readonly string[], values: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(columns.map((column) => [column, values[column]]));
+
+const inserting = preparedFor<keyof Schema>((table, columns) =>
+  prepared((db, values) => db.insertInto(table).values(placed(columns, values) as never) as never),
+);
 
 /** One row into a table, compiled once for each list of columns. */
 export async function insertRow<Table extends keyof Schema>(
@@ -50,17 +70,5 @@ export async function insertRow<Table extends keyof Schema>(
   table: Table,
   row: Schema[Table] & object,
 ): Promise<void> {
-  const columns = Object.keys(row);
-  const key = `${table} ${columns.join()}`;
-  let insert = inserts.get(key);
-  if (insert === undefined) {
-    insert = prepared<Record<string, unknown>, never>(
-      (db, values) =>
-        db
-          .insertInto(table)
-          .values(Object.fromEntries(columns.map((column) => [column, values[column]])) as never) as never,
-    );
-    inserts.set(key, insert);
-  }
-  await insert(tx, row as Record<string, unknown>);
+  await inserting(table, row)(tx, row as Record<string, unknown>);
 }

@@ -1,4 +1,5 @@
 /** The bearer token of a request → the actor behind it; and the brakes on guessing and on calling too often. */
+import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -52,13 +53,12 @@ export class Authenticator {
   }
 
   /** Raises `unauthorized` or `too-many-requests`. */
-  async authenticate(request: FastifyRequest): Promise<KnownSession> {
-    return this.admit(await this.identify(request));
+  async authenticate(request: FastifyRequest, hash = hashOf(request)): Promise<KnownSession> {
+    return this.admit(await this.identify(request, hash));
   }
 
   /** Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized`. */
-  async identify(request: FastifyRequest): Promise<KnownSession> {
-    const hash = hashOf(request);
+  async identify(request: FastifyRequest, hash: string | undefined): Promise<KnownSession> {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     const before = this.#database.moment();
     if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known)) return known;
@@ -71,7 +71,7 @@ export class Authenticator {
    * Where it takes a round trip, requests of one token that arrive together share one: it is made after the last of them has come.
    */
   #lookUp(hash: string, known: KnownSession | undefined, before: number | undefined): Promise<Session | undefined> {
-    const look = () => sessionOf(this.#database.reader, hash, known as Session | undefined);
+    const look = () => sessionOf(this.#database.reader, hash, known);
     if (before !== undefined) return look();
     let looking = this.#looking.get(hash);
     if (looking === undefined) {
@@ -105,8 +105,7 @@ export class Authenticator {
   }
 
   /** The session of a token that has been used before. Whether it still stands is for the caller to find out. */
-  recall(request: FastifyRequest): KnownSession | undefined {
-    const hash = hashOf(request);
+  recall(hash: string | undefined): KnownSession | undefined {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
@@ -163,12 +162,10 @@ export class Authenticator {
   }
 }
 
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-
 const isCurrent = ({ until }: KnownSession): boolean => until > Date.now();
 
 /** The hash of the secret that was sent; undefined where there is no usable one. */
-function hashOf({ headers: { authorization } }: FastifyRequest): string | undefined {
+export function hashOf({ headers: { authorization } }: FastifyRequest): string | undefined {
   const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
   return secret === undefined || secret.length > tokenLengthMax ? undefined : tokenHash(secret);
 }

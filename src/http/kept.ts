@@ -9,7 +9,7 @@ import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/define.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
-import type { Authenticator, KnownSession, Moment } from "./authenticate.ts";
+import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
 import type { WrittenAnswer } from "./respond.ts";
 
 export interface KeptAnswer extends WrittenAnswer {
@@ -105,9 +105,10 @@ export class Keeper {
    * no statement is needed to know. Raises `unauthorized` or `too-many-requests`.
    */
   letIn(request: FastifyRequest): KeptAnswer | Promise<KeptAnswer | undefined> {
-    const session = request.method === "GET" ? this.#authenticator.recall(request) : undefined;
+    const hash = hashOf(request);
+    const session = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
     const kept = session && this.#answers.find(keyOf(session, request));
-    if (session === undefined || kept === undefined || kept.until <= Date.now()) return this.#sign(request);
+    if (session === undefined || kept === undefined || kept.until <= Date.now()) return this.#sign(request, hash);
     const moment = this.#database.moment();
     if (moment === undefined || kept.moment !== moment || session.moment !== moment || kept.caller !== session.text)
       return this.#lookAgain(kept, request, session);
@@ -115,8 +116,8 @@ export class Keeper {
     return kept;
   }
 
-  async #sign(request: FastifyRequest): Promise<undefined> {
-    request.session = await this.#authenticator.authenticate(request);
+  async #sign(request: FastifyRequest, hash: string | undefined): Promise<undefined> {
+    request.session = await this.#authenticator.authenticate(request, hash);
   }
 
   async #lookAgain(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<KeptAnswer | undefined> {
@@ -129,7 +130,7 @@ export class Keeper {
   async #isRight(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<Finding> {
     const isLatest = this.#database.moment() === undefined && kept.moment === this.#authenticator.latest;
     if (kept.warrant !== undefined && !isLatest) return this.#askWarrant(kept, kept.warrant, request, known);
-    const session = await this.#authenticator.identify(request);
+    const session = await this.#authenticator.identify(request, known.tokenHash);
     if (session.text !== kept.caller) return { session, isRight: false };
     if (session.moment === kept.moment) return { session, isRight: true };
     if (kept.warrant === undefined) return { session, isRight: false };

@@ -118,7 +118,10 @@ export function sendWritten(reply: FastifyReply, { body, etag }: WrittenAnswer):
 export function sendAtOnce(reply: FastifyReply, { body, etag }: WrittenAnswer, headers: readonly string[]): void {
   reply.hijack();
   const own = ["content-type", mediaType, "content-length", String(body.length)];
-  reply.raw.writeHead(200, etag === undefined ? [...headers, ...own] : [...headers, ...own, "etag", etag]);
+  reply.raw.writeHead(
+    statusOf.document,
+    etag === undefined ? [...headers, ...own] : [...headers, ...own, "etag", etag],
+  );
   reply.raw.end(body);
 }
 

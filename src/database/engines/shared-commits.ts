@@ -4,7 +4,7 @@
  * anything that is not on the disk.
  */
 
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 
 /** What a shared transaction needs of its connection. */
 export interface TransactionControl {
@@ -141,5 +141,3 @@ export class SharedCommits {
     }
   }
 }
-
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -38,15 +38,14 @@ class Connection implements DatabaseConnection {
   readonly #file: DatabaseSync;
   readonly #counter: Counter;
   readonly #prepared = new Map<string, Prepared>();
-  readonly #retried: boolean;
-  readonly #writesInTransactions: boolean;
-  readonly #controls = new Map<string, StatementSync>();
-  #moment: StatementSync | undefined;
+  readonly #inTransactions: boolean;
 
-  /** The one that writes: a busy database is somebody else's to try again there; otherwise it is told as it is. */
-  constructor(path: string, counter: Counter, { retried } = { retried: true }) {
-    this.#retried = retried;
-    this.#writesInTransactions = retried;
+  /**
+   * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
+   * is told as it is.
+   */
+  constructor(path: string, counter: Counter, { inTransactions }: { readonly inTransactions: boolean }) {
+    this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
     this.#counter = counter;
     this.control("PRAGMA journal_mode = WAL");
@@ -64,12 +63,8 @@ class Connection implements DatabaseConnection {
 
   /** Another number after every commit of another connection, whichever process it belongs to. */
   moment(): number {
-    if (this.#moment === undefined) {
-      this.#moment = this.#file.prepare("PRAGMA data_version");
-      this.#moment.setReturnArrays(true);
-    }
     try {
-      return (this.#moment.get() as unknown as [number])[0];
+      return (this.#prepare("PRAGMA data_version").statement.get() as unknown as [number])[0];
     } catch (error) {
       throw toAppError(error, classify(error));
     }
@@ -77,18 +72,13 @@ class Connection implements DatabaseConnection {
 
   /** A statement that is not counted: transaction control and settings. */
   control(statement: string): void {
-    let prepared = this.#controls.get(statement);
-    if (prepared === undefined) {
-      prepared = this.#file.prepare(statement);
-      this.#controls.set(statement, prepared);
-    }
-    prepared.run();
+    this.#prepare(statement).statement.run();
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     this.#counter.statements += 1;
     // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
-    if (this.#writesInTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
+    if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
     try {
       const { statement, toRow } = this.#prepare(query.sql);
       const parameters = query.parameters.map(toParameter) as SQLInputValue[];
@@ -99,7 +89,7 @@ class Connection implements DatabaseConnection {
       return { rows: rows.map(toRow) as R[] };
     } catch (error) {
       const failure = classify(error);
-      throw failure.kind === "retry" && this.#retried ? error : toAppError(error, failure);
+      throw failure.kind === "retry" && this.#inTransactions ? error : toAppError(error, failure);
     }
   }
 
@@ -188,8 +178,8 @@ function kyselyOn(connection: Connection): Kysely<Schema> {
 export function openSqlite(path: string): Database {
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const counter: Counter = { statements: 0 };
-  const connect = (retried?: boolean) => new Connection(path, counter, retried === undefined ? undefined : { retried });
-  const [writing, reading] = [connect(), connect(false)];
+  const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
+  const [writing, reading] = [connect(true), connect(false)];
   chmodSync(path, 0o600);
   const placeOn = (connection: Connection): Tx => ({
     db: kyselyOn(connection),
@@ -205,7 +195,7 @@ export function openSqlite(path: string): Database {
     reader,
     write: (work) => retrying(classify, () => commits.write(() => work(writer))),
     snapshot: async (work) => {
-      const connection = connect();
+      const connection = connect(true);
       try {
         connection.control("BEGIN");
         return await work(placeOn(connection));

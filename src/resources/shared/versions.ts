@@ -5,7 +5,7 @@
  */
 import { isExpression, type Kysely, type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../database/database.ts";
-import { type Prepared, prepared } from "../../database/prepared.ts";
+import { placed, prepared, preparedFor } from "../../database/prepared.ts";
 import type { Schema } from "../../database/schema/schema.ts";
 
 /** In the `set` of an update: raised by the database, never from a value that was read earlier. */
@@ -36,28 +36,17 @@ export async function updateRow<Table extends Versioned>(
   id: string,
   changes: { readonly [Column in keyof Schema[Table]]?: Schema[Table][Column] | RawBuilder<unknown> },
 ): Promise<void> {
-  const columns = Object.keys(changes);
   // What is only an expression is built as it comes; that is rare.
-  if (Object.values(changes).some(isExpression)) {
-    await updating(tx.db, table, changes, id).execute();
-    return;
-  }
-  const key = `${table} ${columns.join()}`;
-  let update = updates.get(key);
-  if (update === undefined) {
-    update = prepared<{ id: string }, never>((db, values) => {
-      const placed = columns.map((column) => [column, values[column as "id"]]);
-      return updating(db, table, Object.fromEntries(placed), values[rowId as "id"]) as never;
-    });
-    updates.set(key, update);
-  }
-  await update(tx, { ...changes, [rowId]: id } as never);
+  if (Object.values(changes).some(isExpression)) await updating(tx.db, table, changes, id).execute();
+  else await updatingColumns(table, changes)(tx, { ...changes, [rowId]: id });
 }
 
 /** Names the row among the parameters; no column is called so. */
 const rowId = "id of the row";
-/** One for each list of columns that are changed together. */
-const updates = new Map<string, Prepared<{ id: string }, never>>();
+
+const updatingColumns = preparedFor<Versioned>((table, columns) =>
+  prepared((db, values) => updating(db, table, placed(columns, values), values[rowId] as string) as never),
+);
 
 const updating = (db: Kysely<Schema>, table: Versioned, changes: object, id: string) =>
   db

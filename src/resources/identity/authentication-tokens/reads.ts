@@ -17,6 +17,9 @@ export interface Session {
   readonly moment: string | null;
 }
 
+/** The same, whenever that was. */
+export type KnownBefore = Omit<Session, "moment">;
+
 /** An actor who came by a token. */
 export type TokenActor = Actor & { readonly tokenId: string };
 
@@ -26,7 +29,7 @@ const noWarrant = sessionWith(() => sql<string | null>`null`);
  * Undefined for a hash that is unknown, expired, too old or revoked: which of these is nobody's business. `known`: the same as it was
  * found before.
  */
-export async function sessionOf(tx: Tx, hash: string, known?: Session): Promise<Session | undefined> {
+export async function sessionOf(tx: Tx, hash: string, known?: KnownBefore): Promise<Session | undefined> {
   return (await noWarrant(tx, hash, known, {})).session;
 }
 
@@ -36,19 +39,19 @@ export async function sessionOf(tx: Tx, hash: string, known?: Session): Promise<
  */
 export function sessionWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
   const find = tokenWith(says);
-  return async (tx: Tx, hash: string, known: Session | undefined, parameters: Parameters) => {
+  return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
     const told = await find(tx, { ...parameters, hash, nowMs: Date.now() });
     return { session: told && sessionIn(told, hash, known), says: told?.says ?? null };
   };
 }
 
-function sessionIn({ holder, moment }: TokenTold, hash: string, known: Session | undefined): Session | undefined {
+function sessionIn({ holder, moment }: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
   if (known?.text === holder && known.until > Date.now()) return { ...known, moment };
   const session = toSession(holder, hash);
   return session && { ...session, moment };
 }
 
-function toSession(text: string, hash: string): Omit<Session, "moment"> | undefined {
+function toSession(text: string, hash: string): KnownBefore | undefined {
   const holder = holderIn(text);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const createdMs = Date.parse(holder.createdAt);

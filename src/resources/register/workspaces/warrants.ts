@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Warrant } from "../../../jsonapi/define.ts";
 import { fold } from "../../../kernel/text.ts";
-import { type Session, sessionWith } from "../../identity/authentication-tokens/reads.ts";
+import { type KnownBefore, sessionWith } from "../../identity/authentication-tokens/reads.ts";
 import type { WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
@@ -36,8 +36,8 @@ export function warrantOf(tx: Tx, reference: WorkspaceReference, view: Workspace
   const says = versionsOf(view);
   if ("workspaceId" in reference) {
     const { workspaceId: id } = reference;
-    return { says, ask: (known: Session) => byId(tx, known.tokenHash, known, { id }) };
+    return { says, ask: (known: KnownBefore) => byId(tx, known.tokenHash, known, { id }) };
   }
   const names = { organizationKey: fold(reference.organizationName), name: reference.workspaceName };
-  return { says, ask: (known: Session) => byName(tx, known.tokenHash, known, names) };
+  return { says, ask: (known: KnownBefore) => byName(tx, known.tokenHash, known, names) };
 }

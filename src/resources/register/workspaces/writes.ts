@@ -8,6 +8,7 @@ import { raised } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
+import { noRepository } from "./vcs.ts";
 
 /** To another project; what is inherited from it is looked up when it is read. */
 export async function moveWorkspaceRows(
@@ -64,14 +65,7 @@ export async function setVarIds(
 /** What a workspace is connected to by an id of its own row, and what goes with it. */
 const connections = {
   sshKeyId: { sshKeyId: null },
-  vcsOauthTokenId: {
-    vcsIdentifier: null,
-    vcsBranch: null,
-    vcsIngressSubmodules: 0,
-    vcsTagsRegex: null,
-    vcsOauthTokenId: null,
-    vcsGithubAppInstallationId: null,
-  },
+  vcsOauthTokenId: noRepository,
 } as const;
 
 /** The workspaces that are connected by one of these ids. */
