@@ -7,8 +7,7 @@ import { DatabaseSync, StatementSync } from "node:sqlite";
 import pg from "pg";
 import pino from "pino";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { createVault } from "../../src/database/vault.ts";
-import { createServer } from "../../src/http/server.ts";
+import { benchServer } from "../server.ts";
 import { plansOf, type Statement } from "./plans.ts";
 
 /** What the parent may ask. */
@@ -53,15 +52,7 @@ pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
 
 const address = process.argv[2] ?? "";
 const database = openDatabase(address);
-const server = createServer({
-  database,
-  vault: createVault(Buffer.alloc(32, 7)),
-  options: { organizationCreation: "site-admins", edition: "self-hosted", globalRemoteStateDefault: false },
-  version: "bench",
-  logger: pino({ level: "silent" }),
-  rateLimit: 0,
-  keptBytes: 0,
-});
+const server = benchServer(database, { logger: pino({ level: "silent" }), keptBytes: 0 });
 
 async function answer(question: Question): Promise<unknown> {
   if (question === "remember") {

@@ -1,5 +1,5 @@
 /** SQL of memberships. */
-import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
@@ -35,8 +35,16 @@ function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">)
     where tm.membership_id = m.id and ${teamIsVisible(actor, standing)})`.as("teams");
 }
 
-function toView({ teams, ...row }: Omit<MembershipView, "teamIds"> & { teams: string | null }): MembershipView {
+type MembershipRow = Omit<MembershipView, "teamIds"> & { teams: string | null };
+
+function toView({ teams, ...row }: MembershipRow): MembershipView {
   return { ...row, teamIds: teams === null ? [] : teams.split(",") };
+}
+
+async function pageOf(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>, page: Page) {
+  const totals = { totalCount: countOf(rows.clearSelect().select("m.id")) };
+  const found = await fetchPage(tx, { rows, order: newestFirst, page, totals });
+  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
 /** So that what is read next is what others have left: a statement that waits for a row sees the teams as they were before. */
@@ -126,13 +134,7 @@ export async function listMembershipRows(
       where.or([tx.dialect.contains(sql.ref("m.emailKey"), part), tx.dialect.contains(sql.ref("u.usernameKey"), part)]),
     );
   }
-  const found = await fetchPage(tx, {
-    rows,
-    order: newestFirst,
-    page: search.page,
-    totals: { totalCount: countOf(rows.clearSelect().select("m.id")) },
-  });
-  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+  return pageOf(tx, rows, search.page);
 }
 
 /** Memberships (called `m`) that fulfil a condition, with those of their teams that the caller may see. */
@@ -162,13 +164,7 @@ export async function listRowsInTeam(
     .where("m.id", "in", (query) =>
       query.selectFrom("teamMembers").select("membershipId").where("teamId", "=", team.id),
     );
-  const found = await fetchPage(tx, {
-    rows,
-    order: newestFirst,
-    page,
-    totals: { totalCount: countOf(rows.clearSelect().select("m.id")) },
-  });
-  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+  return pageOf(tx, rows, page);
 }
 
 /** A person's own memberships show all of the person's own teams. */
@@ -181,13 +177,7 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
         string | null
       >`(select string_agg(team_id, ',' order by team_id) from team_members where membership_id = m.id)`.as("teams"),
     );
-  const found = await fetchPage(tx, {
-    rows,
-    order: newestFirst,
-    page,
-    totals: { totalCount: countOf(rows.clearSelect().select("m.id")) },
-  });
-  return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
+  return pageOf(tx, rows, page);
 }
 
 /** The user with an address, and whether the organization has a membership for it already: one statement. */
