@@ -6,10 +6,14 @@ import { describe, expect, it } from "vitest";
 const base = ["kernel", "statefile", "access", "jsonapi", "database"];
 const register = ["shared", "identity", "site", "register"].map((room) => `resources/${room}`);
 
+const beside = ["sharing", "variables", "connections", "state"].map((room) => `resources/${room}`);
+
 /** Each room, and the rooms below it. Nothing else may be imported; files of one room may import each other. */
 const below: Record<string, readonly string[]> = {
   kernel: [],
   statefile: ["kernel"],
+  archive: ["kernel"],
+  agent: ["kernel", "archive", "version.ts"],
   access: ["kernel"],
   jsonapi: ["kernel"],
   database: ["kernel"],
@@ -22,6 +26,7 @@ const below: Record<string, readonly string[]> = {
   "resources/variables": [...base, ...register],
   "resources/connections": [...base, ...register],
   "resources/state": [...base, ...register],
+  "resources/runs": [...base, ...register, ...beside],
   "resources/index.ts": [...base, "resources/*"],
   jobs: [...base, "resources/*"],
   http: [...base, "resources/*", "version.ts"],

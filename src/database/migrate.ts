@@ -15,6 +15,7 @@ import { connections } from "./migrations/0010-connections.ts";
 import { stateUpkeep } from "./migrations/0011-state.ts";
 import { accessVersions } from "./migrations/0012-access-versions.ts";
 import { largeOrganizations } from "./migrations/0013-large-organizations.ts";
+import { runs } from "./migrations/0014-runs.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -31,6 +32,7 @@ export const migrations: readonly Migration[] = [
   stateUpkeep,
   accessVersions,
   largeOrganizations,
+  runs,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

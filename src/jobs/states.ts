@@ -1,5 +1,5 @@
 /** What is done for states without anybody asking: reading the large ones, and removing what has had its time. */
-import { cleaningJob } from "../resources/state/state-versions/contents/contents.ts";
+import { cleaningJob } from "../resources/shared/contents/contents.ts";
 import { processingJob } from "../resources/state/state-versions/arrival/reading.ts";
 import {
   enforceRetention,

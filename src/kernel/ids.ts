@@ -27,11 +27,22 @@ export const idPrefixes = {
   "reserved-tag-keys": "rtk",
   "data-retention-policies": "drp",
   "state-versions": "sv",
-  "state-contents": "sc",
+  contents: "sc",
   "state-version-outputs": "wsout",
   resources: "wsr",
   vars: "var",
   varsets: "varset",
+  "configuration-versions": "cv",
+  "ingress-attributes": "ia",
+  runs: "run",
+  plans: "plan",
+  applies: "apply",
+  "run-events": "re",
+  comments: "wsc",
+  "run-triggers": "rt",
+  agents: "agent",
+  "assessment-results": "asmtres",
+  "identity-keys": "idkey",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */

@@ -32,7 +32,7 @@ interface Outcome {
 
 /** A content is taken in piece by piece, and belongs to nothing until all of it is there. */
 const contents = ({ operation }: Route) =>
-  typeof operation.body === "object" && "stream" in operation.body ? ["state_contents", "state_chunks"] : [];
+  typeof operation.body === "object" && "stream" in operation.body ? ["contents", "content_chunks"] : [];
 
 async function tryOn({ tenant, lowly }: Stage, route: Route): Promise<Outcome> {
   const holds = () => fingerprint(api.database, contents(route));

@@ -27,13 +27,15 @@ it("what workspaces manage stays as it was, and outlives its version until a job
     await run(bound);
     await run(`INSERT INTO state_resources (${columns}) SELECT ${columns} FROM later_resources`);
     await run("DROP TABLE later_resources");
-    await run("UPDATE state_contents SET owner_id = NULL");
-    for (const statement of stateUpkeep.statements.filter((text) => !text.includes("ADD COLUMN"))) await run(statement);
+    await run("UPDATE contents SET owner_id = NULL");
+    const again = stateUpkeep.statements.filter((text) => !text.includes("ADD COLUMN"));
+    // As that table is called by now.
+    for (const statement of again) await run(statement.replaceAll("state_contents", "contents"));
   });
 
   expect(await listed()).toEqual(before);
   const { db } = api.database.reader;
-  expect(await db.selectFrom("stateContents").select(["stateVersionId", "ownerId"]).execute()).toEqual([
+  expect(await db.selectFrom("contents").select(["stateVersionId", "ownerId"]).execute()).toEqual([
     { stateVersionId: id, ownerId: id },
   ]);
   expect((await org.owner.delete(path)).status).toBe(204);

@@ -8,8 +8,8 @@ import { migrations } from "../../src/database/migrate.ts";
 const unversioned = new Set([
   "meta",
   "jobs",
-  "state_contents",
-  "state_chunks",
+  "contents",
+  "content_chunks",
   "state_version_outputs",
   "state_resources",
   "migrations",

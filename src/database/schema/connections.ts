@@ -24,8 +24,10 @@ export interface AgentPoolTable {
 /** The secret by which agents of a pool are known, as its SHA-256. */
 export interface AgentTokenTable {
   id: string;
-  organizationId: string;
-  agentPoolId: string;
+  /** Null for a token of a site pool. */
+  organizationId: string | null;
+  agentPoolId: string | null;
+  siteAgentPoolId: string | null;
   hash: string;
   description: string;
   createdById: string;

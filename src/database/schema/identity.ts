@@ -55,6 +55,8 @@ export interface OrganizationTable {
   factsVersion: number;
   /** Raised by what others follow of it: its execution mode and agent pool (`shared/versions.ts`). */
   defaultsVersion: number;
+  /** Whether something executes for it, or has ever been able to. */
+  operations: number;
 }
 
 /** How long tokens of one type work in an organization, where its `maxTtlEnabled` says so. Each has one of each type. */

@@ -21,16 +21,23 @@ import type {
   OauthTokenTable,
   SshKeyTable,
 } from "./connections.ts";
+import type { ContentChunkTable, ContentTable } from "./contents.ts";
+import type {
+  AgentTable,
+  AssessmentResultTable,
+  CommentTable,
+  ConfigurationVersionTable,
+  IdentityKeyTable,
+  RunEventTable,
+  RunLogChunkTable,
+  RunPhaseTable,
+  RunTable,
+  RunTriggerTable,
+  SiteAgentPoolTable,
+} from "./runs.ts";
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
-import type {
-  JobTable,
-  StateChunkTable,
-  StateContentTable,
-  StateResourceTable,
-  StateVersionOutputTable,
-  StateVersionTable,
-} from "./state.ts";
+import type { JobTable, StateResourceTable, StateVersionOutputTable, StateVersionTable } from "./state.ts";
 import type { VarsetProjectTable, VarsetTable, VarsetWorkspaceTable, VarTable } from "./variables.ts";
 import type {
   DataRetentionPolicyTable,
@@ -75,8 +82,19 @@ export interface Schema {
   reservedTagKeys: ReservedTagKeyTable;
   dataRetentionPolicies: DataRetentionPolicyTable;
   stateVersions: StateVersionTable;
-  stateContents: StateContentTable;
-  stateChunks: StateChunkTable;
+  contents: ContentTable;
+  contentChunks: ContentChunkTable;
+  configurationVersions: ConfigurationVersionTable;
+  runs: RunTable;
+  runPhases: RunPhaseTable;
+  runLogChunks: RunLogChunkTable;
+  runEvents: RunEventTable;
+  comments: CommentTable;
+  runTriggers: RunTriggerTable;
+  siteAgentPools: SiteAgentPoolTable;
+  agents: AgentTable;
+  assessmentResults: AssessmentResultTable;
+  identityKeys: IdentityKeyTable;
   stateVersionOutputs: StateVersionOutputTable;
   stateResources: StateResourceTable;
   varsets: VarsetTable;

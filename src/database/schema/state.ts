@@ -1,4 +1,4 @@
-/** State versions with their contents, outputs and resources; jobs. Flags are 0 or 1 on both engines. */
+/** State versions with their outputs and resources; jobs. Flags are 0 or 1 on both engines. */
 
 export interface StateVersionTable {
   id: string;
@@ -38,31 +38,6 @@ export interface StateVersionTable {
   createdByTokenId: string | null;
   createdAt: string;
   version: number;
-}
-
-export interface StateContentTable {
-  id: string;
-  organizationId: string;
-  /** Null once the version is gone: then a job removes it. */
-  stateVersionId: string | null;
-  /** The version that it was stored for, also when that is gone; null of contents that were left over long ago. */
-  ownerId: string | null;
-  /** `state` or `json`. */
-  kind: string;
-  /** Of the content itself, before it was compressed. */
-  size: number;
-  md5: string;
-  chunkCount: number;
-  complete: number;
-  touchedAt: string;
-}
-
-export interface StateChunkTable {
-  organizationId: string;
-  contentId: string;
-  position: number;
-  /** Compressed, then sealed. */
-  bytes: Uint8Array;
 }
 
 export interface StateVersionOutputTable {

@@ -66,6 +66,18 @@ export interface WorkspaceTable {
   projectRemoteState: number;
   /** Raised by what other documents show of it (`shared/versions.ts`). */
   factsVersion: number;
+  currentConfigurationVersionId: string | null;
+  /** The one whose readme is the workspace's. */
+  readmeConfigurationVersionId: string | null;
+  /** Figures over the latest runs, written with the end of each. */
+  runsCount: number;
+  runFailures: number;
+  planDurationAverage: number;
+  applyDurationAverage: number;
+  currentAssessmentResultId: string | null;
+  lastAssessmentResultAt: string | null;
+  /** `terraform` or `tofu`; null follows the site. */
+  engine: string | null;
 }
 
 export interface TeamWorkspaceTable {

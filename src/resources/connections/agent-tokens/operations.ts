@@ -24,7 +24,7 @@ export const agentTokenResource = implement(agentTokens, {
         lastUsedAt: null,
         version: 1,
       };
-      await insertAgentToken(tx, pool, { ...row, hash: tokenHash(secret) });
+      await insertAgentToken(tx, pool, { ...row, siteAgentPoolId: null, hash: tokenHash(secret) });
       const view = toTokenView(row);
       await recordAgentToken(tx, context, { after: view });
       return { view: { ...view, secret } };

@@ -1,9 +1,9 @@
 /** Pure rules of agent tokens. */
-import type { AgentTokenTable } from "../../../database/schema/connections.ts";
+import type { AgentToken } from "./store.ts";
 import type { TokenView } from "../../identity/authentication-tokens/definition.ts";
 
 /** What a token of a pool is among all tokens: nobody's, and without an end. */
-export function toTokenView(row: Omit<AgentTokenTable, "hash">): TokenView & { readonly agentPoolId: string } {
+export function toTokenView(row: AgentToken): TokenView & { readonly agentPoolId: string } {
   return {
     ...row,
     kind: "agent-pool",

@@ -11,14 +11,20 @@ import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AgentPoolView } from "../agent-pools/definition.ts";
 
-type AgentToken = Omit<AgentTokenTable, "hash">;
+/** Of a pool of an organization. */
+export type AgentToken = Omit<AgentTokenTable, "hash" | "siteAgentPoolId" | "organizationId" | "agentPoolId"> & {
+  readonly organizationId: string;
+  readonly agentPoolId: string;
+};
 type Managed = Granted<AgentPoolView, "can-update-agent-pools">;
 
 function tokens(db: Kysely<Schema>) {
   return db
     .selectFrom("agentTokens as k")
     .select(["k.id", "k.organizationId", "k.agentPoolId", "k.description"])
-    .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"]);
+    .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"])
+    .where("k.siteAgentPoolId", "is", null)
+    .$narrowType<{ organizationId: string; agentPoolId: string }>();
 }
 
 /** One statement: the token and what the caller is in its organization. */

@@ -17,6 +17,7 @@ export function newOrganization(
     ...identity,
     defaultAgentPoolId: null,
     projectCount: 1,
+    operations: 0,
     version: 1,
     factsVersion: 0,
     defaultsVersion: 0,

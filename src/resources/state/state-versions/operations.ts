@@ -13,7 +13,8 @@ import { readableTeams } from "../../identity/teams/reads.ts";
 import { users } from "../../identity/users/definition.ts";
 import { readableUsers } from "../../identity/users/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
-import { abandonContents, type ContentKind, findContent, readContent } from "./contents/contents.ts";
+import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
+import { type ContentKind, ofStateVersion } from "./kinds.ts";
 import { admitWriter, createStateVersion } from "./arrival/creation.ts";
 import { stateVersions, type StateVersionView } from "./definition.ts";
 import { grantStateVersion, loadStateVersion } from "./reads.ts";
@@ -106,7 +107,7 @@ async function shownWith(
 async function download(context: Context, id: string, kind: ContentKind): Promise<ContentAnswer> {
   const tx = context.database.reader;
   const version = await loadStateVersion(tx, context, id);
-  const content = version.status === "finalized" ? await findContent(tx, id, kind) : undefined;
+  const content = version.status === "finalized" ? await findContent(tx, ofStateVersion(id), kind) : undefined;
   if (content === undefined) throw notFound("content");
   return { mediaType: "application/json", size: content.size, bytes: readContent(context, content) };
 }
@@ -123,7 +124,7 @@ async function move(context: Context, id: string, how: BackingDataMove): Promise
     const removed = how === "permanently-delete";
     await updateStateVersion(tx, version, { status: to, ...(removed && { outputIds: "", hasJson: 0 }) });
     if (removed) {
-      await abandonContents(tx, id);
+      await abandonContents(tx, ofStateVersion(id));
       await deleteOutputs(tx, version, id);
       await deleteResources(tx, version, id);
     }

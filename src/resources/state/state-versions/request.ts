@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { text } from "../../../jsonapi/schemas.ts";
 import { AppError, attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { contentBytesMax, md5Of } from "./contents/contents.ts";
+import { contentBytesMax, md5Of } from "../../shared/contents/contents.ts";
 
 const mebibyte = 1024 * 1024;
 /** What each of the contents in one request may have. */

@@ -65,7 +65,7 @@ describe("permanent deletion", () => {
     expect((await download(version.id)).status).toBe(404);
     expect(await contentsOf(api, version.id)).toEqual([]);
     const rows = () =>
-      api.database.reader.db.selectFrom("stateContents").select("id").where("stateVersionId", "is", null).execute();
+      api.database.reader.db.selectFrom("contents").select("id").where("stateVersionId", "is", null).execute();
     expect((await rows()).length).toBeGreaterThanOrEqual(2);
     await removeAbandonedUploads(upkeepOf(api));
     expect(await rows()).toEqual([]);

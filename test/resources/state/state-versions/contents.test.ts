@@ -1,6 +1,7 @@
 /** Contents as they lie in the tables: compressed, sealed, in chunks; and never a wrong whole, whatever happens to them. */
 import { describe, expect, it } from "vitest";
-import { digestOf } from "../../../../src/resources/state/state-versions/contents/contents.ts";
+import { stateLimit } from "../../../../src/resources/state/state-versions/kinds.ts";
+import { digestOf } from "../../../../src/resources/shared/contents/contents.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data } from "../../../support/builders.ts";
 import { base64, managed, stateOf, stateOfSize } from "../../../support/states.ts";
@@ -82,16 +83,16 @@ describe("on read, what is damaged never arrives as a whole", () => {
   const changeChunks = (id: string, change: (chunks: { position: number; bytes: Uint8Array }[]) => typeof chunks) =>
     api.database.write(async (tx) => {
       const rows = await tx.db
-        .selectFrom("stateChunks")
+        .selectFrom("contentChunks")
         .selectAll()
         .where("contentId", "=", id)
         .orderBy("position")
         .execute();
-      await tx.db.deleteFrom("stateChunks").where("contentId", "=", id).execute();
+      await tx.db.deleteFrom("contentChunks").where("contentId", "=", id).execute();
       const changed = change(rows.map(({ position, bytes }) => ({ position, bytes })));
       for (const row of changed)
         await tx.db
-          .insertInto("stateChunks")
+          .insertInto("contentChunks")
           .values({ ...row, contentId: id, organizationId: stage.org.id })
           .execute();
     });
@@ -190,7 +191,7 @@ describe("on read, what is damaged never arrives as a whole", () => {
     const id = await contentId(version.id);
     await api.database.write((tx) =>
       tx.db
-        .updateTable("stateContents")
+        .updateTable("contents")
         .set({ md5: "0".repeat(32) })
         .where("id", "=", id)
         .execute(),
@@ -207,7 +208,7 @@ describe("bounds", () => {
       for (let index = 0; index < count; index += 1) yield piece;
       yield Buffer.of(0);
     }
-    await expect(digestOf(pieces(4))).rejects.toMatchObject({
+    await expect(digestOf(pieces(4), stateLimit)).rejects.toMatchObject({
       code: "too-large",
       message: "A state can have at most 268435456 bytes; this one has more.",
     });

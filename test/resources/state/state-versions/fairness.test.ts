@@ -64,7 +64,7 @@ describe("a huge state", () => {
     const first = await stage.write(huge(1));
     const lost = await writeState(stage.owner, other.id, small(1));
     await api.database.write((tx) =>
-      tx.db.updateTable("stateContents").set({ stateVersionId: null }).where("stateVersionId", "=", lost.id).execute(),
+      tx.db.updateTable("contents").set({ stateVersionId: null }).where("stateVersionId", "=", lost.id).execute(),
     );
     await expect(readInOrder(() => [first.id])).rejects.toThrow(`the state version ${lost.id} has no content`);
     expect(await isRead(first.id)).toBe(true);

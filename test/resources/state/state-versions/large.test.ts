@@ -216,7 +216,7 @@ describe("when it is read", () => {
     const good = await stage.write(large(2, 2));
     await setVersion(api, lost.id, { createdAt: "2020-01-01T00:00:00.000Z" });
     await api.database.write((tx) =>
-      tx.db.updateTable("stateContents").set({ stateVersionId: null }).where("stateVersionId", "=", lost.id).execute(),
+      tx.db.updateTable("contents").set({ stateVersionId: null }).where("stateVersionId", "=", lost.id).execute(),
     );
     await expect(read()).rejects.toThrow(`the state version ${lost.id} has no content`);
     expect((await versionRow(api, good.id)).resourcesProcessed).toBe(1);

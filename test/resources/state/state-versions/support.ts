@@ -1,6 +1,7 @@
 /** What the tests of state share: a workspace of its own for each test, requests about its state, and what the tables hold. */
 import { beforeAll, beforeEach, expect } from "vitest";
-import type { StateChunkTable, StateContentTable, StateVersionTable } from "../../../../src/database/schema/state.ts";
+import type { ContentChunkTable, ContentTable } from "../../../../src/database/schema/contents.ts";
+import type { StateVersionTable } from "../../../../src/database/schema/state.ts";
 import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
 import { data, details, makeOrganization, makeWorkspace, type Org, pointers } from "../../../support/builders.ts";
 import { announced, inRequest, lock, post, put, unlock } from "../../../support/states.ts";
@@ -126,9 +127,9 @@ export async function setVersion(api: Api, id: string, columns: Partial<StateVer
   await api.database.write((tx) => tx.db.updateTable("stateVersions").set(columns).where("id", "=", id).execute());
 }
 
-export async function contentsOf(api: Api, versionId: string): Promise<StateContentTable[]> {
+export async function contentsOf(api: Api, versionId: string): Promise<ContentTable[]> {
   return api.database.reader.db
-    .selectFrom("stateContents")
+    .selectFrom("contents")
     .selectAll()
     .where("stateVersionId", "=", versionId)
     .orderBy("id")
@@ -136,9 +137,9 @@ export async function contentsOf(api: Api, versionId: string): Promise<StateCont
 }
 
 /** In their order. */
-export async function chunksOf(api: Api, contentId: string): Promise<StateChunkTable[]> {
+export async function chunksOf(api: Api, contentId: string): Promise<ContentChunkTable[]> {
   return api.database.reader.db
-    .selectFrom("stateChunks")
+    .selectFrom("contentChunks")
     .selectAll()
     .where("contentId", "=", contentId)
     .orderBy("position")

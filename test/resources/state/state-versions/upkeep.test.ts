@@ -1,6 +1,7 @@
 /** What jobs do for states: retention, what was never sent or is left over, and lists that serve nobody any more. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { appendChunk, beginContent } from "../../../../src/resources/state/state-versions/contents/store.ts";
+import { ofStateVersion } from "../../../../src/resources/state/state-versions/kinds.ts";
+import { appendChunk, beginContent } from "../../../../src/resources/shared/contents/store.ts";
 import {
   enforceRetention,
   removeAbandonedUploads,
@@ -24,8 +25,8 @@ const api = useApi();
 const stage = useStage(api);
 
 const daysAgo = (days: number): string => new Date(Date.now() - days * 24 * 60 * 60 * 1000).toISOString();
-const contents = () => api.database.reader.db.selectFrom("stateContents").selectAll().execute();
-const chunks = () => api.database.reader.db.selectFrom("stateChunks").select("contentId").execute();
+const contents = () => api.database.reader.db.selectFrom("contents").selectAll().execute();
+const chunks = () => api.database.reader.db.selectFrom("contentChunks").select("contentId").execute();
 
 describe("enforceRetention", () => {
   const deleteOlder = (days: number) => ({
@@ -193,8 +194,8 @@ describe("removeAbandonedUploads", () => {
     const content = {
       id: "sc-left-by-a-killed-server",
       organizationId,
-      stateVersionId: version.id,
-      kind: "state" as const,
+      owner: ofStateVersion(version.id),
+      kind: "state",
     };
     await api.database.write(async (tx) => {
       await beginContent(tx, content);
@@ -205,7 +206,7 @@ describe("removeAbandonedUploads", () => {
     expect(half?.complete).toBe(0);
     await api.database.write((tx) =>
       tx.db
-        .updateTable("stateContents")
+        .updateTable("contents")
         .set({ touchedAt: daysAgo(0.05) })
         .where("id", "=", half?.id ?? "")
         .execute(),
@@ -234,7 +235,7 @@ describe("removeAbandonedUploads", () => {
     const version = await stage.write(stateOf());
     await api.database.write((tx) =>
       tx.db
-        .updateTable("stateContents")
+        .updateTable("contents")
         .set({ touchedAt: daysAgo(900) })
         .execute(),
     );
@@ -251,7 +252,7 @@ describe("removeAbandonedUploads", () => {
       position: 100 + index,
       bytes: Buffer.of(index),
     }));
-    await api.database.write((tx) => tx.db.insertInto("stateChunks").values(rows).execute());
+    await api.database.write((tx) => tx.db.insertInto("contentChunks").values(rows).execute());
     expect((await stage.owner.delete(stage.path)).status).toBe(204);
     const stop = new AbortController();
     const work = upkeepOf(api, { signal: stop.signal });

@@ -11,7 +11,8 @@ import { grantWorkspace, holdsLock, loadWorkspace, nameOfHolder } from "../../..
 import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { recordChange } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
-import { insertContents, type PreparedContent, prepareContent } from "../contents/contents.ts";
+import { insertContents, type PreparedContent, prepareContent } from "../../../shared/contents/contents.ts";
+import { ofStateVersion } from "../kinds.ts";
 import { stateVersions, type StateVersionView } from "../definition.ts";
 import { refuseTooLarge } from "../request.ts";
 import { newStateVersion, successionObstacle } from "../rules.ts";
@@ -101,8 +102,9 @@ async function broughtBy(
     if (start + sliceBytes < state.length) await setImmediate();
   }
   const read = passing.end();
-  const contents = [await prepareContent(vault, { stateVersionId, kind: "state" }, state)];
-  if (jsonState) contents.push(await prepareContent(vault, { stateVersionId, kind: "json" }, jsonState));
+  const owner = ofStateVersion(stateVersionId);
+  const contents = [await prepareContent(vault, { owner, kind: "state" }, state)];
+  if (jsonState) contents.push(await prepareContent(vault, { owner, kind: "json" }, jsonState));
   return { read, contents };
 }
 

@@ -5,7 +5,7 @@
 import type { Granted } from "../../../../access/granted.ts";
 import { AppError, notFound } from "../../../../kernel/errors.ts";
 import type { Context } from "../../../shared/context.ts";
-import type { ContentKind } from "../contents/contents.ts";
+import type { ContentKind } from "../kinds.ts";
 
 /** That somebody came with a URL of ours that has not expired, for this content of this version. */
 export type UploadRight = Granted<{ readonly stateVersionId: string; readonly kind: ContentKind }, "can-upload">;

@@ -12,8 +12,9 @@ import {
   giveUp,
   receiveContent,
   type StoredContent,
-} from "../contents/contents.ts";
-import { Crowd } from "../contents/crowd.ts";
+} from "../../../shared/contents/contents.ts";
+import { Crowd } from "../../../shared/contents/crowd.ts";
+import { ofStateVersion, stateLimit } from "../kinds.ts";
 import { lineageObstacle, makerOf } from "../rules.ts";
 import { findForUpload, findPredecessor, updateStateVersion } from "../store.ts";
 import { writeOutcome } from "./outcome.ts";
@@ -37,7 +38,13 @@ export async function receiveState(context: Context, right: UploadRight, bytes: 
     if (version.status === "finalized") return refuseOther(version.md5, bytes);
     refuseUnawaited(version);
     const passing = new PassingState();
-    const content = await receiveContent(context, placeOf(version, right), bytes, (piece) => passing.write(piece));
+    const content = await receiveContent(
+      context,
+      placeOf(version, right),
+      bytes,
+      (piece) => passing.write(piece),
+      stateLimit,
+    );
     const read = await readOrGiveUp(context, version, content, passing);
     await context.database.write((tx) => finalize(tx, context, right, { content, read }));
     if (read.instances === undefined) context.wake?.(processingJob);
@@ -89,14 +96,17 @@ async function finalize(tx: Tx, context: Context, right: UploadRight, { content,
 export async function receiveJsonState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.among({ organization: version.organizationId, version: version.id }, async () => {
-    const known = version.hasJson === 1 ? await findContent(context.database.reader, version.id, "json") : undefined;
+    const known =
+      version.hasJson === 1
+        ? await findContent(context.database.reader, ofStateVersion(version.id), "json")
+        : undefined;
     if (known !== undefined) return refuseOther(known.md5, bytes);
     if (version.status !== "finalized") refuseUnawaited(version);
-    const content = await receiveContent(context, placeOf(version, right), bytes, () => {});
+    const content = await receiveContent(context, placeOf(version, right), bytes, () => {}, stateLimit);
     await context.database.write(async (tx) => {
       const locked = await load(tx, right, true);
       if (locked.status !== "finalized") refuseUnawaited(locked);
-      const other = locked.hasJson === 1 ? await findContent(tx, locked.id, "json") : undefined;
+      const other = locked.hasJson === 1 ? await findContent(tx, ofStateVersion(locked.id), "json") : undefined;
       if (other !== undefined && other.md5 === content.md5) return;
       if (other !== undefined) throw anotherContent();
       await updateStateVersion(tx, locked, { hasJson: 1 });
@@ -115,13 +125,13 @@ async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> 
 
 const placeOf = ({ organizationId, id }: Version, { kind }: UploadRight) => ({
   organizationId,
-  stateVersionId: id,
+  owner: ofStateVersion(id),
   kind,
 });
 
 /** The same content once more is no mistake: the answer to the first was lost. */
 async function refuseOther(md5: string, bytes: Bytes): Promise<void> {
-  if ((await digestOf(bytes)) !== md5) throw anotherContent();
+  if ((await digestOf(bytes, stateLimit)) !== md5) throw anotherContent();
 }
 
 const anotherContent = (): AppError =>

@@ -16,7 +16,8 @@ import { deleteSomeResources, insertResources } from "../../resources/writes.ts"
 import { namedIds, newOutputs } from "../../state-version-outputs/rules.ts";
 import { insertOutputs } from "../../state-version-outputs/writes.ts";
 import { headOf } from "../arrival/reading.ts";
-import { findContent, readContent, removeAbandonedContents } from "../contents/contents.ts";
+import { findContent, readContent, removeAbandonedContents } from "../../../shared/contents/contents.ts";
+import { ofStateVersion } from "../kinds.ts";
 import { uploadLifetimeMs } from "../rules.ts";
 import { findPredecessor } from "../store.ts";
 import {
@@ -85,7 +86,7 @@ async function readState(
   version: StateVersionTable,
   letOthersPass: () => Promise<void>,
 ): Promise<void> {
-  const content = await findContent(context.database.reader, version.id, "state");
+  const content = await findContent(context.database.reader, ofStateVersion(version.id), "state");
   if (content === undefined) throw new Error(`the state version ${version.id} has no content`);
   const predecessor = await findPredecessor(context.database.reader, version);
   const reader = new StateFileReader();

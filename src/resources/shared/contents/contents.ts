@@ -9,15 +9,16 @@ import { pipeline, Readable } from "node:stream";
 import { pipeline as piped } from "node:stream/promises";
 import { promisify } from "node:util";
 import { createZstdCompress, createZstdDecompress, zstdCompress } from "node:zlib";
-import type { Database, Tx } from "../../../../database/database.ts";
-import type { Vault } from "../../../../database/vault.ts";
-import { AppError } from "../../../../kernel/errors.ts";
-import { newId } from "../../../../kernel/ids.ts";
-import type { Context } from "../../../shared/context.ts";
+import type { Database, Tx } from "../../../database/database.ts";
+import type { Vault } from "../../../database/vault.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import type { Context } from "../context.ts";
 import {
   appendChunk,
   beginContent,
-  type ContentKind,
+  type ContentOwner,
+  type ContentPlace,
   findAbandoned,
   orphanContent,
   type PreparedContent,
@@ -27,9 +28,16 @@ import {
 } from "./store.ts";
 
 export { abandonContents, completeContent, findContent, insertContents } from "./store.ts";
-export type { ContentKind, PreparedContent, StoredContent };
+export type { ContentOwner, ContentPlace, PreparedContent, StoredContent };
 
-/** How large a content can be. */
+/** How large a content can be, and what its sender calls it. */
+export interface ContentLimit {
+  readonly bytes: number;
+  /** As the beginning of a sentence: `A state`. */
+  readonly thing: string;
+}
+
+/** Nothing here is larger. */
 export const contentBytesMax = 256 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
@@ -48,25 +56,19 @@ function freeBuffersAfter(bytes: number): void {
 }
 
 /** A chunk belongs to one place in one content, so that none can be moved, repeated or left out unnoticed. */
-const ownerOf = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
-
-interface Place {
-  readonly organizationId: string;
-  readonly stateVersionId: string;
-  readonly kind: ContentKind;
-}
+const placeOf = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
 
 /** A content that is in memory already, made ready to be stored with its version in one transaction. */
 export async function prepareContent(
   vault: Vault,
-  place: Omit<Place, "organizationId">,
+  place: Omit<ContentPlace, "organizationId">,
   bytes: Uint8Array,
 ): Promise<PreparedContent> {
-  const id = newId("state-contents");
+  const id = newId("contents");
   const packed = await compressed(bytes);
   const chunks: Uint8Array[] = [];
   for (let start = 0; start < packed.length || start === 0; start += chunkBytes)
-    chunks.push(vault.seal(ownerOf(id, chunks.length), packed.subarray(start, start + chunkBytes)));
+    chunks.push(vault.seal(placeOf(id, chunks.length), packed.subarray(start, start + chunkBytes)));
   return { ...place, id, size: bytes.length, md5: md5Of(bytes), chunkCount: chunks.length, chunks };
 }
 
@@ -78,17 +80,18 @@ export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(byt
  */
 export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
-  place: Place,
+  place: ContentPlace,
   source: AsyncIterable<Uint8Array>,
   look: (piece: Uint8Array) => void,
+  limit: ContentLimit,
 ): Promise<StoredContent> {
   const { database, vault } = context;
-  const id = newId("state-contents");
-  const meter = new Meter(look);
+  const id = newId("contents");
+  const meter = new Meter(look, limit);
   await database.write((tx) => beginContent(tx, { ...place, id }));
   let chunkCount = 0;
   const store = async (packed: Uint8Array) => {
-    const sealed = vault.seal(ownerOf(id, chunkCount), packed);
+    const sealed = vault.seal(placeOf(id, chunkCount), packed);
     const chunk = { organizationId: place.organizationId, contentId: id, position: chunkCount, bytes: sealed };
     await database.write((tx) => appendChunk(tx, chunk));
     chunkCount += 1;
@@ -122,16 +125,19 @@ class Meter {
   size = 0;
   readonly #hash = createHash("md5");
   readonly #look: (piece: Uint8Array) => void;
+  readonly #limit: ContentLimit;
 
-  constructor(look: (piece: Uint8Array) => void) {
+  constructor(look: (piece: Uint8Array) => void, limit: ContentLimit) {
     this.#look = look;
+    this.#limit = limit;
   }
 
   async *watch(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of unbroken(source)) {
       this.size += piece.length;
-      if (this.size > contentBytesMax)
-        throw new AppError("too-large", `A state can have at most ${contentBytesMax} bytes; this one has more.`);
+      const { bytes, thing } = this.#limit;
+      if (this.size > bytes)
+        throw new AppError("too-large", `${thing} can have at most ${bytes} bytes; this one has more.`);
       this.#hash.update(piece);
       this.#look(piece);
       freeBuffersAfter(piece.length);
@@ -145,8 +151,8 @@ class Meter {
 }
 
 /** The digest of bytes that are not to be stored. Raises `too-large` or `bad-request`. */
-export async function digestOf(source: AsyncIterable<Uint8Array>): Promise<string> {
-  const meter = new Meter(() => {});
+export async function digestOf(source: AsyncIterable<Uint8Array>, limit: ContentLimit): Promise<string> {
+  const meter = new Meter(() => {}, limit);
   // oxlint-disable-next-line no-unused-vars -- the meter sees every piece
   for await (const _ of meter.watch(source));
   return meter.md5();
@@ -217,7 +223,7 @@ async function* openedChunks(database: Database, vault: Vault, content: StoredCo
     const chunks = await readChunks(database.reader, content.id, position, chunksAtOnce);
     if (chunks.length !== Math.min(chunksAtOnce, content.chunkCount - position))
       throw new Error(`the content ${content.id} lacks chunks after ${position}`);
-    for (const [offset, bytes] of chunks.entries()) yield vault.open(ownerOf(content.id, position + offset), bytes);
+    for (const [offset, bytes] of chunks.entries()) yield vault.open(placeOf(content.id, position + offset), bytes);
   }
 }
 

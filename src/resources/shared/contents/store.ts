@@ -1,16 +1,23 @@
 /** SQL of contents and their chunks; others ask `contents.ts`. */
-import type { Tx } from "../../../../database/database.ts";
-import type { StateChunkTable, StateContentTable } from "../../../../database/schema/state.ts";
-import { now } from "../../../../kernel/time.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { ContentChunkTable, ContentTable } from "../../../database/schema/contents.ts";
+import { now } from "../../../kernel/time.ts";
 
-/** The state as the engine keeps it, and the form that it gives others. */
-export type ContentKind = "state" | "json";
-
-export interface StoredContent {
+/** Whose bytes they are. The column is empty once the owner is gone: by its foreign key, or because it gave them up. */
+export interface ContentOwner {
+  readonly column: "stateVersionId" | "configurationVersionId" | "runId";
   readonly id: string;
+}
+
+/** One content of each kind is complete for an owner. */
+export interface ContentPlace {
   readonly organizationId: string;
-  readonly stateVersionId: string;
-  readonly kind: ContentKind;
+  readonly owner: ContentOwner;
+  readonly kind: string;
+}
+
+export interface StoredContent extends ContentPlace {
+  readonly id: string;
   /** Of the content itself, before it was compressed. */
   readonly size: number;
   readonly md5: string;
@@ -22,21 +29,24 @@ export interface PreparedContent extends Omit<StoredContent, "organizationId"> {
   readonly chunks: readonly Uint8Array[];
 }
 
+const nobody = { stateVersionId: null, configurationVersionId: null, runId: null };
+const ownerColumns = ({ column, id }: ContentOwner) => ({ ...nobody, [column]: id, ownerId: id });
+
 /** A content of which nothing is there yet. */
 export async function beginContent(
   tx: Tx,
-  content: Pick<StoredContent, "id" | "organizationId" | "stateVersionId" | "kind">,
+  { id, organizationId, owner, kind }: ContentPlace & { readonly id: string },
 ): Promise<void> {
   const unknown = { size: 0, md5: "", chunkCount: 0, complete: 0, touchedAt: now() };
   await tx.db
-    .insertInto("stateContents")
-    .values({ ...content, ...unknown, ownerId: content.stateVersionId })
+    .insertInto("contents")
+    .values({ id, organizationId, kind, ...ownerColumns(owner), ...unknown })
     .execute();
 }
 
-export async function appendChunk(tx: Tx, chunk: StateChunkTable): Promise<void> {
-  await tx.db.insertInto("stateChunks").values(chunk).execute();
-  await tx.db.updateTable("stateContents").set({ touchedAt: now() }).where("id", "=", chunk.contentId).execute();
+export async function appendChunk(tx: Tx, chunk: ContentChunkTable): Promise<void> {
+  await tx.db.insertInto("contentChunks").values(chunk).execute();
+  await tx.db.updateTable("contents").set({ touchedAt: now() }).where("id", "=", chunk.contentId).execute();
 }
 
 /** Whole contents at once, each with its chunks: two statements. */
@@ -45,11 +55,10 @@ export async function insertContents(
   { organizationId }: { readonly organizationId: string },
   contents: readonly PreparedContent[],
 ): Promise<void> {
-  const rows = contents.map(({ id, stateVersionId, kind, size, md5, chunkCount }) => ({
+  const rows = contents.map(({ id, owner, kind, size, md5, chunkCount }) => ({
     id,
     organizationId,
-    stateVersionId,
-    ownerId: stateVersionId,
+    ...ownerColumns(owner),
     kind,
     size,
     md5,
@@ -60,37 +69,33 @@ export async function insertContents(
   const chunks = contents.flatMap((content) =>
     content.chunks.map((bytes, position) => ({ organizationId, contentId: content.id, position, bytes })),
   );
-  await tx.db.insertInto("stateContents").values(rows).execute();
-  await tx.db.insertInto("stateChunks").values(chunks).execute();
+  await tx.db.insertInto("contents").values(rows).execute();
+  await tx.db.insertInto("contentChunks").values(chunks).execute();
 }
 
 /** All of it has arrived and was checked. */
 export async function completeContent(tx: Tx, { id, size, md5, chunkCount }: StoredContent): Promise<void> {
   await tx.db
-    .updateTable("stateContents")
+    .updateTable("contents")
     .set({ size, md5, chunkCount, complete: 1, touchedAt: now() })
     .where("id", "=", id)
     .execute();
 }
 
-export async function findContent(
-  tx: Tx,
-  stateVersionId: string,
-  kind: ContentKind,
-): Promise<StoredContent | undefined> {
+export async function findContent(tx: Tx, owner: ContentOwner, kind: string): Promise<StoredContent | undefined> {
   const row = await tx.db
-    .selectFrom("stateContents")
+    .selectFrom("contents")
     .select(["id", "organizationId", "size", "md5", "chunkCount"])
-    .where("stateVersionId", "=", stateVersionId)
+    .where(owner.column, "=", owner.id)
     .where("kind", "=", kind)
     .where("complete", "=", 1)
     .executeTakeFirst();
-  return row && { ...row, stateVersionId, kind };
+  return row && { ...row, owner, kind };
 }
 
 export async function readChunks(tx: Tx, contentId: string, from: number, limit: number): Promise<Uint8Array[]> {
   const rows = await tx.db
-    .selectFrom("stateChunks")
+    .selectFrom("contentChunks")
     .select("bytes")
     .where("contentId", "=", contentId)
     .where("position", ">=", from)
@@ -100,34 +105,33 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
   return rows.map((row) => row.bytes);
 }
 
-/** Its versions' data is given up: from now on a job may remove it, and nothing leads to it. */
-export async function abandonContents(tx: Tx, stateVersionId: string): Promise<void> {
-  await tx.db
-    .updateTable("stateContents")
-    .set({ stateVersionId: null })
-    .where("stateVersionId", "=", stateVersionId)
-    .execute();
+/** The owner's data is given up, or some kinds of it: from now on a job may remove it, and nothing leads to it. */
+export async function abandonContents(tx: Tx, owner: ContentOwner, kinds?: readonly string[]): Promise<void> {
+  const abandoned = tx.db.updateTable("contents").set(nobody).where(owner.column, "=", owner.id);
+  await (kinds === undefined ? abandoned : abandoned.where("kind", "in", kinds)).execute();
 }
 
 /** Nothing leads to this content: it was not what it should have been. */
 export async function orphanContent(tx: Tx, id: string): Promise<void> {
-  await tx.db.updateTable("stateContents").set({ stateVersionId: null }).where("id", "=", id).execute();
+  await tx.db.updateTable("contents").set(nobody).where("id", "=", id).execute();
 }
 
-export type AbandonedContent = Pick<StateContentTable, "id" | "ownerId">;
+export type AbandonedContent = Pick<ContentTable, "id" | "ownerId">;
 
 /** A content that nothing leads to any more, or whose upload has brought nothing since `before`. */
 export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedContent | undefined> {
   const orphan = await tx.db
-    .selectFrom("stateContents")
+    .selectFrom("contents")
     .select(["id", "ownerId"])
     .where("stateVersionId", "is", null)
+    .where("configurationVersionId", "is", null)
+    .where("runId", "is", null)
     .orderBy("id")
     .limit(1)
     .executeTakeFirst();
   if (orphan !== undefined) return orphan;
   return tx.db
-    .selectFrom("stateContents")
+    .selectFrom("contents")
     .select(["id", "ownerId"])
     .where("complete", "=", 0)
     .where("touchedAt", "<", before)
@@ -139,17 +143,17 @@ export async function findAbandoned(tx: Tx, before: string): Promise<AbandonedCo
 /** A few chunks of a content, and the content itself with its last ones. Tells whether it is gone. */
 export async function removeSome(tx: Tx, contentId: string, chunks: number): Promise<boolean> {
   const positions = tx.db
-    .selectFrom("stateChunks")
+    .selectFrom("contentChunks")
     .select("position")
     .where("contentId", "=", contentId)
     .orderBy("position")
     .limit(chunks);
   const { numDeletedRows } = await tx.db
-    .deleteFrom("stateChunks")
+    .deleteFrom("contentChunks")
     .where("contentId", "=", contentId)
     .where("position", "in", positions)
     .executeTakeFirst();
   if (Number(numDeletedRows) === chunks) return false;
-  await tx.db.deleteFrom("stateContents").where("id", "=", contentId).execute();
+  await tx.db.deleteFrom("contents").where("id", "=", contentId).execute();
   return true;
 }

@@ -1,5 +1,5 @@
 /** How many may do something at once: in all, and of each kind of group. */
-import { AppError } from "../../../../kernel/errors.ts";
+import { AppError } from "../../../kernel/errors.ts";
 
 export class Crowd<Group extends string> {
   readonly #sentence: string;
