@@ -54,6 +54,9 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/shared/contents/store.ts insertContents",
     "resources/shared/contents/store.ts orphanContent",
   ],
+  "what an agent reports of a phase that it holds, whose run was granted": [
+    "resources/runs/phases/logs/store.ts insertChunks",
+  ],
   "background work, which nobody asked for": [
     "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",

@@ -19,10 +19,13 @@ const plainPath = /^[\w./~-]*/;
 export function loggedUrl(url: string): string {
   const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, "");
   const plain = (plainPath.exec(path)?.[0] ?? "").slice(0, urlLengthMax);
-  const told = plain.includes("cadastre-") ? withoutSecrets(plain) : plain;
+  const told = withoutPermission(plain.includes("cadastre-") ? withoutSecrets(plain) : plain);
   if (plain === path) return told;
   return path[plain.length] === "?" ? `${told}?…` : `${told}…`;
 }
+
+/** The path that leads to a log is a permission: of it only whose log it is. */
+const withoutPermission = (path: string): string => path.replace(/(\/logs\/[\w-]*)\..*/, "$1.…");
 
 /** For sentences of others, which may quote a request: queries, and whatever looks like a token. */
 export function withoutSecrets(text: string): string {

@@ -14,6 +14,7 @@ import { authenticationTokenResource } from "./identity/authentication-tokens/op
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
 import { featureSetResource } from "./site/feature-sets/operations.ts";
+import { logResource } from "./runs/logs/operations.ts";
 import { oauthClientResource } from "./connections/oauth-clients/operations.ts";
 import { oauthTokenResource } from "./connections/oauth-tokens/operations.ts";
 import { organizationMembershipResource } from "./identity/organization-memberships/operations.ts";
@@ -74,6 +75,7 @@ export const resources: readonly Resource<Context>[] = [
   agentTokenResource,
   oauthClientResource,
   oauthTokenResource,
+  logResource,
   terraformVersionResource,
   featureSetResource,
   subscriptionResource,

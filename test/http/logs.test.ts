@@ -93,6 +93,17 @@ describe("the log", () => {
     expect(log).not.toContain("a".repeat(43));
   });
 
+  it("has no permission that stands in a path, also where the query was replaced", async () => {
+    log = "";
+    await asked(`/api/v2/logs/plan-1234567890abcdef.1800000000000.${secret}`);
+    await asked(`/api/v2/logs/plan-1234567890abcdef.1800000000000.${secret}?limit=65536&offset=0`);
+    expect(requests()).toMatchObject([
+      { url: "/api/v2/logs/plan-1234567890abcdef.…" },
+      { url: "/api/v2/logs/plan-1234567890abcdef.…?…" },
+    ]);
+    expectNoSecret();
+  });
+
   it("tells of probes only at debug", async () => {
     log = "";
     for (const path of ["/healthz", "/readyz"]) await asked(path);

@@ -15,6 +15,7 @@ import {
   resource,
   unique,
 } from "./builders.ts";
+import { logUrlOf, storeRun } from "./phases.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
 import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
 
@@ -190,6 +191,10 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     const form = JSON.stringify({ format_version: "1.0" });
     const version = await awaited(scene, stateOf(), { "json-state-md5": md5(form) });
     return { url: version.attributes["hosted-json-state-upload-url"], body: form };
+  },
+  readLog: async ({ api, tenant }) => {
+    const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
+    return { url: logUrlOf(api, run.plan.id) };
   },
   softDeleteBackingData: onOldState,
   restoreBackingData: onDeletedState,

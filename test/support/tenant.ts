@@ -93,6 +93,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       team_workspace_id: teamWorkspaceId,
       ...(await makeConnections(api, org)),
       reserved_tag_key_id: data(reservedKey).id,
+      log_key: `${unique("plan-none")}.0.unsigned`,
     },
   };
 }

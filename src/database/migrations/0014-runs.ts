@@ -146,6 +146,7 @@ export const runs: Migration = {
     `CREATE TABLE run_log_chunks (
       ${ofOrganization},
       phase_id TEXT NOT NULL REFERENCES run_phases (id) ON DELETE CASCADE,
+      attempt INTEGER NOT NULL,
       start INTEGER NOT NULL,
       length INTEGER NOT NULL,
       bytes BYTES NOT NULL,

@@ -147,6 +147,8 @@ export interface RunPhaseTable {
 export interface RunLogChunkTable {
   organizationId: string;
   phaseId: string;
+  /** Which claim of the phase it was written under. */
+  attempt: number;
   /** The offset of its first byte in the log. */
   start: number;
   length: number;

@@ -1,0 +1,48 @@
+/** SQL of the logs of plans and applies: pieces by their place in the log. */
+import { sql } from "kysely";
+import type { Tx } from "../../../../database/database.ts";
+import { prepared } from "../../../../database/prepared.ts";
+import type { RunLogChunkTable, RunPhaseTable } from "../../../../database/schema/runs.ts";
+
+/** What the log of a phase is known by; whoever adds to it holds the phase's row. */
+export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
+
+/** Adds pieces, and tells the phase how long its log is now. Its document shows nothing of that. */
+export async function insertChunks(
+  tx: Tx,
+  { id }: LoggedPhase,
+  chunks: readonly RunLogChunkTable[],
+  after: Pick<RunPhaseTable, "logBytes" | "logEnded">,
+): Promise<void> {
+  await tx.db.insertInto("runLogChunks").values(chunks).execute();
+  await tx.db.updateTable("runPhases").set(after).where("id", "=", id).execute();
+}
+
+/** Where the part of an attempt begins; undefined while it has written nothing. */
+export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): Promise<number | undefined> {
+  const row = await tx.db
+    .selectFrom("runLogChunks")
+    .select((select) => select.fn.min<number | null>("start").as("start"))
+    .where("phaseId", "=", id)
+    .where("attempt", "=", attempt)
+    .executeTakeFirst();
+  return row === undefined || row.start === null ? undefined : Number(row.start);
+}
+
+export const findLoggedPhase = prepared<{ id: string }, LoggedPhase>((db, { id }) =>
+  db.selectFrom("runPhases").select(["id", "organizationId", "attempt", "logBytes", "logEnded"]).where("id", "=", id),
+);
+
+type Range = { phaseId: string; from: number; before: number; end: number };
+
+/** The pieces with a byte in a range. `before`: no piece that begins earlier reaches it. */
+export const readChunks = prepared<Range, Pick<RunLogChunkTable, "start" | "bytes">>((db, range) =>
+  db
+    .selectFrom("runLogChunks")
+    .select(["start", "bytes"])
+    .where("phaseId", "=", range.phaseId)
+    .where("start", ">", range.before)
+    .where("start", "<", range.end)
+    .where(sql<number>`start + length`, ">", range.from)
+    .orderBy("start"),
+);
