@@ -13,7 +13,8 @@ import { jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
-import { SettingError, type Settings } from "./settings.ts";
+import { SettingError } from "./kernel/settings.ts";
+import { type Settings } from "./settings.ts";
 import { version } from "./version.ts";
 
 export interface RunningService {

@@ -11,7 +11,8 @@ import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
 import { neighbours } from "./resources/index.ts";
 import type { Context } from "./resources/shared/context.ts";
 import { addUser } from "./resources/identity/users/writes.ts";
-import { SettingError, type Settings } from "./settings.ts";
+import { SettingError } from "./kernel/settings.ts";
+import { type Settings } from "./settings.ts";
 
 export interface Register {
   readonly database: Database;

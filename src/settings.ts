@@ -2,13 +2,17 @@
  * Every setting, parsed and documented once: `--help`, the environment, the settings file and the documents all come from
  * this table. An unusable setting ends the start with a sentence.
  */
-import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
-
-/** A setting that can't be used; its message is a sentence for the person who set it. */
-export class SettingError extends Error {
-  override readonly name = "SettingError";
-}
+import {
+  oneOf,
+  parseToken,
+  parseUrl,
+  readTable,
+  type Setting,
+  SettingError,
+  type SettingSources,
+  wholeNumber,
+} from "./kernel/settings.ts";
 
 export interface Settings {
   readonly listen: { readonly host: string; readonly port: number };
@@ -27,16 +31,6 @@ export interface Settings {
   readonly tlsKey: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
   readonly graceSeconds: number;
-}
-
-interface Setting<Value> {
-  readonly variable: `CADASTRE_${string}`;
-  /** How the value is shown in `--help`: `HOST:PORT`. */
-  readonly shape: string;
-  readonly doc: string;
-  readonly initially: string | undefined;
-  /** Raises SettingError with the end of a sentence that begins with the setting's name. */
-  readonly parse: (text: string) => Value;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -156,70 +150,17 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
 };
 
-type Name = keyof Settings;
-const names = Object.keys(settingTable) as Name[];
-
-/** `tlsCert` → `--tls-cert` */
-export function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-export interface SettingSources {
-  /** Values of flags, by the setting's name. */
-  readonly flags?: Readonly<Record<string, string | undefined>>;
-  readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** The path of a settings file. */
-  readonly file?: string | undefined;
-}
-
 /** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError. */
-export function readSettings({ flags = {}, environment = {}, file }: SettingSources): Settings {
-  const fromFile = file === undefined ? {} : readFile(file);
-  const settings: Record<string, unknown> = {};
-  for (const name of names) {
-    const { variable, initially, parse } = settingTable[name];
-    const text = flags[name] ?? nonEmpty(environment[variable]) ?? nonEmpty(fromFile[variable]) ?? initially;
-    try {
-      settings[name] = text === undefined ? undefined : parse(text);
-    } catch (error) {
-      if (error instanceof SettingError) throw new SettingError(`${variable} ${error.message}`);
-      throw error;
-    }
-  }
-  settings["trustedProxies"] ??= [];
-  return checked(settings as unknown as Settings);
+export function readSettings(sources: SettingSources): Settings {
+  const settings = readTable(settingTable, sources, "cadastre serve --help") as unknown as Settings;
+  return checked({ ...settings, trustedProxies: settings.trustedProxies ?? [] });
 }
-
-const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
 
 function checked(settings: Settings): Settings {
   if ((settings.tlsCert === undefined) !== (settings.tlsKey === undefined)) {
     throw new SettingError("CADASTRE_TLS_CERT and CADASTRE_TLS_KEY go together: set both or neither.");
   }
   return settings;
-}
-
-/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. */
-function readFile(path: string): Record<string, string> {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    throw new SettingError(`The settings file ${path} can't be read. Check the path and its permissions.`);
-  }
-  const known = new Set<string>(names.map((name) => settingTable[name].variable));
-  const values: Record<string, string> = {};
-  text.split(/\r?\n/).forEach((line, index) => {
-    if (/^\s*(#|$)/.test(line)) return;
-    const [, name, value] = /^\s*([A-Z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined || value === undefined || !known.has(name)) {
-      throw new SettingError(
-        `Line ${index + 1} of ${path} is not a setting. Write NAME=VALUE with a name that 'cadastre serve --help' lists.`,
-      );
-    }
-    values[name] = value.replace(/^(["'])(.*)\1$/, "$2");
-  });
-  return values;
 }
 
 // --- parsing
@@ -235,19 +176,6 @@ function parseListen(text: string): Settings["listen"] {
 function parseDatabase(text: string): string {
   if (/^sqlite:.+/.test(text) || /^postgres(ql)?:\/\/.+/.test(text)) return text;
   throw new SettingError("must be sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME.");
-}
-
-function parseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "")
-    throw new SettingError("must be an http or https URL without a query, such as https://cadastre.example.");
-  return text.replace(/\/+$/, "");
-}
-
-function parseToken(text: string): string {
-  if (!/^[\x21-\x7e]{20,512}$/.test(text))
-    throw new SettingError("must be 20 to 512 printable characters without spaces.");
-  return text;
 }
 
 function parseKey(text: string): Uint8Array {
@@ -274,19 +202,4 @@ function parseProxies(text: string): string[] {
     }
   }
   return addresses;
-}
-
-function oneOf<const Values extends readonly string[]>(values: Values): (text: string) => Values[number] {
-  return (text) => {
-    if (!values.includes(text)) throw new SettingError(`must be one of ${values.join(", ")}.`);
-    return text;
-  };
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    if (!/^\d+$/.test(text) || Number(text) < min || Number(text) > max)
-      throw new SettingError(`must be a whole number from ${min} to ${max}.`);
-    return Number(text);
-  };
 }

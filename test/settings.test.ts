@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { flagOf, readSettings, SettingError, type Settings, settingTable } from "../src/settings.ts";
+import { flagOf, SettingError } from "../src/kernel/settings.ts";
+import { readSettings, type Settings, settingTable } from "../src/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cadastre-settings-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

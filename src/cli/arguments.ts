@@ -1,7 +1,8 @@
 /** The words after a command's name → its options, its argument and its settings. Raises UsageError for what does not fit. */
 import { parseArgs } from "node:util";
 import { quoted } from "../kernel/text.ts";
-import { flagOf, readSettings } from "../settings.ts";
+import { flagOf } from "../kernel/settings.ts";
+import { readSettings } from "../settings.ts";
 import { type Command, type Invocation, type Terminal, UsageError } from "./command.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -14,6 +15,9 @@ export interface Parsed {
 
 /** `encryptionKey` → `encryption-key` */
 const nameOfFlag = (setting: string) => flagOf(setting).slice(2);
+
+const settingNames = ({ settings, ownSettings }: Command): readonly string[] =>
+  settings ?? Object.keys(ownSettings ?? {});
 
 export function parse(command: Command, words: readonly string[]): Parsed {
   const { values, positionals } = parseWords(command, words);
@@ -28,8 +32,9 @@ function parseWords(command: Command, words: readonly string[]) {
   };
   for (const [name, { shape }] of Object.entries(command.options ?? {}))
     options[name] = { type: shape === undefined ? "boolean" : "string" };
-  for (const setting of command.settings ?? []) options[nameOfFlag(setting)] = { type: "string" };
-  if (command.settings !== undefined) options["config"] = { type: "string" };
+  const settings = settingNames(command);
+  for (const setting of settings) options[nameOfFlag(setting)] = { type: "string" };
+  if (settings.length > 0) options["config"] = { type: "string" };
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true });
   } catch (error) {
@@ -68,16 +73,17 @@ export function invocationOf(
     const given = values[option];
     return typeof given === "string" ? given : undefined;
   };
+  const sources = {
+    flags: Object.fromEntries(settingNames(command).map((setting) => [setting, value(nameOfFlag(setting))])),
+    environment,
+    file: value("config") ?? (environment["CADASTRE_CONFIG"] || undefined),
+  };
   return {
     terminal,
     argument: words[0] ?? "",
     value,
     isOn: (option) => values[option] === true,
-    settings: () =>
-      readSettings({
-        flags: Object.fromEntries((command.settings ?? []).map((setting) => [setting, value(nameOfFlag(setting))])),
-        environment,
-        file: value("config") ?? (environment["CADASTRE_CONFIG"] || undefined),
-      }),
+    settings: () => readSettings(sources),
+    sources,
   };
 }

@@ -1,4 +1,5 @@
 /** What a command of the command line is, and what it is given when it runs. It knows no command by name. */
+import type { SettingSources, SettingTable } from "../kernel/settings.ts";
 import type { Settings } from "../settings.ts";
 
 /** The command was written wrongly; its message is a sentence for the person who wrote it. */
@@ -29,6 +30,8 @@ export interface Invocation {
   readonly isOn: (option: string) => boolean;
   /** Raises SettingError. */
   readonly settings: () => Settings;
+  /** For a command with a table of settings of its own. */
+  readonly sources: SettingSources;
 }
 
 export interface Command {
@@ -39,6 +42,8 @@ export interface Command {
   readonly options?: Readonly<Record<string, Option>>;
   /** The settings that it takes as flags. */
   readonly settings?: readonly (keyof Settings)[];
+  /** Settings of its own, instead of the service's; it takes them all as flags. */
+  readonly ownSettings?: SettingTable;
   /** What `--help` tells beyond the options: effects, and an example to copy. */
   readonly details?: readonly string[];
   /** Raises SettingError, AppError or UsageError, each with a sentence. */

@@ -1,5 +1,6 @@
 /** What `--help` prints, made from the tables of commands and settings. */
-import { flagOf, settingTable } from "../settings.ts";
+import { flagOf } from "../kernel/settings.ts";
+import { settingTable } from "../settings.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
 
@@ -38,14 +39,14 @@ export function commandHelp(command: Command): string {
   return lines.join("\n");
 }
 
-function settingsHelp({ settings }: Command): string[] {
-  if (settings === undefined) return [];
+function settingsHelp({ settings, ownSettings }: Command): string[] {
+  const shown = settings?.map((name) => [name, settingTable[name]] as const) ?? Object.entries(ownSettings ?? {});
+  if (shown.length === 0) return [];
   const lines = ["", "Settings: a flag wins over the environment, the environment over the settings file.", ""];
   lines.push(
     ...entry("--config FILE", ["The settings file: lines of NAME=VALUE, by the names below.", "CADASTRE_CONFIG"]),
   );
-  for (const name of settings) {
-    const { variable, shape, doc, initially } = settingTable[name];
+  for (const [name, { variable, shape, doc, initially }] of shown) {
     const initial = initially === undefined ? "" : `, ${initially} when unset`;
     lines.push(...entry(`${flagOf(name)} ${shape}`, [doc, `${variable}${initial}`]));
   }

@@ -1,7 +1,7 @@
 /** From the words of a command line to the command's run, and from what it raises to a sentence and an exit code. */
 import { AppError } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
-import { SettingError } from "../settings.ts";
+import { SettingError } from "../kernel/settings.ts";
 import { type Environment, invocationOf, parse } from "./arguments.ts";
 import { type Command, type Terminal, UsageError } from "./command.ts";
 import { commands } from "./commands.ts";

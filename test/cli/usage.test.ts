@@ -1,7 +1,8 @@
 /** What the command line answers to people: help that is enough, and one line for what was written wrongly. */
 import { describe, expect, test } from "vitest";
 import { commands } from "../../src/cli/commands.ts";
-import { flagOf, settingTable } from "../../src/settings.ts";
+import { flagOf } from "../../src/kernel/settings.ts";
+import { settingTable } from "../../src/settings.ts";
 import { version } from "../../src/version.ts";
 import { cadastre } from "./support.ts";
 
