@@ -60,6 +60,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "background work, which nobody asked for": [
     "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",
+    "resources/connections/agent-tokens/writes.ts noteAgentTokenUses",
     "resources/shared/contents/store.ts abandonContents",
     "resources/shared/contents/store.ts removeSome",
     "resources/state/state-versions/upkeep/store.ts deleteVersions",

@@ -23,15 +23,41 @@ export type Actor =
   | { readonly kind: "organization"; readonly organizationId: string; readonly name: string; readonly tokenId: string }
   /** Whoever was given nothing but an organization's audit trail to read: a stranger to everything else. */
   | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
+  /** An agent, by the token of its pool: somebody to the protocol of agents alone. */
+  | {
+      readonly kind: "agent";
+      /** Of an organization, or of the site. */
+      readonly agentPoolId: string;
+      readonly site: boolean;
+      /** Null for a pool of the site. */
+      readonly organizationId: string | null;
+      /** The pool's. */
+      readonly name: string;
+      readonly tokenId: string;
+    }
+  /** A run while one of its phases is executed: it works for its workspace, and reads what others share with that. */
+  | {
+      readonly kind: "run";
+      readonly runId: string;
+      readonly phaseId: string;
+      readonly workspaceId: string;
+      readonly organizationId: string;
+      readonly name: string;
+      readonly tokenId: string;
+    }
   /** The person at the machine, through the command line: a site admin without a token. */
   | { readonly kind: "operator" }
   /** Whoever holds a signed URL: nobody in particular, who may do nothing but what the URL was signed for. */
   | { readonly kind: "anonymous" };
 
-/** The id under which an actor's teams are found: a person is in teams, a team token is one. Nothing else has any. */
+/**
+ * The id under which what an actor holds is found: a person is in teams, a team token is one. A run has none, but its workspace
+ * has a state to write, and others share theirs with it.
+ */
 export function principalOf(actor: Actor): string {
   if (actor.kind === "user") return actor.userId;
   if (actor.kind === "team") return actor.teamId;
+  if (actor.kind === "run") return actor.workspaceId;
   return "";
 }
 
@@ -43,6 +69,8 @@ export function isSiteAdmin(actor: Actor): boolean {
 export function actorId(actor: Actor): string {
   if (actor.kind === "organization") return actor.organizationId;
   if (actor.kind === "audit-trails") return actor.tokenId;
+  if (actor.kind === "agent") return actor.agentPoolId;
+  if (actor.kind === "run") return actor.runId;
   return "tokenId" in actor ? principalOf(actor) : actor.kind;
 }
 

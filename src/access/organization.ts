@@ -132,7 +132,10 @@ export const open: Pick<StandingRow, "organizationDisabled" | "userTokenMaxMs"> 
  */
 export function standingOf(actor: Actor, row: StandingRow): Standing {
   const standing = standingByRights(actor, row);
-  const knowsOfIt = standing.member || (actor.kind === "audit-trails" && actor.auditedId === row.organizationId);
+  const knowsOfIt =
+    standing.member ||
+    (actor.kind === "audit-trails" && actor.auditedId === row.organizationId) ||
+    (actor.kind === "run" && actor.organizationId === row.organizationId);
   if (knowsOfIt) refuseClosed(actor, row);
   return standing;
 }

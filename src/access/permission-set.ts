@@ -114,4 +114,10 @@ export function missingFrom(held: Mask, wanted: Mask): Permission[] {
   return permissionNames.filter((permission) => (maskOf({ [permission]: ladders[permission].at(-1) }) & missing) !== 0);
 }
 
+/**
+ * Beside the ladders, and never stored: the workspace shares its state with the caller, a run of another workspace, who may see it for
+ * that and nothing else of it.
+ */
+export const sharedState: Mask = 1 << 30;
+
 export const everything: Mask = steps.reduce((mask, _, position) => mask | (1 << position), 0);

@@ -2,7 +2,7 @@
 import { type Actor, isSiteAdmin } from "./actor.ts";
 import { type Access, effective } from "./effective.ts";
 import { holdsOrganization, type Standing } from "./organization.ts";
-import { holds, maskOf } from "./permission-set.ts";
+import { holds, maskOf, sharedState } from "./permission-set.ts";
 
 export const projectPermissionNames = ["can-read", "can-update", "can-destroy", "can-create-workspace"] as const;
 export type ProjectPermission = (typeof projectPermissionNames)[number];
@@ -148,7 +148,7 @@ function decideWorkspace({
     "can-lock": locks,
     "can-unlock": locks,
     "can-force-unlock": admin,
-    "can-read-settings": sees,
+    "can-read-settings": sees || (mask & sharedState) !== 0,
     "can-manage-tags": admin,
     "can-manage-run-tasks": holds(mask, "runTasks", true),
     "can-force-delete": owner || (admin && allowForceDeleteWorkspaces === 1),
@@ -165,7 +165,7 @@ export type WorkspaceRight = (typeof workspaceRights)[number];
 
 /** What seeing a workspace at all needs. */
 export function seesWorkspace({ mask }: Access): boolean {
-  return holds(mask, "runs", "read");
+  return holds(mask, "runs", "read") || (mask & sharedState) !== 0;
 }
 
 export function workspaceRightsOf({ mask }: Access): Record<WorkspaceRight, boolean> {

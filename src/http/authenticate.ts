@@ -3,7 +3,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
-import { tokenHash, tokenLengthMax } from "../kernel/ids.ts";
+import { isIdOf, tokenHash, tokenLengthMax } from "../kernel/ids.ts";
+import { noteAgentTokenUses } from "../resources/connections/agent-tokens/writes.ts";
 import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
 import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { RateLimiter } from "./limits.ts";
@@ -125,7 +126,11 @@ export class Authenticator {
     this.#uses = new Map();
     try {
       const at = new Map([...uses].map(([id, ms]) => [id, new Date(ms).toISOString()]));
-      await this.#database.write((tx) => noteUses(tx, at));
+      const ofAgents = new Map([...at].filter(([id]) => isIdOf("agent-tokens", id)));
+      await this.#database.write(async (tx) => {
+        await noteUses(tx, at);
+        if (ofAgents.size > 0) await noteAgentTokenUses(tx, ofAgents);
+      });
     } catch {
       // It is a convenience: the next batch brings newer times.
     }

@@ -1,5 +1,6 @@
 /** Definitions → routes. Every route of the API is mounted here and nowhere else. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { refuseCaller } from "../access/run.ts";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import type {
@@ -132,9 +133,11 @@ const isLasting = ({ included = [] }: DocumentAnswer<unknown> | ListAnswer<unkno
 const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
-function contextOf(request: FastifyRequest, { signed }: Operation, mount: MountOptions): Context {
+/** Raises `not-found` for agents and runs where the operation is not for them. */
+function contextOf(request: FastifyRequest, { signed, callers }: Operation, mount: MountOptions): Context {
   const actor = signed ? ({ kind: "anonymous" } as const) : request.session?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
+  refuseCaller(actor, callers);
   const { database, options, vault, wake } = mount;
   return {
     actor,

@@ -174,6 +174,8 @@ export interface Operation {
   readonly bodyMax?: { readonly bytes: number; readonly sentence: string };
   /** The URL is its own permission: there is no token, and the operation checks the signature. */
   readonly signed?: true;
+  /** `agents`: nobody but agents calls it, by the token of their pool. `runs`: the token of a run does, too. */
+  readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;
   readonly answer: AnswerKind;
   /** The resource that it answers with, where that is not the one whose definition it stands in. */

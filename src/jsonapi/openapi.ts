@@ -61,13 +61,18 @@ const nameOf = ({ schemaName, type }: ResourceDefinition) => schemaName ?? type;
 
 // --- operations
 
+/** Who may call it, in words. */
+export function callersOf({ needs, callers }: Operation): string {
+  return callers === "runs" ? `${needs}; a run, as far as it needs it` : needs;
+}
+
 function describeOperation(id: string, operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
   const status = http.statusOf[operation.answer];
   return {
     operationId: id,
     tags: [nameOf(definition)],
     summary: operation.summary,
-    description: `Who may: ${operation.needs}.`,
+    description: `Who may: ${callersOf(operation)}.`,
     ...(operation.deprecated && { deprecated: true }),
     ...(operation.signed && { security: [] }),
     parameters: [

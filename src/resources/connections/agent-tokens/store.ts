@@ -65,3 +65,14 @@ export async function deleteAgentTokenRow(
 ): Promise<void> {
   await tx.db.deleteFrom("agentTokens").where("id", "=", token.id).execute();
 }
+
+/** Those that nobody else holds. */
+export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("agentTokens as k")
+    .select("k.id")
+    .where(tx.dialect.isOneOf(sql.ref("k.id"), ids))
+    .modifyEnd(tx.dialect.lockFreeRows("k"))
+    .execute();
+  return rows.map((row) => row.id);
+}

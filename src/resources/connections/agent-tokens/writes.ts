@@ -4,7 +4,7 @@ import type { Tx } from "../../../database/database.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { HeldToken } from "../../shared/neighbours.ts";
-import { deleteAgentTokenRow } from "./store.ts";
+import { deleteAgentTokenRow, lockFreeAgentTokens } from "./store.ts";
 
 export async function revokeAgentToken(
   tx: Tx,
@@ -31,4 +31,17 @@ export async function recordAgentToken(
     before: told(before),
     after: told(after),
   });
+}
+
+/** As of other tokens: off the requests' path, for many at once, never back in time, and passing over what others hold. */
+export async function noteAgentTokenUses(tx: Tx, uses: ReadonlyMap<string, string>): Promise<void> {
+  for (const id of await lockFreeAgentTokens(tx, [...uses.keys()])) {
+    const usedAt = uses.get(id) ?? "";
+    await tx.db
+      .updateTable("agentTokens")
+      .set({ lastUsedAt: usedAt })
+      .where("id", "=", id)
+      .where((where) => where.or([where("lastUsedAt", "is", null), where("lastUsedAt", "<", usedAt)]))
+      .execute();
+  }
 }

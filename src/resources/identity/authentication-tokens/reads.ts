@@ -3,7 +3,15 @@ import { timingSafeEqual } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
+import {
+  holderIn,
+  machineIn,
+  type MachineHolder,
+  machineWith,
+  type TokenHolder,
+  type TokenTold,
+  tokenWith,
+} from "./store.ts";
 
 /** Whoever a token stands for, as it was found at one moment of the database. */
 export interface Session {
@@ -41,7 +49,36 @@ export function sessionWith<Parameters extends object>(says: (parameters: Parame
   const find = tokenWith(says);
   return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
     const told = await find(tx, { ...parameters, hash, nowMs: Date.now() });
-    return { session: told && sessionIn(told, hash, known), says: told?.says ?? null };
+    if (told === undefined) return { session: await machineOf(tx, hash, known), says: null };
+    return { session: sessionIn(told, hash, known), says: told.says };
+  };
+}
+
+/** An agent or a run, by a statement of its own: nobody else's requests pay for it. */
+async function machineOf(tx: Tx, hash: string, known: KnownBefore | undefined): Promise<Session | undefined> {
+  const told = await machineWith(tx, hash);
+  if (told === undefined) return undefined;
+  if (known?.text === told.holder) return { ...known, moment: told.moment };
+  const holder = machineIn(told.holder);
+  if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
+  const until = Number.POSITIVE_INFINITY;
+  return { tokenHash: hash, actor: machineActor(holder), until, text: told.holder, moment: told.moment };
+}
+
+function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): TokenActor {
+  if (kind === "run") {
+    const { runId, workspaceId } = holder;
+    return { kind, runId, phaseId: id, workspaceId, organizationId, name: runId, tokenId: id };
+  }
+  const { agentPoolId, poolName: name } = holder;
+  const ofSite = organizationId === "";
+  return {
+    kind: "agent",
+    agentPoolId,
+    site: ofSite,
+    organizationId: ofSite ? null : organizationId,
+    name,
+    tokenId: id,
   };
 }
 

@@ -6,6 +6,7 @@ import {
   organizationPermissionNeeds,
   organizationPermissions,
 } from "../../../access/permissions.ts";
+import { mayReadEntitlements } from "../../../access/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
@@ -25,6 +26,17 @@ export async function loadOrganization(
 ): Promise<OrganizationView> {
   const organization = await findOrganization(tx, context.actor, name, lock);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");
+  return organization;
+}
+
+/** The same for whoever asks what the organization can do: a run, too. Raises `not-found`. */
+export async function loadOrganizationToUse(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  name: string,
+): Promise<OrganizationView> {
+  const organization = await findOrganization(tx, context.actor, name);
+  if (organization === undefined || !mayReadEntitlements(context.actor, organization)) throw notFound("organization");
   return organization;
 }
 

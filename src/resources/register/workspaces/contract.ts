@@ -73,6 +73,7 @@ const show = {
   path: byId,
   summary: "Show a workspace",
   needs: "read access to the workspace's runs",
+  callers: "runs",
   query: { include: workspaceIncludes },
   answer: "document",
 } as const satisfies Operation;

@@ -4,10 +4,11 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 
 export type LockColumns = Pick<WorkspaceTable, "lockedByType" | "lockedById" | "lockedByName" | "lockedReason">;
 
-/** A lock is held by a person, whichever token is used, or by a team; an organization's token holds none. */
+/** A lock is held by a person, whichever token is used, by a team, or by a run; an organization's token holds none. */
 export function holderOf(actor: Actor): Omit<LockColumns, "lockedReason"> | undefined {
   if (actor.kind === "user") return { lockedByType: "users", lockedById: actor.userId, lockedByName: actor.name };
   if (actor.kind === "team") return { lockedByType: "teams", lockedById: actor.teamId, lockedByName: actor.name };
+  if (actor.kind === "run") return { lockedByType: "runs", lockedById: actor.runId, lockedByName: actor.name };
   return undefined;
 }
 

@@ -8,6 +8,7 @@ import { effective } from "../../../access/effective.ts";
 import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
+import { ownWorkspace, sharingWorkspace } from "../../../access/run.ts";
 import {
   type WorkspaceFacts,
   type WorkspacePermission,
@@ -97,16 +98,37 @@ export function projectGrants(
       and team_id in ${actorTeams(organizationId, principal)})`.as("projectAccess");
 }
 
-/** What the caller's teams hold on a workspace by its team-workspace records, added up. */
+/**
+ * What a run, known by its workspace, holds on a workspace of its organization. Callers of every other kind are told so by the first
+ * letters of their ids, before anything is looked for.
+ */
+function runGrants(workspaceId: Expression<string>, principal: string): RawBuilder<number | null> {
+  return sql<number | null>`case when cast(${principal} as text) like 'ws-%' then (
+    select case
+      when shown.id = reading.id then ${sql.lit(ownWorkspace)}
+      when shown.global_remote_state = 1
+        or (shown.project_remote_state = 1 and shown.project_id = reading.project_id)
+        or exists (
+          select 1 from remote_state_consumers as consuming
+          where consuming.workspace_id = shown.id and consuming.consumer_id = reading.id)
+      then ${sql.lit(sharingWorkspace)} end
+    from workspaces as shown
+    inner join workspaces as reading on reading.organization_id = shown.organization_id
+    where shown.id = ${workspaceId} and reading.id = ${principal}) end`;
+}
+
+/** What the caller's teams hold on a workspace by its team-workspace records, added up; or what a run holds on it. */
 export function workspaceGrants(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
   principal: string,
 ): AliasedExpression<number | null, "workspaceAccess"> {
-  return sql<number | null>`(
+  return sql<number | null>`coalesce((
     select bit_or(permissions) from team_workspaces
     where organization_id = ${organizationId} and workspace_id = ${workspaceId}
-      and team_id in ${actorTeams(organizationId, principal)})`.as("workspaceAccess");
+      and team_id in ${actorTeams(organizationId, principal)}), ${runGrants(workspaceId, principal)})`.as(
+    "workspaceAccess",
+  );
 }
 
 /** For a statement with a workspace `w`: every column from which `workspaceFactsOf` tells what the caller holds on it. */

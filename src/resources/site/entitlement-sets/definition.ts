@@ -38,6 +38,7 @@ export const entitlementSets = defineResource<EntitlementSetView>()(() => ({
       path: "/organizations/:organization_name/entitlement-set",
       summary: "Show which features an organization has",
       needs: "a member, or a token of the organization or of one of its teams",
+      callers: "runs",
       answer: "document",
     },
   },

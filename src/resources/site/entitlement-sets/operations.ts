@@ -1,11 +1,11 @@
 /** The one operation on entitlement sets. */
-import { loadOrganization } from "../../identity/organizations/reads.ts";
+import { loadOrganizationToUse } from "../../identity/organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { entitlementSets } from "./definition.ts";
 
 export const entitlementSetResource = implement(entitlementSets, {
   async showEntitlementSet({ context, params }) {
-    const organization = await loadOrganization(context.database.reader, context, params.organizationName);
+    const organization = await loadOrganizationToUse(context.database.reader, context, params.organizationName);
     return { view: { id: organization.id, organizationName: organization.name } };
   },
 });

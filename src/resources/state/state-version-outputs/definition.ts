@@ -43,6 +43,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
   links: (output) => ({ self: `/api/v2/state-version-outputs/${output.id}` }),
   operations: {
     listCurrentOutputs: {
+      callers: "runs",
       method: "GET",
       path: "/workspaces/:workspace_id/current-state-version-outputs",
       summary: "List the outputs of a workspace's state in force, all at once; sensitive values are null",
@@ -50,6 +51,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
       answer: "list",
     },
     listStateVersionOutputs: {
+      callers: "runs",
       method: "GET",
       path: "/state-versions/:state_version_id/outputs",
       summary: "List a state version's outputs; sensitive values are shown to whoever may read the state itself",
@@ -58,6 +60,7 @@ export const stateVersionOutputs = defineResource<StateVersionOutputView>()(() =
       answer: "list",
     },
     showStateVersionOutput: {
+      callers: "runs",
       method: "GET",
       path: "/state-version-outputs/:output_id",
       summary: "Show an output, also a sensitive one",

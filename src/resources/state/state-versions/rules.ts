@@ -3,7 +3,7 @@ import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor
 import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
-import { type AppError, conflict } from "../../../kernel/errors.ts";
+import { type AppError, conflict, type Fault, relationshipFault } from "../../../kernel/errors.ts";
 import { stateVersions } from "./definition.ts";
 
 /** The columns that a state's content fills. */
@@ -65,7 +65,7 @@ export function newStateVersion(
     superseded: 0,
     uploadExpiresAt: new Date(Date.parse(createdAt) + uploadLifetimeMs).toISOString(),
     hasJson: 0,
-    runId: null,
+    runId: actor.kind === "run" ? actor.runId : null,
     createdByKind: actor.kind,
     createdById: actorId(actor),
     createdByName: actorName(actor),
@@ -74,10 +74,18 @@ export function newStateVersion(
   };
 }
 
+/** A run writes in its own name alone. Who else sends one is not believed, and not refused: older engines send what they were told. */
+export function runFaults(actor: Actor, runId: string | null | undefined): Fault[] {
+  if (actor.kind !== "run" || runId === undefined || runId === actor.runId) return [];
+  return [relationshipFault("run", `Run must be ${actor.runId}: a run writes state in its own name alone`)];
+}
+
 /** The maker of a version, as the caller that a token of theirs would be; for what is done later in their name. */
 export function makerOf(version: StateVersionTable): Actor {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   const tokenId = createdByTokenId ?? "";
+  if (kind === "run")
+    return { kind, runId: id, phaseId: tokenId, workspaceId: version.workspaceId, organizationId, name, tokenId };
   return kind === "team"
     ? { kind, teamId: id, name, organizationId, tokenId }
     : { kind: "user", userId: id, name, siteAdmin: false, tokenId, tokenAgeMs: 0 };

@@ -4,7 +4,7 @@ import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import type { CreateAttributes, DocumentAnswer } from "../../../../jsonapi/define.ts";
-import { conflict } from "../../../../kernel/errors.ts";
+import { conflict, refuseIfAny } from "../../../../kernel/errors.ts";
 import { newId } from "../../../../kernel/ids.ts";
 import { now } from "../../../../kernel/time.ts";
 import { grantWorkspace, holdsLock, loadWorkspace, nameOfHolder } from "../../../register/workspaces/reads.ts";
@@ -15,12 +15,13 @@ import { insertContents, type PreparedContent, prepareContent } from "../../../s
 import { ofStateVersion } from "../kinds.ts";
 import { stateVersions, type StateVersionView } from "../definition.ts";
 import { refuseTooLarge } from "../request.ts";
-import { newStateVersion, successionObstacle } from "../rules.ts";
+import { newStateVersion, runFaults, successionObstacle } from "../rules.ts";
 import { findSuccession, insertStateVersion, inWorkspace } from "../store.ts";
 import { writeOutcome } from "./outcome.ts";
 import { PassingState, processingJob, type ReadState, rowsOf } from "./reading.ts";
 
 type Attributes = CreateAttributes<typeof stateVersions>;
+type Relationships = { readonly run?: string | null | undefined };
 type Writable = Granted<WorkspaceView, "can-create-state-versions">;
 
 /**
@@ -30,9 +31,10 @@ type Writable = Granted<WorkspaceView, "can-create-state-versions">;
 export async function createStateVersion(
   context: Context,
   workspaceId: string,
-  { attributes }: { readonly attributes: Attributes },
+  { attributes, relationships }: { readonly attributes: Attributes; readonly relationships: Relationships },
 ): Promise<DocumentAnswer<StateVersionView>> {
   refuseTooLarge(attributes);
+  refuseIfAny(runFaults(context.actor, relationships.run));
   const id = newId("state-versions");
   // Read, packed and sealed before the transaction: nobody has to wait for the workspace's row meanwhile.
   const brought = await broughtBy(context, id, attributes);

@@ -1,0 +1,183 @@
+/** What a run's token reads of other workspaces: the state of those that share it, by each of the three ways, and nothing else. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  inProject,
+  makeOrganization,
+  makeProject,
+  makeWorkspace,
+  type Org,
+  resource,
+} from "../../../support/builders.ts";
+import { makeRunCaller, type RunCaller } from "../../../support/machines.ts";
+import { inRequest, post, put, announced, stateOf, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+let reader: Json;
+let run: RunCaller;
+
+const state = stateOf({ outputs: { address: { value: "10.0.0.1", type: "string" } } });
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  reader = await makeWorkspace(api, org.name);
+  run = await makeRunCaller(api, { id: reader.id, organizationId: org.id });
+});
+
+/** A workspace with a state. */
+async function makeSource(attributes: object = {}, projectId = org.defaultProjectId): Promise<Json> {
+  const source = await makeWorkspace(api, org.name, attributes, inProject(projectId));
+  const version = await writeState(org.owner, source.id, state);
+  return { ...source, versionId: version.id, outputId: version.relationships.outputs.data[0].id };
+}
+
+/** Everything that an engine reads of another workspace's state. */
+async function statuses(caller: RunCaller, source: Json): Promise<number[]> {
+  const answers: number[] = [];
+  for (const path of [
+    `/workspaces/${source.id}`,
+    `/organizations/${org.name}/workspaces/${source.attributes.name}`,
+    `/workspaces/${source.id}/current-state-version`,
+    `/workspaces/${source.id}/current-state-version-outputs`,
+    `/state-versions/${source.versionId}`,
+    `/state-versions/${source.versionId}/download`,
+    `/state-versions/${source.versionId}/outputs`,
+    `/state-version-outputs/${source.outputId}`,
+  ])
+    answers.push((await caller.get(path)).status);
+  return answers;
+}
+
+const all = (status: number) => Array.from({ length: 8 }, () => status);
+const consume = (source: Json, consumer: Json, method: "post" | "delete" = "post") =>
+  org.owner[method](`/workspaces/${source.id}/relationships/remote-state-consumers`, {
+    data: [{ type: "workspaces", id: consumer.id }],
+  });
+
+describe("a run's token", () => {
+  it("finds nothing of a workspace that shares with nobody", async () => {
+    expect(await statuses(run, await makeSource())).toEqual(all(404));
+  });
+
+  it("reads the state of a workspace that names its own as a consumer, until it does no more", async () => {
+    const source = await makeSource();
+    expect((await consume(source, reader)).status).toBe(204);
+    expect(await statuses(run, source)).toEqual(all(200));
+    expect((await run.get(`/state-versions/${source.versionId}/download`)).body).toEqual(JSON.parse(state));
+    expect((await consume(source, reader, "delete")).status).toBe(204);
+    expect(await statuses(run, source)).toEqual(all(404));
+  });
+
+  it("finds nothing of a workspace whose consumer is another", async () => {
+    const source = await makeSource();
+    await consume(source, await makeWorkspace(api, org.name));
+    expect(await statuses(run, source)).toEqual(all(404));
+  });
+
+  it("does not turn sharing around: whoever reads is not read", async () => {
+    const source = await makeSource();
+    await consume(source, reader);
+    const other = await makeRunCaller(api, { id: source.id, organizationId: org.id });
+    expect((await other.get(`/workspaces/${reader.id}`)).status).toBe(404);
+  });
+
+  it("reads the state of a workspace with global-remote-state, until that is off", async () => {
+    const source = await makeSource({ "global-remote-state": true });
+    expect(await statuses(run, source)).toEqual(all(200));
+    const off = resource("workspaces", { "global-remote-state": false });
+    data(await org.owner.patch(`/workspaces/${source.id}`, off));
+    expect(await statuses(run, source)).toEqual(all(404));
+  });
+
+  it("reads nothing of another organization's workspace with global-remote-state", async () => {
+    const other = await makeOrganization(api);
+    const workspace = await makeWorkspace(api, other.name, { "global-remote-state": true });
+    expect((await run.get(`/workspaces/${workspace.id}`)).status).toBe(404);
+    expect((await run.get(`/organizations/${other.name}/workspaces/${workspace.attributes.name}`)).status).toBe(404);
+    expect((await run.get(`/organizations/${other.name}/entitlement-set`)).status).toBe(404);
+  });
+
+  it("reads the state of a workspace with project-remote-state in its own project, and of none in another", async () => {
+    const project = await makeProject(api, org.name);
+    const beside = await makeSource({ "project-remote-state": true });
+    const elsewhere = await makeSource({ "project-remote-state": true }, project.id);
+    expect(await statuses(run, beside)).toEqual(all(200));
+    expect(await statuses(run, elsewhere)).toEqual(all(404));
+  });
+
+  it("does nothing else to a workspace that shares with it", async () => {
+    const source = await makeSource({ "global-remote-state": true });
+    const holding = await makeRunCaller(api, { id: source.id, organizationId: org.id }, { holding: true });
+    expect((await post(run, source.id, inRequest(stateOf({ serial: 2 })))).status).toBe(403);
+    for (const path of ["vars", "all-vars", "resources", "tag-bindings", "relationships/remote-state-consumers"])
+      expect((await run.get(`/workspaces/${source.id}/${path}`)).status, path).toBe(404);
+    expect((await run.patch(`/workspaces/${source.id}`, resource("workspaces", {}))).status).toBe(404);
+    expect((await run.post(`/workspaces/${source.id}/actions/lock`)).status).toBe(404);
+    expect((await holding.get(`/workspaces/${source.id}`)).status).toBe(200);
+  });
+
+  it("shows a workspace that shares with it what it may do there: read its state", async () => {
+    const source = await makeSource({ "global-remote-state": true });
+    const { permissions } = data(await run.get(`/workspaces/${source.id}`)).attributes;
+    const held = Object.keys(permissions).filter((name) => permissions[name]);
+    expect(held.toSorted()).toEqual(["can-read-settings", "can-read-state-outputs", "can-read-state-versions"]);
+  });
+
+  it("reads what its organization can do, and who it is is nobody's account", async () => {
+    expect((await run.get(`/organizations/${org.name}/entitlement-set`)).status).toBe(200);
+    for (const path of ["/account/details", `/organizations/${org.name}`, `/organizations/${org.name}/workspaces`])
+      expect((await run.get(path)).status, path).toBe(404);
+    expect((await run.get("/organizations")).status).toBe(404);
+  });
+});
+
+describe("a run's token in its own workspace", () => {
+  it("writes states under the run's lock, which are intermediate until the run ends", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { holding: true });
+    const relationship = { run: { data: { type: "runs", id: own.runId } } };
+    const body = resource("state-versions", inRequest(state), relationship);
+    const version = data(await own.post(`/workspaces/${workspace.id}/state-versions`, body));
+    expect(version.attributes.intermediate).toBe(true);
+    expect(version.relationships.run.data).toEqual({ type: "runs", id: own.runId });
+    const pending = data(
+      await own.post(
+        `/workspaces/${workspace.id}/state-versions`,
+        resource("state-versions", announced(stateOf({ serial: 2 })), relationship),
+      ),
+    );
+    expect((await put(pending.attributes["hosted-state-upload-url"], stateOf({ serial: 2 }))).status).toBe(204);
+    const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));
+    expect(shown.relationships["locked-by"].data).toEqual({ type: "runs", id: own.runId });
+  });
+
+  it("is refused to write a state without the lock, and beside somebody else's", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id });
+    const unlocked = await post(own, workspace.id, inRequest(state));
+    expect(unlocked.status).toBe(409);
+    await org.owner.post(`/workspaces/${workspace.id}/actions/lock`);
+    const locked = await post(own, workspace.id, inRequest(state));
+    expect(locked.status).toBe(409);
+    expect(details(locked)[0]).toContain(`locked by User ${org.owner.username}`);
+  });
+
+  it("is refused to name another run as the one that wrote it", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { holding: true });
+    const body = resource("state-versions", inRequest(state), { run: { data: { type: "runs", id: run.runId } } });
+    expect((await own.post(`/workspaces/${workspace.id}/state-versions`, body)).status).toBe(422);
+  });
+
+  it("neither locks nor unlocks it, nor reads its variables", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id });
+    for (const action of ["lock", "unlock", "force-unlock"])
+      expect((await own.post(`/workspaces/${workspace.id}/actions/${action}`)).status, action).toBe(404);
+    expect((await own.get(`/workspaces/${workspace.id}/vars`)).status).toBe(404);
+    expect((await own.delete(`/workspaces/${workspace.id}`)).status).toBe(404);
+  });
+});
