@@ -26,7 +26,7 @@ const below: Record<string, readonly string[]> = {
   "resources/variables": [...base, ...register],
   "resources/connections": [...base, ...register],
   "resources/state": [...base, ...register],
-  "resources/runs": [...base, ...register, ...beside],
+  "resources/runs": [...base, "archive", ...register, ...beside],
   "resources/index.ts": [...base, "resources/*"],
   jobs: [...base, "resources/*"],
   http: [...base, "resources/*", "version.ts"],
