@@ -3,6 +3,7 @@
  * told of one thing after the other, and may take its time: nothing more is read meanwhile.
  */
 import { createGunzip, type Gunzip } from "node:zlib";
+import { freeBuffersAfter } from "../kernel/buffers.ts";
 import { ArchiveFault, limits } from "./faults.ts";
 import { TarReader } from "./tar-reader.ts";
 import { type Addition, Tree } from "./tree.ts";
@@ -99,6 +100,7 @@ export class ArchiveReader {
 
   async #take(piece: Uint8Array): Promise<void> {
     this.#unpackedBytes += piece.length;
+    freeBuffersAfter(piece.length);
     if (this.#unpackedBytes > limits.unpackedBytes)
       throw new ArchiveFault(
         "too_large_unpacked",

@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { createZstdCompress, createZstdDecompress, zstdCompress } from "node:zlib";
 import type { Database, Tx } from "../../../database/database.ts";
 import type { Vault } from "../../../database/vault.ts";
+import { freeBuffersAfter } from "../../../kernel/buffers.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../context.ts";
@@ -42,18 +43,6 @@ export const contentBytesMax = 256 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
 const compressed = promisify(zstdCompress);
-
-/** The engine of the language sees buffers late: without a word they pile up to some hundred megabytes. */
-const freeEveryBytes = 8 * 1024 * 1024;
-let passedBytes = 0;
-
-function freeBuffersAfter(bytes: number): void {
-  passedBytes += bytes;
-  if (passedBytes < freeEveryBytes) return;
-  passedBytes = 0;
-  // Only the young ones, which takes about a millisecond; the launcher makes it possible.
-  globalThis.gc?.({ type: "minor" });
-}
 
 /** A chunk belongs to one place in one content, so that none can be moved, repeated or left out unnoticed. */
 const placeOf = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
