@@ -1,0 +1,63 @@
+/**
+ * What a provider's schema says about the form of a value: where the names of an object are the schema's own, and where they are
+ * keys that somebody chose. Pure; knows `providers schema -json` and nothing else.
+ */
+
+/** Undefined: nothing is known, so that every key may be somebody's. */
+export type Shape =
+  | { readonly members: ReadonlyMap<string, Shape> }
+  | { readonly each: Shape }
+  | { readonly items: readonly Shape[] }
+  | undefined;
+
+type Loose = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Loose =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
+
+/** Of a resource: `{ block: { attributes, block_types } }`. */
+export function shapeOfSchema(schema: unknown): Shape {
+  return isObject(schema) && isObject(schema["block"]) ? shapeOfBlock(schema["block"]) : undefined;
+}
+
+function shapeOfBlock(block: Loose): Shape {
+  return {
+    members: new Map([
+      ...entriesOf(block["attributes"]).map(([name, attribute]) => [name, shapeOfAttribute(attribute)] as const),
+      ...entriesOf(block["block_types"]).map(([name, nested]) => [name, shapeOfNested(nested)] as const),
+    ]),
+  };
+}
+
+function shapeOfAttribute(attribute: unknown): Shape {
+  if (!isObject(attribute)) return undefined;
+  const nested = attribute["nested_type"];
+  return isObject(nested) ? nestedBy(nested, shapeOfBlock(nested)) : shapeOfType(attribute["type"]);
+}
+
+const shapeOfNested = (nested: unknown): Shape =>
+  isObject(nested) && isObject(nested["block"]) ? nestedBy(nested, shapeOfBlock(nested["block"])) : undefined;
+
+const nestedBy = ({ nesting_mode: mode }: Loose, shape: Shape): Shape =>
+  mode === "single" || mode === "group" ? shape : { each: shape };
+
+/** A type as it is written there: `"string"`, `["map", "string"]`, `["object", { "name": "string" }]`. */
+function shapeOfType(type: unknown): Shape {
+  if (!Array.isArray(type)) return undefined;
+  const [kind, of] = type as readonly unknown[];
+  if (kind === "object") return { members: new Map(entriesOf(of).map(([name, each]) => [name, shapeOfType(each)])) };
+  if (kind === "tuple") return { items: Array.isArray(of) ? of.map(shapeOfType) : [] };
+  return { each: shapeOfType(of) };
+}
+
+/** Whether a name in an object of this shape is the schema's own. */
+export const isDeclared = (shape: Shape, name: string): boolean =>
+  shape !== undefined && "members" in shape && shape.members.has(name);
+
+/** The shape of what stands under a name, or at a place of a list. */
+export function shapeAt(shape: Shape, place: string | number): Shape {
+  if (shape === undefined) return undefined;
+  if ("members" in shape) return shape.members.get(String(place));
+  return "each" in shape ? shape.each : shape.items[Number(place)];
+}
