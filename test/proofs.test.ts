@@ -57,6 +57,10 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "what an agent reports of a phase that it holds, whose run was granted": [
     "resources/runs/phases/logs/store.ts insertChunks",
   ],
+  "the keys of the service itself, in which no caller has a part": [
+    "resources/runs/identity-keys/store.ts deleteKeys",
+    "resources/runs/identity-keys/store.ts insertKey",
+  ],
   "background work, which nobody asked for": [
     "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",

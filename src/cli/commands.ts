@@ -1,6 +1,7 @@
 /** The one table of commands, in the order in which help lists them. */
 import { backup, restore } from "./backups.ts";
 import type { Command } from "./command.ts";
+import { rotateIdentityKeyCommand } from "./identity-keys.ts";
 import { listJobsCommand, runJobCommand } from "./jobs.ts";
 import { migrateCommand } from "./migrate.ts";
 import { serveCommand } from "./serve.ts";
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   createTokenCommand,
   listTokensCommand,
   revokeTokenCommand,
+  rotateIdentityKeyCommand,
   listJobsCommand,
   runJobCommand,
   backup,

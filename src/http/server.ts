@@ -17,7 +17,7 @@ import { foreignTypes, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
-import { mountDiscovery } from "./discovery.ts";
+import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { mountFrontPage } from "./front-page.ts";
 import { type Headers, headersFor } from "./headers.ts";
 import { mountHealth } from "./health.ts";
@@ -51,7 +51,15 @@ const keptBytesByDefault = 64 * 2 ** 20;
 const headersTimeoutMsByDefault = 60_000;
 
 /** Routes that need no token, or see to it themselves. Everything else, also what is no route at all under the API, does. */
-const open = new Set(["/", `${basePath}/ping`, "/.well-known/terraform.json", "/healthz", "/readyz", "/metrics"]);
+const open = new Set([
+  "/",
+  `${basePath}/ping`,
+  "/.well-known/terraform.json",
+  ...Object.values<string>(identityPaths),
+  "/healthz",
+  "/readyz",
+  "/metrics",
+]);
 
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
 function needsToken(request: FastifyRequest): boolean {
@@ -108,6 +116,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   mountHealth(server, settings.database, () => stopping);
   mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken, keeper });
   const options = withPublicUrl(server, settings);
+  mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountFrontPage(server, () => options.publicUrl);
   mountResources(server, resources, { ...settings, options, keeper });
   mountDescription(server, settings.version);

@@ -51,6 +51,21 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     ]);
   });
 
+  test("the key of runs' identities is replaced, and kept or not", async () => {
+    const register = await migrated(engine);
+    const first = await cadastre(["identity-key", "rotate"], register);
+    expect(first).toMatchObject({ code: 0, err: "" });
+    expect(first.out).toMatch(/^The key idkey-\w{16} signs from now on; no older key is published\.$/);
+    expect((await cadastre(["identity-key", "rotate"], register)).out).toMatch(/; 1 older still published\.$/);
+    const last = JSON.parse((await cadastre(["identity-key", "rotate", "--revoke", "--json"], register)).out);
+    expect(last.published).toEqual([last.id]);
+    expect(await auditEvents(register)).toMatchObject([
+      { action: "identity-keys.rotate", actorKind: "operator" },
+      { action: "identity-keys.rotate" },
+      { action: "identity-keys.rotate" },
+    ]);
+  });
+
   test("a user that breaks the API's rules is refused with every fault", async () => {
     const register = await migrated(engine);
     await cadastre(ada, register);
