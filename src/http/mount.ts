@@ -148,6 +148,7 @@ function contextOf(request: FastifyRequest, { signed, callers }: Operation, moun
     ...(wake && { wake }),
     requestId: request.id,
     source: sourceOf(request),
+    integration: integrationOf(request),
   };
 }
 
@@ -171,6 +172,12 @@ function holdPlace({ raw }: FastifyReply): void {
 /** The engines name themselves when they call; whoever does not is a client of the API. */
 function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {
   return /\b(Terraform|OpenTofu)\//i.test(request.headers["user-agent"] ?? "") ? "terraform" : "tfe-api";
+}
+
+/** The command line says its version with every request, and whether it has a `cloud` block. */
+function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefined {
+  if (headers["x-terraform-integration"] === "cloud") return "cloud";
+  return headers["terraform-version"] === undefined ? undefined : "remote";
 }
 
 /** Links are paths, also where a request names a host in its first line. */

@@ -29,6 +29,7 @@ const statusOf: Record<AnswerKind, number> = {
   "cursor-list": 200,
   content: 200,
   nothing: 204,
+  accepted: 202,
 };
 
 const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
@@ -82,6 +83,7 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
   reply.code(statusOf[operation.answer]);
   switch (operation.answer) {
     case "nothing":
+    case "accepted":
       return reply.send();
     case "content":
       return sendContent(reply, answer as ContentAnswer);

@@ -136,9 +136,18 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
  * `document` 200, `created` 201, `granted` 200 (a record of access that was made), `list` 200 with pagination, `content` 200
- * with the bytes of something that is no document, `nothing` 204. Only `http/respond.ts` knows these numbers.
+ * with the bytes of something that is no document, `nothing` 204, `accepted` 202 without a body (what was asked for is under
+ * way). Only `http/respond.ts` knows these numbers.
  */
-export type AnswerKind = "document" | "created" | "granted" | "list" | "cursor-list" | "content" | "nothing";
+export type AnswerKind =
+  | "document"
+  | "created"
+  | "granted"
+  | "list"
+  | "cursor-list"
+  | "content"
+  | "nothing"
+  | "accepted";
 
 /** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
 export interface LinkageBody {
@@ -354,7 +363,7 @@ type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
     ? CursorAnswer<View>
     : Kind extends "content"
       ? ContentAnswer
-      : Kind extends "nothing"
+      : Kind extends "nothing" | "accepted"
         ? void
         : DocumentAnswer<View>;
 

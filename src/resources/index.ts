@@ -36,6 +36,9 @@ import { teamWorkspaceResource } from "./sharing/team-access/team-workspaces/ope
 import { teamResource } from "./identity/teams/operations.ts";
 import { terraformVersionResource } from "./site/terraform-versions/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
+import { applyResource } from "./runs/phases/applies/operations.ts";
+import { planResource } from "./runs/phases/plans/operations.ts";
+import { runResource } from "./runs/runs/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
 import { workspaceMoveResource } from "./register/workspace-moves/operations.ts";
@@ -80,6 +83,9 @@ export const resources: readonly Resource<Context>[] = [
   featureSetResource,
   subscriptionResource,
   auditEventResource,
+  runResource,
+  planResource,
+  applyResource,
 ];
 
 /** What the rooms above do where something below happens. */
@@ -88,8 +94,14 @@ export const neighbours: Neighbours = { ...registerNeighbours, ...connectionNeig
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */
 export const foreignTypes: readonly string[] = [
   "assessment-results",
+  "comments",
   "configuration-versions",
-  "runs",
+  "cost-estimates",
+  "plan-exports",
+  "policy-checks",
+  "run-events",
   "stacks",
+  "task-stages",
+  "workspace-run-alerts",
   "workspace-readme",
 ];

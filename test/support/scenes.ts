@@ -16,6 +16,7 @@ import {
   unique,
 } from "./builders.ts";
 import { logUrlOf, storeRun } from "./phases.ts";
+import { makeConfiguration } from "./runs.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
 import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
 
@@ -119,6 +120,14 @@ const onDeletedState = async (scene: Scene): Promise<Twist> => {
 const onSecretTeam = async ({ api, tenant }: Scene): Promise<Twist> => ({
   params: { team_id: (await makeTeam(api, tenant.name, { visibility: "secret" })).id },
 });
+
+/** A workspace of its own, with a configuration: a run holds its lock. */
+async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
+  const workspace = await makeWorkspace(api, tenant.name);
+  return {
+    ids: { workspaces: workspace.id, "configuration-versions": await makeConfiguration(api, workspace.id) },
+  };
+}
 
 const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
@@ -231,6 +240,7 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     ({ tenant }) => `/oauth-tokens/${tenant.params["oauth_token_id"]}`,
     resource("oauth-tokens", { "ssh-key": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----" }),
   ),
+  createRun: withRunnable,
   updateTerraformVersion: async ({ api, tenant }) => {
     const path = `/admin/terraform-versions/${tenant.params["terraform_version_id"]}`;
     data(await api.admin.patch(path, resource("terraform-versions", { enabled: true })));

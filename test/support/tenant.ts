@@ -23,6 +23,7 @@ import {
   resource,
   unique,
 } from "./builders.ts";
+import { makeConfiguration, makeRun } from "./runs.ts";
 import { managed, stateOf, writeState } from "./states.ts";
 
 export interface Tenant extends Org {
@@ -94,6 +95,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       ...(await makeConnections(api, org)),
       reserved_tag_key_id: data(reservedKey).id,
       log_key: `${unique("plan-none")}.0.unsigned`,
+      ...(await makeRuns(api, org.owner, workspace.id)),
     },
   };
 }
@@ -112,6 +114,18 @@ async function makeVarsetFor(api: Api, { name, owner }: Org, workspace: Json): P
 async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
   const state = stateOf({ outputs: { name: { value: "a value", type: "string" } }, resources: [managed("one")] });
   return writeState(owner, workspaceId, state);
+}
+
+/** A run that holds no lock, so that the workspace is free for everything else. */
+async function makeRuns(api: Api, owner: Caller, workspaceId: string): Promise<Record<string, string>> {
+  const configurationVersionId = await makeConfiguration(api, workspaceId);
+  const run = await makeRun(owner, workspaceId, { "plan-only": true });
+  return {
+    configuration_version_id: configurationVersionId,
+    run_id: run.id,
+    plan_id: run.relationships.plan.data.id,
+    apply_id: run.relationships.apply.data.id,
+  };
 }
 
 /** What workspaces are connected to, one of each; the version is disabled, so that it is nobody's default. */

@@ -13,6 +13,8 @@ export interface ServiceOptions {
   readonly globalRemoteStateDefault: boolean;
   /** Where clients reach the service: the beginning of every absolute URL that it hands out. */
   readonly publicUrl: string;
+  /** What runs workspaces that name no engine of their own; `terraform` where it is not said. */
+  readonly engine?: "terraform" | "tofu";
 }
 
 export interface Context {
@@ -28,6 +30,8 @@ export interface Context {
   readonly wake?: (job: string) => void;
   /** What kind of client calls: what a workspace that it makes is said to come from. */
   readonly source?: "tfe-api" | "tfe-ui" | "terraform";
+  /** How an engine's command line works with us, where it is one that calls: by a `cloud` block, or by the older `remote` backend. */
+  readonly integration?: "cloud" | "remote" | undefined;
 }
 
 /** Joins a definition with the functions that carry out its operations. */

@@ -52,10 +52,14 @@ export interface Neighbours {
   /** At an unlock: the latest state that was written becomes the current one. Raises `unavailable` while it is awaited. */
   settleState(
     tx: Tx,
-    workspace: Granted<StateHolder, "can-unlock" | "can-force-unlock">,
+    workspace: Granted<StateHolder, "can-unlock" | "can-force-unlock" | "can-move-run">,
   ): Promise<SettledState | undefined>;
-  /** At an unlock by force: states that are still awaited are given up. */
-  discardPendingStates(tx: Tx, context: Context, workspace: Granted<StateHolder, "can-force-unlock">): Promise<void>;
+  /** At an unlock by force, and at the end of a run: states that are still awaited are given up. */
+  discardPendingStates(
+    tx: Tx,
+    context: Context,
+    workspace: Granted<StateHolder, "can-force-unlock" | "can-move-run">,
+  ): Promise<void>;
   /** The outputs of workspaces' states that the caller may read. */
   outputsOf(tx: Tx, context: Context, organizationId: string, stateVersionIds: readonly string[]): Promise<Included[]>;
 }

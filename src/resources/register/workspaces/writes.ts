@@ -4,8 +4,10 @@ import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { held } from "../../shared/locks.ts";
-import { raised } from "../../shared/versions.ts";
+import type { SettledState } from "../../shared/neighbours.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
+import type { LockColumns } from "./holder.ts";
 import { updateWorkspaceRow } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 import { noRepository } from "./vcs.ts";
@@ -151,4 +153,19 @@ export async function noteStateRead(
     .where("id", "=", stateVersion.workspaceId)
     .where("currentStateVersionId", "=", stateVersion.id)
     .execute();
+}
+
+/** What a workspace's row tells of its runs: who holds the lock, the current run, and the state that an apply left. */
+export type RunColumns = Partial<
+  LockColumns & SettledState & Pick<WorkspaceTable, "currentRunId" | "currentRunStatus" | "currentRunCreatedAt">
+>;
+
+/** With a run's step, in its transaction; the row is held. */
+export async function setRunColumns(
+  tx: Tx,
+  _by: Granted<object, "can-move-run">,
+  workspaceId: string,
+  columns: RunColumns,
+): Promise<void> {
+  await updateRow(tx, "workspaces", workspaceId, columns);
 }

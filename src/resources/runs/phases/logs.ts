@@ -8,7 +8,14 @@ import type { Tx } from "../../../database/database.ts";
 import type { RunLogChunkTable } from "../../../database/schema/runs.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
-import { findLoggedPhase, findStartOfAttempt, insertChunks, type LoggedPhase, readChunks } from "./logs/store.ts";
+import {
+  findLoggedPhase,
+  findStartOfAttempt,
+  insertChunks,
+  insertPieces,
+  type LoggedPhase,
+  readChunks,
+} from "./logs/store.ts";
 
 export type { LoggedPhase };
 
@@ -53,6 +60,28 @@ export async function appendLog<Phase extends LoggedPhase>(
 /** Ends a log, also that of a phase that never ran. Where it has ended nothing happens. */
 export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, phase: Phase): Promise<Phase> {
   return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
+}
+
+/**
+ * Ends the logs of phases that become final, in one statement, and gives what their rows are to hold then: the statement that makes
+ * them final writes it.
+ */
+export async function endLogs(
+  tx: Tx,
+  vault: Vault,
+  phases: readonly LoggedPhase[],
+): Promise<Map<string, Pick<LoggedPhase, "logBytes" | "logEnded">>> {
+  const open = phases.filter(({ logEnded }) => logEnded === 0);
+  const ends = open.map((phase) => {
+    const last = Buffer.from(phase.logBytes === 0 ? [stx, etx] : [etx]);
+    return { phase, last, chunk: sealed(vault, phase, phase.logBytes, last) };
+  });
+  if (ends.length > 0)
+    await insertPieces(
+      tx,
+      ends.map(({ chunk }) => chunk),
+    );
+  return new Map(ends.map(({ phase, last }) => [phase.id, { logBytes: phase.logBytes + last.length, logEnded: 1 }]));
 }
 
 /** The bytes of a log from an offset on, at most so many; none where there are none yet, or no more. */

@@ -4,7 +4,7 @@ import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { terraformVersions } from "./definition.ts";
-import { compareVersions, isRelease, latest } from "./versions.ts";
+import { compareVersions, isRelease, latest, satisfies } from "./versions.ts";
 
 /** An archive for one kind of machine. */
 interface Arch {
@@ -87,4 +87,14 @@ export function newestOf(known: readonly Candidate[]): string {
     (newest, version) => (newest === latest || compareVersions(version, newest) > 0 ? version : newest),
     latest,
   );
+}
+
+/** The newest of the known versions that fulfil a constraint; undefined where none does. Disabled ones only where nothing else is left. */
+export function newestIn(known: readonly Candidate[], constraint: string): string | undefined {
+  const fitting = known.filter(({ engineVersion }) => satisfies(engineVersion, constraint));
+  const enabled = fitting.filter((one) => one.enabled === 1);
+  return (enabled.length > 0 ? enabled : fitting)
+    .map(({ engineVersion }) => engineVersion)
+    .toSorted(compareVersions)
+    .at(-1);
 }

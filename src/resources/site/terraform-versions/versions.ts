@@ -85,3 +85,27 @@ function compareNumbers(left: string, right: string): number {
   if (left.length !== right.length) return left.length - right.length;
   return left === right ? 0 : left < right ? -1 : 1;
 }
+
+/** Whether an exact version fulfils a constraint: every part of it. A pre-release is only what names it exactly. */
+export function satisfies(version: string, constraint: string): boolean {
+  if (constraint === latest) return isRelease(version);
+  return constraint.split(",").every((part) => fulfils(version, part.trim()));
+}
+
+function fulfils(version: string, part: string): boolean {
+  const [, operator = "", named = ""] = /^(=|!=|>=|<=|>|<|~>)?\s*(.+)$/.exec(part) ?? [];
+  const bound = named.split(/[-+]/)[0]?.split(".").length === 3 ? named : padded(named);
+  const difference = compareVersions(version, bound);
+  if (operator === "" || operator === "=") return difference === 0;
+  if (operator === "!=") return difference !== 0;
+  if (!isRelease(version)) return false;
+  if (operator === ">=") return difference >= 0;
+  if (operator === "<=") return difference <= 0;
+  if (operator === ">") return difference > 0;
+  if (operator === "<") return difference < 0;
+  // `~> 1.2.3` leaves the last of the numbers that it names open.
+  const fixed = named.split(/[-+]/)[0]?.split(".").slice(0, -1) ?? [];
+  return difference >= 0 && fixed.every((number, position) => partsOf(version).numbers[position] === number);
+}
+
+const padded = (version: string): string => [...version.split("."), "0", "0"].slice(0, 3).join(".");

@@ -20,7 +20,7 @@ type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVer
  */
 export async function settleState(
   tx: Tx,
-  workspace: Granted<Workspace, "can-unlock" | "can-force-unlock">,
+  workspace: Granted<Workspace, "can-unlock" | "can-force-unlock" | "can-move-run">,
 ): Promise<SettledState | undefined> {
   const [latest] = await findUnsettled(tx, { workspaceId: workspace.id });
   if (latest === undefined) return undefined;
@@ -62,7 +62,7 @@ const findUnsettled = prepared<{ workspaceId: string }, Unsettled>((db, { worksp
 export async function discardPending(
   tx: Tx,
   context: Context,
-  workspace: Granted<Workspace, "can-force-unlock">,
+  workspace: Granted<Workspace, "can-force-unlock" | "can-move-run">,
 ): Promise<void> {
   await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }

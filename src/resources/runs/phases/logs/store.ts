@@ -18,6 +18,11 @@ export async function insertChunks(
   await tx.db.updateTable("runPhases").set(after).where("id", "=", id).execute();
 }
 
+/** Pieces of several logs; whoever adds them tells the phases. */
+export async function insertPieces(tx: Tx, chunks: readonly RunLogChunkTable[]): Promise<void> {
+  await tx.db.insertInto("runLogChunks").values(chunks).execute();
+}
+
 /** Where the part of an attempt begins; undefined while it has written nothing. */
 export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): Promise<number | undefined> {
   const row = await tx.db

@@ -1,0 +1,86 @@
+/** Pure rules of plans and applies: what a new one is, and what becomes of one with each status. */
+import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
+import type { PhaseStatus } from "../runs/machine.ts";
+import { isFinalPhase, type PhaseKind } from "./view.ts";
+
+/** The pool's name for all that serves workspaces in remote mode. */
+export const sitePool = "site";
+
+const nothingYet = {
+  hasChanges: 0,
+  generatedConfiguration: 0,
+  resourceAdditions: 0,
+  resourceChanges: 0,
+  resourceDestructions: 0,
+  resourceImports: 0,
+  actionInvocations: 0,
+  errorMessage: null,
+  logBytes: 0,
+  logEnded: 0,
+  queuedMs: null,
+  attempt: 0,
+  agentId: null,
+  agentName: null,
+  agentPoolName: null,
+  claimedMs: null,
+  heardMs: null,
+  engineStarted: 0,
+  signal: null,
+  tokenHash: null,
+  version: 1,
+} as const;
+
+/** Applies go first, then plans that may be applied, then plans alone. */
+const rankOf = (kind: PhaseKind, run: Pick<RunTable, "planOnly">): number =>
+  kind === "apply" ? 0 : run.planOnly === 1 ? 2 : 1;
+
+export function newPhase(kind: PhaseKind, run: RunTable): RunPhaseTable {
+  return {
+    ...nothingYet,
+    id: kind === "plan" ? run.planId : run.applyId,
+    organizationId: run.organizationId,
+    workspaceId: run.workspaceId,
+    runId: run.id,
+    kind,
+    status: "pending",
+    statusTimestamps: JSON.stringify({ "pending-at": run.createdAt }),
+    pool: run.executionMode === "agent" ? (run.agentPoolId ?? sitePool) : sitePool,
+    engine: run.engine,
+    engineVersion: run.engineVersion,
+    rank: rankOf(kind, run),
+    createdAt: run.createdAt,
+  };
+}
+
+const stamps: Partial<Record<PhaseStatus, string>> = {
+  queued: "queued-at",
+  running: "started-at",
+  finished: "finished-at",
+  errored: "errored-at",
+  canceled: "canceled-at",
+};
+
+/** The columns of a phase that takes on a status; since when it is claimable is told by the database's clock. */
+export function phaseBecoming(
+  before: Pick<RunPhaseTable, "statusTimestamps">,
+  status: PhaseStatus,
+  { at, forced }: { readonly at: string; readonly forced: boolean },
+): Partial<RunPhaseTable> {
+  const stamp = stamps[status];
+  const timestamps = {
+    ...(JSON.parse(before.statusTimestamps) as object),
+    ...(stamp !== undefined && { [stamp]: at }),
+    ...(forced && status === "canceled" && { "force-canceled-at": at }),
+  };
+  const isOver = isFinalPhase(status);
+  return {
+    status,
+    statusTimestamps: JSON.stringify(timestamps),
+    ...(status === "queued" ? returned : { queuedMs: null }),
+    // Its token dies with it.
+    ...(isOver && { tokenHash: null }),
+  };
+}
+
+/** Nobody has it, also where somebody had it and lost it before the engine was started. */
+const returned = { agentId: null, agentName: null, claimedMs: null, heardMs: null, signal: null, tokenHash: null };

@@ -1,0 +1,221 @@
+/** Pure rules of runs: what a new one is, what is wrong with what is asked, and what a step makes of the rows. */
+import { type Actor, actorId, actorName } from "../../../access/actor.ts";
+import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
+import type { Context } from "../../shared/context.ts";
+import { phaseBecoming } from "../phases/writes.ts";
+import { runs } from "./definition.ts";
+import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "./machine.ts";
+import { coolOffMs, type RunInPlace } from "./view.ts";
+
+/** What somebody, or something, wants to run. */
+export interface AskedRun extends CreateAttributes<typeof runs> {
+  /** Absent: the workspace's current one. */
+  readonly configurationVersionId?: string | null | undefined;
+  readonly source: string;
+  readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy";
+  /** The run whose apply caused it. */
+  readonly causedBy?: Pick<RunTable, "id" | "chainLength"> | undefined;
+  /** Made by a schedule or another run: by nobody, who needs no permission to apply. */
+  readonly byNobody?: boolean;
+}
+
+/** A configuration as a run needs to know it. */
+export interface UsableConfiguration {
+  readonly id: string;
+  readonly status: string;
+  readonly speculative: number;
+  readonly ingress: string | null;
+}
+
+/** Everything about a request that the workspace and the configuration show to be wrong. */
+export function runFaults(
+  asked: AskedRun,
+  workspace: WorkspaceView,
+  configuration: UsableConfiguration | undefined,
+): Fault[] {
+  const faults: Fault[] = [];
+  if (executionModeOf(workspace) === "local")
+    faults.push(
+      relationshipFault(
+        "workspace",
+        "Workspace has the execution mode 'local': its runs are executed where they are started. Set its execution-mode to 'remote' or 'agent'",
+      ),
+    );
+  if (asked.isDestroy && workspace.allowDestroyPlan === 0)
+    faults.push(
+      attributeFault(
+        "is-destroy",
+        "Is destroy is not allowed by the workspace; set its allow-destroy-plan to true first",
+      ),
+    );
+  const planOnly = isPlanOnly(asked, configuration);
+  if (asked.engineVersion !== undefined && !planOnly)
+    faults.push(attributeFault("engine-version", "Engine version can only be sent for a plan-only run"));
+  return [...faults, ...configurationFaults(asked, configuration)];
+}
+
+function configurationFaults(asked: AskedRun, configuration: UsableConfiguration | undefined): Fault[] {
+  const fault = (detail: string) => [relationshipFault("configuration-version", detail)];
+  if (configuration === undefined)
+    return fault(
+      asked.configurationVersionId
+        ? "Configuration version does not exist in this organization"
+        : "Configuration version is missing: the workspace has none yet. Upload one first",
+    );
+  const isFromVcs = configuration.ingress !== null;
+  if (configuration.status !== "uploaded" && !(isFromVcs && configuration.status === "archived"))
+    return fault(
+      `Configuration version can't be used: it is ${configuration.status}, and only one that is uploaded can start runs`,
+    );
+  if (configuration.speculative === 1 && asked.planOnly === false)
+    return [
+      attributeFault("plan-only", "Plan only must be true, or left out, for a speculative configuration version"),
+    ];
+  return [];
+}
+
+const isPlanOnly = (asked: AskedRun, configuration: UsableConfiguration | undefined): boolean =>
+  asked.planOnly ?? configuration?.speculative === 1;
+
+/** What `filter[operation]` finds it by: the most telling of what it is. */
+export function operationOf(
+  run: Pick<AskedRun, "isDestroy" | "refreshOnly" | "savePlan" | "allowEmptyApply" | "invokeActionAddrs">,
+  planOnly: boolean,
+): string {
+  if (planOnly) return "plan_only";
+  if (run.isDestroy) return "destroy";
+  if (run.refreshOnly) return "refresh_only";
+  if (run.savePlan) return "save_plan";
+  if (run.invokeActionAddrs?.length) return "action_only";
+  return run.allowEmptyApply ? "empty_apply" : "plan_and_apply";
+}
+
+interface NewRunFacts {
+  readonly id: string;
+  readonly workspace: WorkspaceView;
+  readonly configuration: UsableConfiguration;
+  readonly engineVersion: string;
+  readonly mayApply: boolean;
+  readonly createdAt: string;
+  readonly variables: Uint8Array | null;
+  readonly context: Pick<Context, "actor" | "options" | "integration">;
+}
+
+const untouched = {
+  hasChanges: 0,
+  inputStateVersionId: null,
+  canceledAt: null,
+  forceCancelAvailableAt: null,
+  forceCanceledAt: null,
+  confirmedById: null,
+  pinnedVariables: null,
+  endedAt: null,
+  version: 1,
+} as const;
+
+/** A run that waits; its position is given by the statement that writes it. */
+export function newRun(asked: AskedRun, facts: NewRunFacts): RunTable {
+  const { id, workspace, configuration, createdAt, context } = facts;
+  const planOnly = isPlanOnly(asked, configuration);
+  const autoApply = (asked.autoApply ?? workspace.autoApply === 1) && !planOnly && !asked.savePlan && facts.mayApply;
+  const executionMode = executionModeOf(workspace);
+  return {
+    ...untouched,
+    ...createdColumns(runs, asked),
+    id,
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    position: 0,
+    status: "pending",
+    statusTimestamps: JSON.stringify({ [stampOf("pending")]: createdAt }),
+    operation: operationOf(asked, planOnly),
+    source: asked.source,
+    triggerReason: asked.triggerReason,
+    planOnly: Number(planOnly),
+    autoApply: Number(autoApply),
+    // The older backend prints every line as it comes, and expects plain text.
+    structured: Number(workspace.structuredRunOutputEnabled === 1 && context.integration !== "remote"),
+    variables: facts.variables,
+    engine: workspace.engine ?? context.options.engine ?? "terraform",
+    engineVersion: facts.engineVersion,
+    executionMode,
+    agentPoolId: agentPoolOf(workspace),
+    configurationVersionId: configuration.id,
+    planId: newId("plans"),
+    applyId: newId("applies"),
+    ...makerOf(asked, context.actor),
+    causedByRunId: asked.causedBy?.id ?? null,
+    chainLength: asked.causedBy === undefined ? 0 : asked.causedBy.chainLength + 1,
+    commitSha: commitOf(configuration),
+    createdAt,
+  };
+}
+
+type Maker = Pick<RunTable, "createdByKind" | "createdById" | "createdByName">;
+
+function makerOf({ byNobody }: AskedRun, actor: Actor): Maker {
+  if (byNobody) return { createdByKind: null, createdById: null, createdByName: null };
+  return { createdByKind: actor.kind, createdById: actorId(actor), createdByName: actorName(actor) };
+}
+
+function commitOf({ ingress }: UsableConfiguration): string | null {
+  const sha = ingress === null ? undefined : (JSON.parse(ingress) as Record<string, unknown>)["commit-sha"];
+  return typeof sha === "string" ? sha : null;
+}
+
+/** What happens to a run, with what an agent reports of its phase. */
+export interface Happening {
+  readonly event: RunEventName;
+  /** What else becomes known of the phase that is executed: who claimed it, how many resources it changes, why it failed. */
+  readonly phase?: Partial<RunPhaseTable>;
+  /** Of a plan that finished. */
+  readonly hasChanges?: boolean;
+  /** Why, in a sentence, for the run's events. */
+  readonly description?: string | null;
+}
+
+/** The columns that a step changes. */
+export interface Moved {
+  readonly run: Partial<RunTable>;
+  readonly plan: Partial<RunPhaseTable> | undefined;
+  readonly apply: Partial<RunPhaseTable> | undefined;
+}
+
+export function columnsAfter(run: RunInPlace, step: Step, happening: Happening, actor: Actor, at: string): Moved {
+  const forced = happening.event === "force-cancel";
+  const running = run.status === "planning" || run.status === "plan_queued" ? "plan" : "apply";
+  const phase = (kind: "plan" | "apply"): Partial<RunPhaseTable> | undefined => {
+    const status = step[kind];
+    const statusTimestamps = kind === "plan" ? run.planTimestamps : run.applyTimestamps;
+    const own = kind === running ? { ...happening.phase, ...(step.signal && { signal: step.signal }) } : {};
+    const changes = { ...(status && phaseBecoming({ statusTimestamps }, status, { at, forced })), ...own };
+    return Object.keys(changes).length === 0 ? undefined : changes;
+  };
+  return { run: runColumns(run, step, happening, actor, at), plan: phase("plan"), apply: phase("apply") };
+}
+
+function runColumns(run: RunInPlace, { to }: Step, { event, hasChanges }: Happening, actor: Actor, at: string) {
+  const status = to.at(-1) ?? (run.status as RunStatus);
+  const stamps = Object.fromEntries(to.map((each) => [stampOf(each), at]));
+  const forced = event === "force-cancel" ? { "force-canceled-at": at } : {};
+  const timestamps = { ...(JSON.parse(run.statusTimestamps) as object), ...stamps, ...forced };
+  return {
+    status,
+    statusTimestamps: JSON.stringify(timestamps),
+    ...(event === "claim" && status === "planning" && { inputStateVersionId: run.currentStateVersionId }),
+    ...(hasChanges !== undefined && { hasChanges: Number(hasChanges) }),
+    ...(event === "apply" && { confirmedById: actorId(actor) }),
+    ...(event === "cancel" && {
+      canceledAt: at,
+      forceCancelAvailableAt: new Date(Date.parse(at) + coolOffMs).toISOString(),
+    }),
+    ...(event === "force-cancel" && { forceCanceledAt: at }),
+    // What only its execution needed goes with its end.
+    ...(isFinal(status) && { endedAt: at, pinnedVariables: null }),
+  } satisfies Partial<RunTable>;
+}

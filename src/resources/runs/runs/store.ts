@@ -1,0 +1,219 @@
+/** SQL of runs. Whoever changes one holds its workspace's row, so that all agree on their order. */
+import { type Kysely, sql } from "kysely";
+import { principalOf } from "../../../access/actor.ts";
+import { runPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Dialect } from "../../../database/dialect.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { RunTable } from "../../../database/schema/runs.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import { factsColumns } from "../../identity/organizations/definition.ts";
+import type { Context } from "../../shared/context.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import { held } from "../../shared/locks.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { MayMove } from "../proofs.ts";
+import type { UsableConfiguration } from "./rules.ts";
+import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
+
+type RunRow = RunInPlace &
+  RunSurroundings &
+  WorkspaceAccessRow &
+  Pick<RunView, "organizationName" | "organizationFacts">;
+
+/** How long an agent counts as there after it was last heard of. */
+const livingMs = 30_000;
+/** More than anybody lists in a document; all of them are at their own route. */
+const linkedMax = 1000;
+
+/** A run with what its steps depend on. */
+function runsInPlace(db: Kysely<Schema>) {
+  return db
+    .selectFrom("runs as r")
+    .innerJoin("runPhases as pl", "pl.id", "r.planId")
+    .innerJoin("runPhases as ap", "ap.id", "r.applyId")
+    .innerJoin("workspaces as w", "w.id", "r.workspaceId")
+    .innerJoin("organizations as o", "o.id", "r.organizationId")
+    .selectAll("r")
+    .select([
+      "w.projectId",
+      "w.lockedByType",
+      "w.lockedById",
+      "w.lockedByName",
+      "w.currentRunId",
+      "w.currentRunStatus",
+      "w.currentStateVersionId",
+      "w.currentConfigurationVersionId",
+      "pl.status as planStatus",
+      "pl.statusTimestamps as planTimestamps",
+      "pl.attempt as planAttempt",
+      "pl.logBytes as planLogBytes",
+      "pl.logEnded as planLogEnded",
+      "ap.status as applyStatus",
+      "ap.statusTimestamps as applyTimestamps",
+      "ap.attempt as applyAttempt",
+      "ap.logBytes as applyLogBytes",
+      "ap.logEnded as applyLogEnded",
+    ]);
+}
+
+/** The same with all that its document shows; the joins are by ids, so that a list costs what its page costs. */
+export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dialect) {
+  const linked = (column: string, condition: string) =>
+    sql<string | null>`(
+      select string_agg(linked.id, ',' order by linked.position) from (
+        select ${sql.ref(column)} as id, position from run_events
+        where run_id = r.id and ${sql.raw(condition)} order by position limit ${sql.lit(linkedMax)}) as linked)`;
+  const waiting = sql`coalesce(
+    case when pl.status = 'queued' then pl.rank when ap.status = 'queued' then ap.rank end, -1)`;
+  return runsInPlace(db)
+    .leftJoin("agentPools as pool", "pool.id", "r.agentPoolId")
+    .select(["w.name as workspaceName", "pool.name as agentPoolName", ...factsColumns, "o.allowForceDeleteWorkspaces"])
+    .select([
+      sql<number>`case when ${waiting} < 0 then 0 else (
+        select count(*) from run_phases as ahead
+        where ahead.organization_id = r.organization_id and ahead.status = 'queued'
+          and (ahead.rank, ahead.queued_ms, ahead.id) <= (
+            select own.rank, own.queued_ms, own.id from run_phases as own where own.run_id = r.id and own.status = 'queued')
+        ) end`.as("positionInQueue"),
+      sql<string | null>`case when ${waiting} < 0 then null
+        when r.execution_mode = 'agent' then (
+          select string_agg(serving.engines, ${"\n"}) from agents as serving
+          where serving.agent_pool_id = r.agent_pool_id and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(livingMs)})
+        else (
+          select string_agg(serving.engines, ${"\n"}) from agents as serving
+          where serving.site_agent_pool_id is not null and serving.last_ping_ms > ${dialect.nowMs} - ${sql.lit(livingMs)})
+        end`.as("offeredEngines"),
+      linked("id", "true").as("eventIds"),
+      linked("comment_id", "comment_id is not null").as("commentIds"),
+    ])
+    .select(workspaceAccessColumns(principal));
+}
+
+type ById = { id: string; principal: string };
+
+const byId = prepared<ById, RunRow>((db, { id, principal }, dialect) =>
+  runsForActor(db, principal, dialect).where("r.id", "=", id),
+);
+// The run and its phases are locked after the workspace: what waits for that would otherwise go on with them as they were before.
+const byIdLocked = prepared<ById, RunRow>((db, { id, principal }, dialect) =>
+  ["r", "pl", "ap"].reduce(
+    (query, table) => query.modifyEnd(dialect.lockRows(table)),
+    runsForActor(db, principal, dialect)
+      .where("r.id", "=", id)
+      .modifyEnd(held(dialect, "w", true)),
+  ),
+);
+const inPlaceLocked = prepared<{ id: string }, RunInPlace>((db, { id }, dialect) =>
+  ["r", "pl", "ap"].reduce(
+    (query, table) => query.modifyEnd(dialect.lockRows(table)),
+    runsInPlace(db)
+      .where("r.id", "=", id)
+      .modifyEnd(held(dialect, "w", true)),
+  ),
+);
+
+type Caller = Pick<Context, "actor" | "vault">;
+
+/** One statement: the run and what the caller holds on its workspace; `lock` keeps others from changing either. */
+export async function findRun(tx: Tx, context: Caller, id: string, lock = false): Promise<RunView | undefined> {
+  const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(context.actor) });
+  return row && toRunView(row, context);
+}
+
+/** For what happens without a caller who would be asked what it may: agents' reports, schedules. Held. */
+export async function findRunInPlace(tx: Tx, id: string): Promise<RunInPlace | undefined> {
+  const [row] = await inPlaceLocked(tx, { id });
+  return row;
+}
+
+export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
+  const facts = workspaceFactsOf(actor, row);
+  return {
+    ...row,
+    ...facts,
+    positionInQueue: Number(row.positionInQueue),
+    permissions: runPermissions(actor, { ...row, ...facts }),
+    shownVariables: openVariables(vault, row),
+  };
+}
+
+export const variablesOwner = (runId: string): string => `runs/${runId}/variables`;
+
+function openVariables(vault: Context["vault"], { id, variables }: RunTable): RunView["shownVariables"] {
+  if (variables === null) return [];
+  return JSON.parse(Buffer.from(vault.open(variablesOwner(id), variables)).toString()) as RunView["shownVariables"];
+}
+
+/** Its position is the next in its workspace, which is held. */
+export async function insertRun(tx: Tx, _by: MayMove, row: RunTable): Promise<void> {
+  await tx.db
+    .insertInto("runs")
+    .values({
+      ...row,
+      position: sql<number>`(
+        select coalesce(max(earlier.position), 0) + 1 from runs as earlier where earlier.workspace_id = ${row.workspaceId})`,
+    })
+    .execute();
+}
+
+export async function updateRun(tx: Tx, _by: MayMove, id: string, changes: Partial<RunTable>): Promise<void> {
+  await updateRow(tx, "runs", id, changes);
+}
+
+/**
+ * One statement: whose turn it is when nobody holds the lock, and otherwise the run that ended last of those that count. A saved
+ * plan counts from its confirmation on, a plan alone never.
+ */
+export async function findTurns(
+  tx: Tx,
+  { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
+): Promise<{ next: RunInPlace | undefined; last: RunInPlace | undefined }> {
+  const ofWorkspace = () =>
+    runsInPlace(tx.db)
+      .where("r.organizationId", "=", organizationId)
+      .where("r.workspaceId", "=", workspaceId)
+      .where("r.planOnly", "=", 0);
+  const waiting = ofWorkspace()
+    .where("r.endedAt", "is", null)
+    .where("r.status", "=", "pending")
+    .where("r.savePlan", "=", 0)
+    .orderBy("r.position")
+    .limit(1);
+  const ended = ofWorkspace()
+    .where("r.endedAt", "is not", null)
+    .where((where) => where.or([where("r.savePlan", "=", 0), where("r.confirmedById", "is not", null)]))
+    .orderBy("r.position", "desc")
+    .limit(1);
+  const { rows } = await sql<RunInPlace>`
+    select * from ${waiting} as waiting union all select * from ${ended} as ended`.execute(tx.db);
+  return { next: rows.find((row) => row.endedAt === null), last: rows.find((row) => row.endedAt !== null) };
+}
+
+export interface FoundConfiguration extends UsableConfiguration, WorkspaceAccessRow {
+  readonly workspaceId: string;
+}
+
+/** A configuration of the organization, with what the caller holds on its workspace. */
+export async function findConfiguration(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  organizationId: string,
+  id: string,
+): Promise<FoundConfiguration | undefined> {
+  const [row] = await configuration(tx, { organizationId, id, principal: principalOf(actor) });
+  return row;
+}
+
+const configuration = prepared<{ organizationId: string; id: string; principal: string }, FoundConfiguration>(
+  (db, { organizationId, id, principal }) =>
+    db
+      .selectFrom("configurationVersions as c")
+      .innerJoin("workspaces as w", "w.id", "c.workspaceId")
+      .innerJoin("organizations as o", "o.id", "c.organizationId")
+      .select(["c.id", "c.status", "c.speculative", "c.ingress", "c.workspaceId", "c.organizationId"])
+      .select(["o.allowForceDeleteWorkspaces"])
+      .select(workspaceAccessColumns(principal))
+      .where("c.organizationId", "=", organizationId)
+      .where("c.id", "=", id),
+);

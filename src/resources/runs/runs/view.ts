@@ -1,0 +1,122 @@
+/** What is loaded of a run, and what its document says beside its own columns. */
+import type { WorkspaceFacts } from "../../../access/permissions.ts";
+import type { RunTable } from "../../../database/schema/runs.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
+import {
+  isCancelable,
+  isConfirmable,
+  isDiscardable,
+  isForceCancelable,
+  type RunFacts,
+  type RunStatus,
+} from "./machine.ts";
+
+/** What a run's steps depend on, and change, in its workspace and its phases. */
+export interface RunPlace extends Pick<
+  WorkspaceTable,
+  | "projectId"
+  | "lockedByType"
+  | "lockedById"
+  | "lockedByName"
+  | "currentRunId"
+  | "currentRunStatus"
+  | "currentStateVersionId"
+  | "currentConfigurationVersionId"
+> {
+  readonly planStatus: string;
+  readonly planTimestamps: string;
+  readonly planAttempt: number;
+  readonly planLogBytes: number;
+  readonly planLogEnded: number;
+  readonly applyStatus: string;
+  readonly applyTimestamps: string;
+  readonly applyAttempt: number;
+  readonly applyLogBytes: number;
+  readonly applyLogEnded: number;
+}
+
+export interface RunInPlace extends RunTable, RunPlace {}
+
+/** What its document shows of other rows. */
+export interface RunSurroundings {
+  readonly workspaceName: string;
+  readonly agentPoolName: string | null;
+  /** From 1 among all jobs of the organization that wait; 0 while it does not wait. */
+  readonly positionInQueue: number;
+  /** What the agents that may serve it have, as each says it, a line for each; null where none is there. */
+  readonly offeredEngines: string | null;
+  /** Ids joined by commas. */
+  readonly eventIds: string | null;
+  readonly commentIds: string | null;
+}
+
+export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, OrganizationFacts {
+  /** What the caller may do to it (`runPermissions`). */
+  readonly permissions: Readonly<Record<string, boolean>>;
+  /** Opened: `[{ key, value }]`. */
+  readonly shownVariables: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** How long an engine that was interrupted has, before a cancel can be forced. */
+export const coolOffMs = 15_000;
+
+/** As the state machine sees it; what the event brings is added to it. */
+export function factsOf(run: RunInPlace): RunFacts {
+  return {
+    status: run.status as RunStatus,
+    planOnly: run.planOnly === 1,
+    savePlan: run.savePlan === 1,
+    allowEmptyApply: run.allowEmptyApply === 1,
+    autoApply: run.autoApply === 1,
+    cancelAsked: run.canceledAt !== null,
+    coolOffPassed: run.forceCancelAvailableAt !== null && Date.parse(run.forceCancelAvailableAt) <= Date.now(),
+    hasChanges: run.hasChanges === 1,
+    workspaceFree: run.lockedByType === null,
+    heldByDiscardable: false,
+    fetches: false,
+  };
+}
+
+export function actionsOf(run: RunView): Record<string, boolean> {
+  const facts = factsOf(run);
+  return {
+    "is-cancelable": isCancelable(facts),
+    "is-confirmable": isConfirmable(run.status),
+    "is-discardable": isDiscardable(run.status),
+    "is-force-cancelable": isForceCancelable(facts),
+  };
+}
+
+const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };
+
+/** What it waits for, as a sentence; null when it waits for nothing, or for a person's word. */
+export function waitingForOf(run: RunView): string | null {
+  if (run.status === "pending") return waitingForLock(run);
+  if (run.status !== "plan_queued" && run.status !== "apply_queued") return null;
+  const agents = (run.offeredEngines ?? "").split("\n").filter((line) => line !== "");
+  const whom =
+    run.executionMode === "agent"
+      ? `an agent of the pool ${run.agentPoolName ?? run.agentPoolId}`
+      : "an agent of the site, or a worker of the server";
+  const engine = `${engineNames[run.engine] ?? run.engine} ${run.engineVersion}`;
+  if (agents.length === 0) return `Waits for ${whom}: none is there.`;
+  if (!agents.some((offered) => offers(offered, run))) return `Waits for ${whom} that has ${engine}: none has it.`;
+  return `Waits for ${whom} that has ${engine} and is free.`;
+}
+
+function waitingForLock({ lockedByType, lockedById, lockedByName }: RunView): string {
+  if (lockedByType === "runs") return `Waits for the run ${lockedById}, which holds the workspace's lock.`;
+  if (lockedByType === null) return "Waits for its turn.";
+  const holder = `${lockedByType === "teams" ? "the team" : "the user"} ${lockedByName}`;
+  return `Waits until the workspace is unlocked; ${holder} holds the lock.`;
+}
+
+function offers(engines: string, run: RunView): boolean {
+  try {
+    const versions = (JSON.parse(engines) as Record<string, unknown>)[run.engine];
+    return Array.isArray(versions) && versions.includes(run.engineVersion);
+  } catch {
+    return false;
+  }
+}

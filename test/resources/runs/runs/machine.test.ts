@@ -1,0 +1,236 @@
+/** The table of a run's life, row by row as it was written down beforehand, and every pair that it refuses. */
+import { describe, expect, it } from "vitest";
+import {
+  finalStatuses,
+  refusalOf,
+  type RunEventName,
+  runEventNames,
+  type RunFacts,
+  runStatuses,
+  type RunStatus,
+  type Step,
+  stepOf,
+} from "../../../../src/resources/runs/runs/machine.ts";
+
+const plain: RunFacts = {
+  status: "pending",
+  planOnly: false,
+  savePlan: false,
+  allowEmptyApply: false,
+  autoApply: false,
+  cancelAsked: false,
+  coolOffPassed: false,
+  hasChanges: false,
+  workspaceFree: true,
+  heldByDiscardable: false,
+  fetches: false,
+};
+
+const planOnly = { planOnly: true };
+const savePlan = { savePlan: true };
+const changes = { hasChanges: true };
+const held = { workspaceFree: false };
+const canceling = { cancelAsked: true };
+const forceable = { cancelAsked: true, coolOffPassed: true };
+
+type Case = readonly [RunStatus, RunEventName, Partial<RunFacts>, Step];
+const to = (...statuses: RunStatus[]) => ({ to: statuses });
+
+const freed = { lock: "freed" } as const;
+const cases: readonly Case[] = [
+  ["pending", "admit", {}, { ...to("plan_queued"), plan: "queued", lock: "taken" }],
+  ["pending", "admit", planOnly, { ...to("plan_queued"), plan: "queued" }],
+  ["pending", "admit", { ...planOnly, ...held }, { ...to("plan_queued"), plan: "queued" }],
+  ["pending", "admit", savePlan, { ...to("plan_queued"), plan: "queued" }],
+  ["pending", "admit", { ...savePlan, ...held }, { ...to("plan_queued"), plan: "queued" }],
+  ["pending", "admit", { fetches: true }, { ...to("fetching"), lock: "taken" }],
+  ["pending", "admit", { ...planOnly, ...held, fetches: true }, to("fetching")],
+  ["fetching", "fetch-succeeded", {}, { ...to("fetching_completed", "plan_queued"), plan: "queued" }],
+  ["fetching", "fetch-failed", {}, { ...to("errored"), plan: "unreachable", apply: "unreachable", ...freed }],
+  ["plan_queued", "claim", {}, { ...to("planning"), plan: "running" }],
+  [
+    "planning",
+    "phase-finished",
+    {},
+    { ...to("planned_and_finished"), plan: "finished", apply: "unreachable", ...freed },
+  ],
+  [
+    "planning",
+    "phase-finished",
+    { autoApply: true },
+    { ...to("planned_and_finished"), plan: "finished", apply: "unreachable", ...freed },
+  ],
+  [
+    "planning",
+    "phase-finished",
+    planOnly,
+    { ...to("planned_and_finished"), plan: "finished", apply: "unreachable", ...freed },
+  ],
+  [
+    "planning",
+    "phase-finished",
+    { ...planOnly, ...changes, allowEmptyApply: true },
+    { ...to("planned_and_finished"), plan: "finished", apply: "unreachable", ...freed },
+  ],
+  ["planning", "phase-finished", { ...savePlan, ...changes }, { ...to("planned_and_saved"), plan: "finished" }],
+  [
+    "planning",
+    "phase-finished",
+    savePlan,
+    { ...to("planned_and_finished"), plan: "finished", apply: "unreachable", ...freed },
+  ],
+  [
+    "planning",
+    "phase-finished",
+    { ...savePlan, allowEmptyApply: true },
+    { ...to("planned_and_saved"), plan: "finished" },
+  ],
+  [
+    "planning",
+    "phase-finished",
+    { allowEmptyApply: true },
+    { ...to("confirmed", "apply_queued"), plan: "finished", apply: "queued" },
+  ],
+  [
+    "planning",
+    "phase-finished",
+    { ...changes, autoApply: true },
+    { ...to("planned", "confirmed", "apply_queued"), plan: "finished", apply: "queued" },
+  ],
+  ["planning", "phase-finished", changes, { ...to("planned"), plan: "finished" }],
+  ["planning", "phase-finished", { ...changes, allowEmptyApply: true }, { ...to("planned"), plan: "finished" }],
+  ["planning", "phase-errored", {}, { ...to("errored"), plan: "errored", apply: "unreachable", ...freed }],
+  ["planning", "phase-returned", {}, { ...to("plan_queued"), plan: "queued" }],
+  ["planned", "apply", {}, { ...to("confirmed", "apply_queued"), apply: "queued" }],
+  ["planned", "apply", held, { ...to("confirmed", "apply_queued"), apply: "queued" }],
+  ["planned_and_saved", "apply", {}, { ...to("confirmed", "apply_queued"), apply: "queued", lock: "taken" }],
+  ["planned_and_saved", "stale", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
+  ["apply_queued", "claim", {}, { ...to("applying"), apply: "running" }],
+  ["applying", "phase-finished", {}, { ...to("applied"), apply: "finished", ...freed }],
+  ["applying", "phase-errored", {}, { ...to("errored"), apply: "errored", ...freed }],
+  ["pending", "discard", {}, { ...to("discarded"), plan: "unreachable", apply: "unreachable", ...freed }],
+  ["planned", "discard", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
+  ["planned_and_saved", "discard", {}, { ...to("discarded"), apply: "unreachable", ...freed }],
+  ...(["pending", "fetching", "plan_queued"] as const).map((status): Case => [
+    status,
+    "cancel",
+    {},
+    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed },
+  ]),
+  ["confirmed", "cancel", {}, { ...to("canceled"), apply: "canceled", ...freed }],
+  ["apply_queued", "cancel", {}, { ...to("canceled"), apply: "canceled", ...freed }],
+  ["planning", "cancel", {}, { ...to(), signal: "cancel" }],
+  ["applying", "cancel", {}, { ...to(), signal: "cancel" }],
+  ...(["phase-finished", "phase-errored", "phase-returned"] as const).map((event): Case => [
+    "planning",
+    event,
+    { ...canceling, ...changes },
+    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed },
+  ]),
+  ["applying", "phase-finished", canceling, { ...to("applied"), apply: "finished", ...freed }],
+  ["applying", "phase-errored", canceling, { ...to("canceled"), apply: "canceled", ...freed }],
+  [
+    "planning",
+    "force-cancel",
+    forceable,
+    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed, signal: "kill" },
+  ],
+  ["applying", "force-cancel", forceable, { ...to("canceled"), apply: "canceled", ...freed, signal: "kill" }],
+  ["pending", "force-execute", { ...held, heldByDiscardable: true }, to()],
+  ...(["pending", "fetching", "fetching_completed", "plan_queued"] as const).map((status): Case => [
+    status,
+    "workspace-deleted",
+    {},
+    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed },
+  ]),
+  [
+    "planning",
+    "workspace-deleted",
+    {},
+    { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed, signal: "kill" },
+  ],
+  ["planned", "workspace-deleted", {}, { ...to("canceled"), apply: "unreachable", ...freed }],
+  ["planned_and_saved", "workspace-deleted", {}, { ...to("canceled"), apply: "unreachable", ...freed }],
+  ["confirmed", "workspace-deleted", {}, { ...to("canceled"), apply: "canceled", ...freed }],
+  ["apply_queued", "workspace-deleted", {}, { ...to("canceled"), apply: "canceled", ...freed }],
+  ["applying", "workspace-deleted", {}, { ...to("canceled"), apply: "canceled", ...freed, signal: "kill" }],
+];
+
+const flags = [
+  "planOnly",
+  "savePlan",
+  "allowEmptyApply",
+  "autoApply",
+  "cancelAsked",
+  "coolOffPassed",
+  "hasChanges",
+  "workspaceFree",
+  "heldByDiscardable",
+  "fetches",
+] as const;
+/** Every run that there can be in a status. */
+const everyRun = (status: RunStatus): RunFacts[] =>
+  Array.from({ length: 2 ** flags.length }, (_, bits) => ({
+    ...plain,
+    ...Object.fromEntries(flags.map((flag, position) => [flag, (bits & (1 << position)) !== 0])),
+    status,
+  }));
+
+describe("a step", () => {
+  it.each(cases)("%s, %s %j", (status, event, facts, step) => {
+    expect(stepOf({ ...plain, ...facts, status }, event)).toEqual(step);
+  });
+
+  it("is refused for whatever the table does not name", () => {
+    const named = new Set(cases.map(([status, event]) => `${status} ${event}`));
+    for (const status of runStatuses)
+      for (const event of runEventNames) {
+        const taken = everyRun(status).filter((run) => stepOf(run, event) !== undefined);
+        expect(taken.length > 0, `${status} ${event}`).toBe(named.has(`${status} ${event}`));
+      }
+  });
+
+  it.each([
+    ["pending", "admit", held],
+    ["pending", "force-execute", held],
+    ["planned_and_saved", "apply", held],
+    ["planning", "cancel", canceling],
+    ["applying", "cancel", canceling],
+    ["planning", "force-cancel", canceling],
+    ["applying", "force-cancel", canceling],
+    ["planning", "force-cancel", {}],
+    ["applying", "phase-returned", {}],
+  ] as const)("is refused: %s, %s %j", (status, event, facts) => {
+    expect(stepOf({ ...plain, ...facts, status }, event)).toBeUndefined();
+  });
+
+  it("never leads out of an end", () => {
+    for (const status of finalStatuses)
+      for (const event of runEventNames)
+        expect(everyRun(status).every((run) => stepOf(run, event) === undefined)).toBe(true);
+  });
+
+  it("frees the lock with every end, and with nothing else", () => {
+    for (const run of runStatuses.flatMap(everyRun))
+      for (const event of runEventNames) {
+        const step = stepOf(run, event);
+        if (step === undefined) continue;
+        const ends = (finalStatuses as readonly string[]).includes(step.to.at(-1) ?? run.status);
+        expect(step.lock === "freed").toBe(ends);
+        if (ends) expect([step.apply, run.status]).not.toEqual([undefined, "planning"]);
+      }
+  });
+
+  it("takes no lock for a plan that passes beside the queue", () => {
+    for (const run of everyRun("pending").filter((each) => each.planOnly || each.savePlan))
+      expect(stepOf(run, "admit")?.lock).toBeUndefined();
+  });
+});
+
+describe("a refusal", () => {
+  it("is a sentence for every pair that is refused", () => {
+    for (const run of runStatuses.flatMap(everyRun))
+      for (const event of runEventNames)
+        if (stepOf(run, event) === undefined) expect(refusalOf(run, event)).toMatch(/^The run can't be .+\.$/);
+  });
+});

@@ -1,0 +1,107 @@
+/** Workspaces with a configuration, runs in them, and what their agents would report. */
+import { operatorContext } from "../../src/service.ts";
+import { createVault } from "../../src/database/vault.ts";
+import { newId } from "../../src/kernel/ids.ts";
+import { loadRunToMove } from "../../src/resources/runs/runs/reads.ts";
+import { advance, type Happening } from "../../src/resources/runs/runs/writes.ts";
+import type { Api, Answer, Caller, Json } from "./api.ts";
+import { data, makeWorkspace, resource } from "./builders.ts";
+
+/** A configuration that runs can use, as an upload would leave it; it is the workspace's current one. */
+export async function makeConfiguration(api: Api, workspaceId: string, columns: object = {}): Promise<string> {
+  const id = newId("configuration-versions");
+  const { organizationId } = await api.database.reader.db
+    .selectFrom("workspaces")
+    .select("organizationId")
+    .where("id", "=", workspaceId)
+    .executeTakeFirstOrThrow();
+  await api.database.write(async (tx) => {
+    const last = await tx.db
+      .selectFrom("configurationVersions")
+      .select((select) => select.fn.max("position").as("position"))
+      .where("workspaceId", "=", workspaceId)
+      .executeTakeFirst();
+    const row = {
+      id,
+      organizationId,
+      workspaceId,
+      position: Number(last?.position ?? 0) + 1,
+      source: "tfe-api",
+      status: "uploaded",
+      statusTimestamps: "{}",
+      autoQueueRuns: 0,
+      speculative: 0,
+      provisional: 0,
+      error: null,
+      errorMessage: null,
+      uploadExpiresAt: "2030-01-01T00:00:00.000Z",
+      size: 0,
+      hasReadme: 0,
+      ingressId: null,
+      ingress: null,
+      createdByKind: null,
+      createdById: null,
+      createdByName: null,
+      createdByTokenId: null,
+      createdAt: new Date().toISOString(),
+      version: 1,
+      ...columns,
+    };
+    await tx.db.insertInto("configurationVersions").values(row).execute();
+    if (row.speculative === 0 && row.status === "uploaded")
+      await tx.db
+        .updateTable("workspaces")
+        .set({ currentConfigurationVersionId: id })
+        .where("id", "=", workspaceId)
+        .execute();
+  });
+  return id;
+}
+
+/** A workspace whose runs are executed by the service, with a configuration. */
+export async function makeRunnable(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {
+  const workspace = await makeWorkspace(api, organizationName, { "execution-mode": "remote", ...attributes });
+  await makeConfiguration(api, workspace.id);
+  return workspace;
+}
+
+export const runBody = (workspaceId: string, attributes: object = {}, configurationVersionId?: string): object =>
+  resource("runs", attributes, {
+    workspace: { data: { type: "workspaces", id: workspaceId } },
+    ...(configurationVersionId !== undefined && {
+      "configuration-version": { data: { type: "configuration-versions", id: configurationVersionId } },
+    }),
+  });
+
+export const startRun = (caller: Caller, workspaceId: string, attributes: object = {}): Promise<Answer> =>
+  caller.post("/runs", runBody(workspaceId, attributes));
+
+export async function makeRun(caller: Caller, workspaceId: string, attributes: object = {}): Promise<Json> {
+  return data(await startRun(caller, workspaceId, attributes));
+}
+
+export async function showRun(caller: Caller, id: string): Promise<Json> {
+  return data(await caller.get(`/runs/${id}`));
+}
+
+/** What an agent, or time, does to a run. */
+export async function happen(api: Api, runId: string, happening: Happening): Promise<void> {
+  const context = {
+    ...operatorContext(api.database, { organizationCreation: "site-admins" }, "test"),
+    vault: createVault(Buffer.alloc(32, 7)),
+  };
+  await api.database.write(async (tx) => {
+    await advance(tx, context, await loadRunToMove(tx, "an agent's job", runId), happening);
+  });
+}
+
+const steps = {
+  planning: [{ event: "claim" }],
+  planned: [{ event: "claim" }, { event: "phase-finished", hasChanges: true }],
+  finished: [{ event: "claim" }, { event: "phase-finished", hasChanges: false }],
+} as const satisfies Record<string, readonly Happening[]>;
+
+/** A queued run on its way as an agent would bring it. */
+export async function bring(api: Api, runId: string, to: keyof typeof steps): Promise<void> {
+  for (const step of steps[to]) await happen(api, runId, step);
+}
