@@ -23,6 +23,10 @@ const unversioned = new Set([
   "workspace_tags",
   "tag_bindings",
   "audit_events",
+  "run_log_chunks",
+  "run_events",
+  "comments",
+  "identity_keys",
 ]);
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));

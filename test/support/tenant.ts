@@ -202,4 +202,7 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
   return JSON.parse(text);
 }
 
+/** How many statements a request may need: a step of a run is one of its phases, its workspace and its events too. */
+export const statementsMax = ({ type }: Route): number => (type === "runs" ? 12 : 9);
+
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

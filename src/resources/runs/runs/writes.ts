@@ -6,7 +6,7 @@ import type { Granted } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
-import { AppError, conflict, refuseIfAny } from "../../../kernel/errors.ts";
+import { conflict, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { setRunColumns, type RunColumns } from "../../register/workspaces/writes.ts";

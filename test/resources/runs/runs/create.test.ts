@@ -1,7 +1,7 @@
 /** POST /runs: what a run is when it begins, and what can't be run. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import { data, details, makeOrganization, type Org, pointers } from "../../../support/builders.ts";
+import { data, makeOrganization, type Org } from "../../../support/builders.ts";
 import { bring, happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
 
 const api = useApi();
