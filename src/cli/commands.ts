@@ -1,4 +1,5 @@
 /** The one table of commands, in the order in which help lists them. */
+import { createAgentPoolCommand } from "./agent-pools.ts";
 import { backup, restore } from "./backups.ts";
 import type { Command } from "./command.ts";
 import { rotateIdentityKeyCommand } from "./identity-keys.ts";
@@ -18,6 +19,7 @@ export const commands: readonly Command[] = [
   listTokensCommand,
   revokeTokenCommand,
   rotateIdentityKeyCommand,
+  createAgentPoolCommand,
   listJobsCommand,
   runJobCommand,
   backup,

@@ -8,6 +8,7 @@ import type { Neighbours } from "./shared/neighbours.ts";
 import { stateNeighbours } from "./state/neighbours.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
 import { agentPoolResource } from "./connections/agent-pools/operations.ts";
+import { siteAgentPoolResource } from "./connections/site-agent-pools/operations.ts";
 import { agentTokenResource } from "./connections/agent-tokens/operations.ts";
 import { auditEventResource } from "./identity/audit-events/operations.ts";
 import { authenticationTokenResource } from "./identity/authentication-tokens/operations.ts";
@@ -75,6 +76,7 @@ export const resources: readonly Resource<Context>[] = [
   reservedTagKeyResource,
   sshKeyResource,
   agentPoolResource,
+  siteAgentPoolResource,
   agentTokenResource,
   oauthClientResource,
   oauthTokenResource,

@@ -66,6 +66,26 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     ]);
   });
 
+  test("an agent pool of the site is made with a token, which is shown once", async () => {
+    const register = await migrated(engine);
+    const { out } = await cadastre(["agent-pool", "create", "everybody"], register);
+    expect(out).toMatch(
+      /^Made the agent pool everybody \(apool-\w{16}\)\. The token of its agents, shown this once:\n\n {2}cadastre-\S{43}\n$/,
+    );
+    const secret = out.trim().split(/\s+/).at(-1) ?? "";
+    expect(await cadastre(["agent-pool", "create", "EVERYBODY"], register)).toMatchObject({
+      code: 1,
+      err: "Name has already been taken.",
+    });
+    const other = JSON.parse((await cadastre(["agent-pool", "create", "others", "--json"], register)).out);
+    expect(other).toEqual({ id: expect.stringMatching(/^apool-/), name: "others", token: expect.any(String) });
+    const database = openDatabase(register.CADASTRE_DATABASE);
+    const hashes = await database.reader.db.selectFrom("agentTokens").select("hash").execute();
+    await database.close();
+    expect(hashes.map(({ hash }) => hash).toSorted()).toEqual([tokenHash(secret), tokenHash(other.token)].toSorted());
+    expect(JSON.stringify(await auditEvents(register))).not.toContain(secret);
+  });
+
   test("a user that breaks the API's rules is refused with every fault", async () => {
     const register = await migrated(engine);
     await cadastre(ada, register);

@@ -143,7 +143,9 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
     "/admin/terraform-versions",
     resource("terraform-versions", { version, enabled: false }),
   );
+  const sitePool = await api.admin.post("/admin/agent-pools", resource("agent-pools", { name: unique("pool") }));
   return {
+    site_agent_pool_id: data(sitePool).id,
     ssh_key_id: (await make("ssh-keys", { name: unique("key"), value: "a private key" })).id,
     agent_pool_id: (await make("agent-pools", { name: unique("pool") })).id,
     oauth_client_id: client.id,

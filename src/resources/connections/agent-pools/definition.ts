@@ -16,6 +16,7 @@ export interface AgentPoolView extends AgentPoolTable, OrganizationFacts {
   readonly standing: Standing;
   readonly scopes: Scopes;
   readonly users: Users;
+  readonly agentCount: number;
 }
 
 /** The workspaces that use a pool, by a setting of their own. */
@@ -26,7 +27,7 @@ export interface Users {
   readonly mark: number;
 }
 
-const name = text({
+export const agentPoolName = text({
   min: 1,
   max: 90,
   pattern: /^[A-Za-z0-9_-]+$/,
@@ -50,14 +51,16 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
   doc: "A group of agents that run what workspaces in agent mode ask for.",
   id: (pool) => pool.id,
   version: (pool) => [pool.version, pool.organizationFacts, pool.users.mark],
+  // How many agents live changes with time alone.
+  hasExpiring: true,
   attributes: {
-    name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
+    name: required(agentPoolName, "Unique in the organization, ignoring case.", { folded: true }),
     "organization-scoped": optional(
       flag(),
       "Whether it serves every workspace of the organization, except the excluded ones; otherwise only the allowed ones.",
       { default: true },
     ),
-    "agent-count": readOnly(wholeNumber(), "Always 0: agents don't register here.", { from: () => 0, audited: false }),
+    "agent-count": readOnly(wholeNumber(), "How many of its agents are idle or busy.", { audited: false }),
     "created-at": readOnly(timestamp(), "When it was made."),
   },
   relationships: {

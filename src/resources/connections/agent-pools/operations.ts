@@ -75,7 +75,14 @@ export const agentPoolResource = implement(agentPools, {
       ]);
       const scopes = { ...noScopes, ...changedScopes(noScopes, body.relationships) };
       await insertAgentPool(tx, organization, row, scopeRows(row, scopes));
-      const view = { ...row, ...factsOf(organization), standing: organization.standing, scopes, users: noUsers };
+      const view = {
+        ...row,
+        ...factsOf(organization),
+        standing: organization.standing,
+        scopes,
+        users: noUsers,
+        agentCount: 0,
+      };
       await record(tx, context, { after: view });
       return { view };
     });

@@ -8,6 +8,8 @@ import type { TakingPlace } from "../../shared/neighbours.ts";
 import type { AgentPoolView } from "./definition.ts";
 import { findAgentPool, isServing, type Loading } from "./store.ts";
 
+export { livingAgents, silentMs } from "./store.ts";
+
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 
 /** Members may know of every pool. Raises `not-found`. */

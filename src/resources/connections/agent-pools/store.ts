@@ -1,13 +1,13 @@
 /** SQL of agent pools and of whom they serve. */
 import { crc32 } from "node:zlib";
-import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Dialect } from "../../../database/dialect.ts";
 import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
-import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
@@ -37,8 +37,18 @@ function usersOf(organizationId: Expression<string>, principal: string): RawBuil
     from workspaces as w where w.organization_id = p.organization_id and w.agent_pool_id = p.id)`;
 }
 
+/** After this long without a word of it nobody knows what an agent does. */
+export const silentMs = 30_000;
+
+/** How many agents `a` of a pool are idle or busy, by the database's clock. */
+export function livingAgents({ nowMs }: Dialect, ofPool: RawBuilder<unknown>): RawBuilder<number> {
+  return sql<number>`(
+    select count(*) from agents as a
+    where ${ofPool} and a.status in ('idle', 'busy') and a.last_ping_ms > ${nowMs} - ${sql.lit(silentMs)})`;
+}
+
 /** The pools, each with its lists: still one statement, however long they are. */
-function pools(db: Kysely<Schema>, organizationId: Expression<string>, principal: string) {
+function pools({ db, dialect }: Tx, organizationId: Expression<string>, principal: string) {
   return db
     .selectFrom("agentPools as p")
     .innerJoin("organizations as o", "o.id", "p.organizationId")
@@ -49,6 +59,7 @@ function pools(db: Kysely<Schema>, organizationId: Expression<string>, principal
       listed("allowed-projects").as("allowedProjects"),
       listed("excluded-workspaces").as("excludedWorkspaces"),
       usersOf(organizationId, principal).as("userList"),
+      livingAgents(dialect, sql`a.agent_pool_id = p.id`).as("agentCount"),
     ]);
 }
 type PoolRow = Awaited<ReturnType<ReturnType<typeof pools>["executeTakeFirstOrThrow"]>>;
@@ -100,7 +111,7 @@ export async function findAgentPool(
   { lock = false }: Loading = {},
 ): Promise<AgentPoolView | undefined> {
   if (lock !== false) await lockPool(tx, id, lock);
-  const row = await pools(tx.db, organizationOf(id), principalOf(actor))
+  const row = await pools(tx, organizationOf(id), principalOf(actor))
     .select(standingColumns(sql.ref("p.organizationId"), principalOf(actor)))
     .where("p.id", "=", id)
     .executeTakeFirst();
@@ -123,7 +134,7 @@ export async function listAgentPoolRows(
   organization: OrganizationView,
   search: AgentPoolSearch,
 ): Promise<{ views: AgentPoolView[]; totalCount: number }> {
-  let rows = pools(tx.db, sql<string>`${organization.id}`, principalOf(actor)).where(
+  let rows = pools(tx, sql<string>`${organization.id}`, principalOf(actor)).where(
     "p.organizationId",
     "=",
     organization.id,

@@ -1,12 +1,13 @@
 /**
- * The tokens of an agent pool: the secrets by which its agents will be known. They are shown, and revoked, as what they are to
- * clients, `authentication-tokens`; here is how they are made and listed. To the API itself none of them is anybody.
+ * The tokens of an agent pool: the secrets by which its agents are known. They are shown, and revoked, as what they are to
+ * clients, `authentication-tokens`; here is how they are made and listed. To all but the protocol of agents none of them is anybody.
  */
 import { z } from "zod";
-import { defineResource } from "../../../jsonapi/define.ts";
+import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 
 const path = "/agent-pools/:agent_pool_id/authentication-tokens";
+const ofSite = "/admin/agent-pools/:site_agent_pool_id/authentication-tokens";
 const managers = "an owner, a team with 'manage-agent-pools', or the organization's token";
 
 const body = z.object({
@@ -17,6 +18,27 @@ const body = z.object({
   }),
 });
 
+const create = {
+  method: "POST",
+  path,
+  summary: "Make a token for a pool's agents; its secret is in the answer, and never shown again",
+  needs: managers,
+  body: { custom: body },
+  answer: "created",
+  answers: "authentication-tokens",
+  example: { data: { type: "authentication-tokens", attributes: { description: "A data centre" } } },
+} as const satisfies Operation;
+
+const list = {
+  method: "GET",
+  path,
+  summary: "List a pool's tokens, without their secrets, newest first",
+  needs: managers,
+  query: { paged: true },
+  answer: "list",
+  answers: "authentication-tokens",
+} as const satisfies Operation;
+
 export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
   type: "agent-tokens",
   doc: "The secrets by which the agents of a pool are known. They are shown as authentication-tokens, and never expire.",
@@ -24,24 +46,9 @@ export const agentTokens = defineResource<{ readonly id: string }>()(() => ({
   attributes: {},
   relationships: {},
   operations: {
-    createAgentToken: {
-      method: "POST",
-      path,
-      summary: "Make a token for a pool's agents; its secret is in the answer, and never shown again",
-      needs: managers,
-      body: { custom: body },
-      answer: "created",
-      answers: "authentication-tokens",
-      example: { data: { type: "authentication-tokens", attributes: { description: "A data centre" } } },
-    },
-    listAgentTokens: {
-      method: "GET",
-      path,
-      summary: "List a pool's tokens, without their secrets, newest first",
-      needs: managers,
-      query: { paged: true },
-      answer: "list",
-      answers: "authentication-tokens",
-    },
+    createAgentToken: create,
+    listAgentTokens: list,
+    createSiteAgentToken: { ...create, path: ofSite, needs: "a site admin" },
+    listSiteAgentTokens: { ...list, path: ofSite, needs: "a site admin" },
   },
 }));

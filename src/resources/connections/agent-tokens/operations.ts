@@ -1,40 +1,40 @@
 /** Operations on agent tokens: load → authorize → decide → write. */
-import { actorId } from "../../../access/actor.ts";
-import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
-import { now } from "../../../kernel/time.ts";
-import { implement } from "../../shared/context.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { type Context, implement } from "../../shared/context.ts";
 import { grantAgentPool, loadAgentPool } from "../agent-pools/reads.ts";
+import { loadSiteAgentPool } from "../site-agent-pools/reads.ts";
 import { agentTokens } from "./definition.ts";
 import { toTokenView } from "./rules.ts";
-import { insertAgentToken, listAgentTokenRows } from "./store.ts";
-import { recordAgentToken } from "./writes.ts";
+import { listAgentTokenRows, type ManagedPool } from "./store.ts";
+import { issueAgentToken } from "./writes.ts";
 
 export const agentTokenResource = implement(agentTokens, {
   async createAgentToken({ context, params, body }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId));
-      const secret = newToken();
-      const row = {
-        id: newId("agent-tokens"),
-        organizationId: pool.organizationId,
-        agentPoolId: pool.id,
-        description: body.data.attributes.description,
-        createdById: actorId(context.actor),
-        createdAt: now(),
-        lastUsedAt: null,
-        version: 1,
-      };
-      await insertAgentToken(tx, pool, { ...row, siteAgentPoolId: null, hash: tokenHash(secret) });
-      const view = toTokenView(row);
-      await recordAgentToken(tx, context, { after: view });
-      return { view: { ...view, secret } };
+      return { view: await issueAgentToken(tx, context, pool, body.data.attributes.description) };
     });
   },
 
   async listAgentTokens({ context, params, query }) {
-    const tx = context.database.reader;
-    const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId));
-    const { rows, totalCount } = await listAgentTokenRows(tx, pool, query.page);
-    return { views: rows.map(toTokenView), totalCount };
+    const pool = grantAgentPool(await loadAgentPool(context.database.reader, context, params.agentPoolId));
+    return list(context, pool, query.page);
+  },
+
+  async createSiteAgentToken({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId);
+      return { view: await issueAgentToken(tx, context, pool, body.data.attributes.description) };
+    });
+  },
+
+  async listSiteAgentTokens({ context, params, query }) {
+    const pool = await loadSiteAgentPool(context.database.reader, context, params.siteAgentPoolId);
+    return list(context, pool, query.page);
   },
 });
+
+async function list(context: Context, pool: ManagedPool, page: Page) {
+  const { rows, totalCount } = await listAgentTokenRows(context.database.reader, pool, page);
+  return { views: rows.map(toTokenView), totalCount };
+}

@@ -4,8 +4,10 @@ import type { TokenView } from "../../identity/authentication-tokens/definition.
 
 /** What a token of a pool is among all tokens: nobody's, and without an end. */
 export function toTokenView(row: AgentToken): TokenView & { readonly agentPoolId: string } {
+  const { agentPoolId, siteAgentPoolId, ...token } = row;
   return {
-    ...row,
+    ...token,
+    agentPoolId: agentPoolId ?? siteAgentPoolId ?? "",
     kind: "agent-pool",
     userId: null,
     teamId: null,

@@ -10,24 +10,23 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AgentPoolView } from "../agent-pools/definition.ts";
+import type { SiteAgentPoolView } from "../site-agent-pools/definition.ts";
 
-/** Of a pool of an organization. */
-export type AgentToken = Omit<AgentTokenTable, "hash" | "siteAgentPoolId" | "organizationId" | "agentPoolId"> & {
-  readonly organizationId: string;
-  readonly agentPoolId: string;
-};
-type Managed = Granted<AgentPoolView, "can-update-agent-pools">;
+/** Of a pool of an organization, or of one of the site. */
+export type AgentToken = Omit<AgentTokenTable, "hash">;
+/** Whoever manages the pool. */
+export type ManagedPool =
+  | Granted<AgentPoolView, "can-update-agent-pools">
+  | Granted<SiteAgentPoolView, "can-administer">;
 
 function tokens(db: Kysely<Schema>) {
   return db
     .selectFrom("agentTokens as k")
-    .select(["k.id", "k.organizationId", "k.agentPoolId", "k.description"])
-    .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"])
-    .where("k.siteAgentPoolId", "is", null)
-    .$narrowType<{ organizationId: string; agentPoolId: string }>();
+    .select(["k.id", "k.organizationId", "k.agentPoolId", "k.siteAgentPoolId", "k.description"])
+    .select(["k.createdById", "k.createdAt", "k.lastUsedAt", "k.version"]);
 }
 
-/** One statement: the token and what the caller is in its organization. */
+/** One statement: the token and what the caller is in its organization; to a token of the site, site admins alone are somebody. */
 export async function findAgentToken(
   tx: Tx,
   actor: Actor,
@@ -37,15 +36,18 @@ export async function findAgentToken(
     .select(standingColumns(sql.ref("k.organizationId"), principalOf(actor)))
     .where("k.id", "=", id)
     .executeTakeFirst();
-  return found && { row: found, standing: standingOf(actor, found) };
+  return found && { row: found, standing: standingOf(actor, { ...found, organizationId: found.organizationId ?? "" }) };
 }
 
 export async function listAgentTokenRows(
   tx: Tx,
-  { organizationId, id }: Managed,
+  { organizationId, id }: ManagedPool,
   page: Page,
 ): Promise<{ rows: AgentToken[]; totalCount: number }> {
-  const rows = tokens(tx.db).where("k.organizationId", "=", organizationId).where("k.agentPoolId", "=", id);
+  const rows =
+    organizationId === null
+      ? tokens(tx.db).where("k.siteAgentPoolId", "=", id)
+      : tokens(tx.db).where("k.organizationId", "=", organizationId).where("k.agentPoolId", "=", id);
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "k.createdAt", descending: true }, { column: "k.id" }],
@@ -55,7 +57,7 @@ export async function listAgentTokenRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function insertAgentToken(tx: Tx, _into: Managed, row: AgentTokenTable): Promise<void> {
+export async function insertAgentToken(tx: Tx, _into: ManagedPool, row: AgentTokenTable): Promise<void> {
   await tx.db.insertInto("agentTokens").values(row).execute();
 }
 

@@ -1,10 +1,14 @@
 /** What neighbours have done to agent tokens, and what the trail tells of that. */
+import { actorId } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { HeldToken } from "../../shared/neighbours.ts";
-import { deleteAgentTokenRow, lockFreeAgentTokens } from "./store.ts";
+import { toTokenView } from "./rules.ts";
+import { deleteAgentTokenRow, insertAgentToken, lockFreeAgentTokens, type ManagedPool } from "./store.ts";
 
 export async function revokeAgentToken(
   tx: Tx,
@@ -13,6 +17,32 @@ export async function revokeAgentToken(
 ): Promise<void> {
   await deleteAgentTokenRow(tx, token);
   await recordAgentToken(tx, context, { before: token });
+}
+
+/** The only way to its secret is this answer. */
+export async function issueAgentToken(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  pool: ManagedPool,
+  description: string,
+): Promise<HeldToken & { readonly secret: string }> {
+  const secret = newToken();
+  const ofSite = pool.organizationId === null;
+  const row = {
+    id: newId("agent-tokens"),
+    organizationId: pool.organizationId,
+    agentPoolId: ofSite ? null : pool.id,
+    siteAgentPoolId: ofSite ? pool.id : null,
+    description,
+    createdById: actorId(context.actor),
+    createdAt: now(),
+    lastUsedAt: null,
+    version: 1,
+  };
+  await insertAgentToken(tx, pool, { ...row, hash: tokenHash(secret) });
+  const view = toTokenView(row);
+  await recordAgentToken(tx, context, { after: view });
+  return { ...view, secret };
 }
 
 /** As of every token: whose it is, and what for. */

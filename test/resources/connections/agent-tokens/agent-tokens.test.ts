@@ -140,7 +140,7 @@ describe("deleteToken", () => {
 });
 
 describe("whoever calls with such a token", () => {
-  it("is nobody: 401 everywhere", async () => {
+  it("is nobody: 404 everywhere", async () => {
     const agent = api.as(token.attributes.token);
     for (const answer of [
       await agent.get("/account/details"),
@@ -150,7 +150,7 @@ describe("whoever calls with such a token", () => {
       await agent.get(path()),
       await agent.delete(at()),
     ])
-      expect(answer.status).toBe(401);
+      expect(answer.status).toBe(404);
   });
 });
 

@@ -1,0 +1,61 @@
+/** Operations on the site's agent pools: load → authorize → decide → write. */
+import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
+import { refuseIfAny } from "../../../kernel/errors.ts";
+import { requireSiteAdmin } from "../../shared/administration.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
+import { loadSiteAgentPool } from "./reads.ts";
+import {
+  deleteSiteAgentPoolRow,
+  findSiteAgentPoolNamed,
+  listSiteAgentPoolRows,
+  updateSiteAgentPoolRow,
+} from "./store.ts";
+import { addSiteAgentPool, nameTaken } from "./writes.ts";
+
+export const siteAgentPoolResource = implement(siteAgentPools, {
+  async listSiteAgentPools({ context, query }) {
+    requireSiteAdmin(context.actor);
+    return listSiteAgentPoolRows(context.database.reader, query.page, query.q);
+  },
+
+  async createSiteAgentPool({ context, body }) {
+    return context.database.write(async (tx) => ({
+      view: await addSiteAgentPool(tx, context, body.attributes.name),
+    }));
+  },
+
+  async showSiteAgentPool({ context, params }) {
+    return { view: await loadSiteAgentPool(context.database.reader, context, params.siteAgentPoolId) };
+  },
+
+  async updateSiteAgentPool({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
+      checkIfMatch(ifMatch, siteAgentPools, pool);
+      const changes = changesOf<SiteAgentPoolTable>(pool, changedColumns(siteAgentPools, body.attributes));
+      if (changes === undefined) return { view: pool };
+      const changed = afterUpdate<SiteAgentPoolView>(pool, changes);
+      const isTaken =
+        changed.nameKey !== pool.nameKey && (await findSiteAgentPoolNamed(tx, changed.name)) !== undefined;
+      refuseIfAny(isTaken ? [nameTaken] : []);
+      await updateSiteAgentPoolRow(tx, pool, changes);
+      await recordChange(tx, context, siteAgentPools, { before: pool, after: changed });
+      return { view: changed };
+    });
+  },
+
+  async deleteSiteAgentPool({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
+      checkIfMatch(ifMatch, siteAgentPools, pool);
+      await deleteSiteAgentPoolRow(tx, pool);
+      await recordChange(tx, context, siteAgentPools, { before: pool });
+    });
+  },
+});

@@ -1,0 +1,30 @@
+/** What site admins, the command line and the server itself have done to the site's agent pools. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import { attributeFault, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
+import { findSiteAgentPoolNamed, insertSiteAgentPool } from "./store.ts";
+
+export const nameTaken = attributeFault("name", "Name has already been taken");
+
+/** Raises `not-found` for everybody but site admins, and `invalid` for a name that another has. */
+export async function addSiteAgentPool(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  name: string,
+): Promise<Granted<SiteAgentPoolView, "can-administer">> {
+  const administration = requireSiteAdmin(context.actor);
+  refuseIfAny((await findSiteAgentPoolNamed(tx, name)) === undefined ? [] : [nameTaken]);
+  const identity = { id: newId("agent-pools"), createdAt: now(), version: 1 };
+  const row = { ...createdColumns(siteAgentPools, { name }), ...identity };
+  await insertSiteAgentPool(tx, administration, row);
+  const view: SiteAgentPoolView = { ...row, organizationId: null, agentCount: 0 };
+  await recordChange(tx, context, siteAgentPools, { after: view });
+  return administered(administration, view);
+}

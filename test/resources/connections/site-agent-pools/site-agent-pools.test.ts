@@ -1,0 +1,135 @@
+/** Agent pools of the site over HTTP: for site admins alone, of no organization, with tokens like those of other pools. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeOrganization,
+  makeOrganizationToken,
+  type Org,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+let org: Org;
+let pool: Json;
+const path = "/admin/agent-pools";
+const create = (attributes: object, caller: Caller = api.admin) =>
+  caller.post(path, resource("agent-pools", attributes));
+const at = () => `${path}/${pool.id}`;
+const tokens = () => `${at()}/authentication-tokens`;
+const description = resource("authentication-tokens", { description: "agents" });
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+beforeEach(async () => {
+  pool = data(await create({ name: unique("pool") }));
+});
+
+describe("createSiteAgentPool", () => {
+  it("answers 201 with the document that show and list give", async () => {
+    const name = unique("Pool");
+    const answer = await create({ name });
+    expect(answer.status).toBe(201);
+    const made = answer.body.data;
+    expect(made).toEqual({
+      id: expect.stringMatching(/^apool-/),
+      type: "agent-pools",
+      attributes: {
+        name,
+        "organization-scoped": true,
+        "agent-count": 0,
+        "created-at": expect.stringMatching(/Z$/),
+      },
+      relationships: { organization: { data: null } },
+      links: { self: `/api/v2/admin/agent-pools/${made.id}` },
+    });
+    expect(data(await api.admin.get(`${path}/${made.id}`))).toEqual(made);
+    expect(data(await api.admin.get(`${path}?q=${name.toLowerCase()}`))).toEqual([made]);
+  });
+
+  it("422: a name that another pool of the site has, ignoring case, or that is none", async () => {
+    const taken = await create({ name: pool.attributes.name.toUpperCase() });
+    expect([taken.status, details(taken), pointers(taken)]).toEqual([
+      422,
+      ["Name has already been taken"],
+      ["/data/attributes/name"],
+    ]);
+    expect((await create({ name: "a pool" })).status).toBe(422);
+    expect((await create({})).status).toBe(422);
+  });
+
+  it("takes a name that an organization's pool has", async () => {
+    const name = unique("pool");
+    data(await org.owner.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name })));
+    expect((await create({ name })).status).toBe(201);
+  });
+});
+
+describe("updateSiteAgentPool", () => {
+  it("renames; the same name in another case is no other's", async () => {
+    const name = pool.attributes.name.toUpperCase();
+    const changed = data(await api.admin.patch(at(), resource("agent-pools", { name })));
+    expect(changed.attributes.name).toBe(name);
+  });
+
+  it("changes nothing where nothing is sent, and refuses null", async () => {
+    expect(data(await api.admin.patch(at(), resource("agent-pools", {})))).toEqual(pool);
+    expect((await api.admin.patch(at(), resource("agent-pools", { name: null }))).status).toBe(422);
+  });
+
+  it("422: another's name; 412: an ETag of before", async () => {
+    const other = data(await create({ name: unique("pool") }));
+    const taken = await api.admin.patch(at(), resource("agent-pools", { name: other.attributes.name }));
+    expect(details(taken)).toEqual(["Name has already been taken"]);
+    const stale = await api.admin.patch(at(), resource("agent-pools", { name: "x" }), { "if-match": '"9"' });
+    expect(stale.status).toBe(412);
+  });
+});
+
+describe("deleteSiteAgentPool", () => {
+  it("takes its tokens with it", async () => {
+    const token = data(await api.admin.post(tokens(), description));
+    const agent = api.as(token.attributes.token);
+    expect((await agent.get("/account/details")).status).toBe(404);
+    expect((await api.admin.delete(at())).status).toBe(204);
+    expect((await agent.get("/account/details")).status).toBe(401);
+    expect((await api.admin.get(at())).status).toBe(404);
+  });
+});
+
+describe("tokens of a site pool", () => {
+  it("are made with their secret, listed, shown and revoked without", async () => {
+    const answer = await api.admin.post(tokens(), description);
+    expect(answer.status).toBe(201);
+    const made = answer.body.data;
+    expect(made.attributes.token).toMatch(/^cadastre-.{43}$/);
+    expect(made.relationships["agent-pool"].data).toEqual({ type: "agent-pools", id: pool.id });
+    const shown = { ...made, attributes: { ...made.attributes, token: null } };
+    expect(data(await api.admin.get(tokens()))).toEqual([shown]);
+    expect(data(await api.admin.get(`/authentication-tokens/${made.id}`))).toEqual(shown);
+    expect((await org.owner.get(`/authentication-tokens/${made.id}`)).status).toBe(404);
+    expect((await org.owner.delete(`/authentication-tokens/${made.id}`)).status).toBe(404);
+    expect((await api.admin.delete(`/authentication-tokens/${made.id}`)).status).toBe(204);
+    expect((await api.as(made.attributes.token).get("/account/details")).status).toBe(401);
+  });
+});
+
+describe("for everybody but site admins", () => {
+  it("none of it is there", async () => {
+    for (const caller of [org.owner, await makeOrganizationToken(api, org.name)]) {
+      expect((await caller.get(path)).status).toBe(404);
+      expect((await create({ name: unique("pool") }, caller)).status).toBe(404);
+      expect((await caller.get(at())).status).toBe(404);
+      expect((await caller.patch(at(), resource("agent-pools", { name: "x" }))).status).toBe(404);
+      expect((await caller.delete(at())).status).toBe(404);
+      expect((await caller.post(tokens(), description)).status).toBe(404);
+      expect((await caller.get(tokens())).status).toBe(404);
+    }
+    // Nor by the way of organizations' pools.
+    expect((await org.owner.get(`/agent-pools/${pool.id}`)).status).toBe(404);
+  });
+});
