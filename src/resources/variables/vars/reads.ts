@@ -7,7 +7,8 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { VarView } from "./definition.ts";
 import { valueOwner } from "./rules.ts";
-import { findPlace, findVarsetPlace, listVarsOfSets } from "./store.ts";
+import { ownPlace, type PlaceOfWorkspace } from "../varsets/reads.ts";
+import { findPlace, findVarsetPlace, listVarsOfSets, listWinningVars } from "./store.ts";
 
 /**
  * One statement, for reading. Raises `not-found` where the caller may not see the workspace, or it has no such variable, and
@@ -53,4 +54,57 @@ export function toVarView({ vault }: Pick<Context, "vault">, row: VarTable): Var
   const { value, ...columns } = row;
   const opened = row.sensitive === 1 ? null : Buffer.from(vault.open(valueOwner(row.id), value)).toString();
   return { ...columns, value: opened };
+}
+
+/** A variable as a run is given it. */
+export interface EffectiveVariable {
+  readonly key: string;
+  readonly value: string;
+  readonly category: "terraform" | "env";
+  readonly hcl: boolean;
+  readonly sensitive: boolean;
+  /** Whether it comes of a set with priority: then a run's own variable does not replace it. */
+  readonly priority: boolean;
+}
+
+/**
+ * What is in force in a workspace, with every value opened: for its runs alone, never for a document. One statement. The same rows as
+ * those of `all-vars`, by the same statement.
+ */
+export async function effectiveVariables(
+  tx: Tx,
+  vault: Context["vault"],
+  workspace: PlaceOfWorkspace,
+): Promise<EffectiveVariable[]> {
+  const rows = await listWinningVars(tx, workspace);
+  return rows.map(({ id, key, value, category, hcl, sensitive, place }) => ({
+    key,
+    value: Buffer.from(vault.open(valueOwner(id), value)).toString(),
+    category: category as EffectiveVariable["category"],
+    hcl: hcl === 1,
+    sensitive: sensitive === 1,
+    priority: Number(place) < ownPlace,
+  }));
+}
+
+/** With a run's own variables: they replace all but those of sets with priority. Their values are expressions, and Terraform's alone. */
+export function withRunVariables(
+  inForce: readonly EffectiveVariable[],
+  own: readonly { readonly key: string; readonly value: string }[],
+): EffectiveVariable[] {
+  const isOf = (key: string) => (variable: EffectiveVariable) =>
+    variable.category === "terraform" && variable.key === key;
+  const given = own.filter(({ key }) => !inForce.some((variable) => isOf(key)(variable) && variable.priority));
+  const kept = inForce.filter((variable) => !given.some(({ key }) => isOf(key)(variable)));
+  return [
+    ...kept,
+    ...given.map(({ key, value }) => ({
+      key,
+      value,
+      category: "terraform" as const,
+      hcl: true,
+      sensitive: false,
+      priority: false,
+    })),
+  ];
 }

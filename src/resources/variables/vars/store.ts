@@ -17,7 +17,7 @@ import {
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
-import { appliedSets, ownPlace } from "../varsets/reads.ts";
+import { appliedSets, ownPlace, type PlaceOfWorkspace } from "../varsets/reads.ts";
 import type { Readable, ReadableWorkspace, Writable } from "./owner.ts";
 import { type Others, valuesBytesMax, varsMax } from "./rules.ts";
 
@@ -115,12 +115,12 @@ export function ownVars(tx: Tx, { column, thing }: Readable) {
 }
 type VarRows = ReturnType<typeof ownVars>;
 
-/** Of each category and key the variable that wins: a workspace's own, or that of a set that applies to it. */
-export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
+/** Of each category and key the variable that wins, with its place: a workspace's own, or that of a set that applies to it. */
+function winners(workspace: PlaceOfWorkspace) {
   const { id, organizationId } = workspace;
-  const winners = sql`
-    select id from (
-      select id, row_number() over (partition by category, key order by place, set_key) as nth from (
+  return sql<{ id: string; place: number }>`(
+    select id, place from (
+      select id, place, row_number() over (partition by category, key order by place, set_key) as nth from (
         select own.id, own.category, own.key, ${sql.lit(ownPlace)} as place, '' as set_key from vars as own
         where own.organization_id = ${organizationId} and own.workspace_id = ${id}
         union all
@@ -128,11 +128,29 @@ export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
         from ${appliedSets(workspace)} as s
         inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id
       ) as candidates
-    ) as ranked where nth = 1`;
+    ) as ranked where nth = 1)`;
+}
+
+export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
   return tx.db
     .selectFrom("vars as v")
     .selectAll("v")
-    .where(sql<boolean>`v.id in (${winners})`);
+    .where(sql<boolean>`v.id in (select id from ${winners(workspace)} as won)`);
+}
+
+/** All of them, with the place by which each wins, by category and key: one statement. */
+export async function listWinningVars(
+  tx: Tx,
+  workspace: PlaceOfWorkspace,
+): Promise<(VarTable & { readonly place: number })[]> {
+  return tx.db
+    .selectFrom("vars as v")
+    .innerJoin(winners(workspace).as("won"), "won.id", "v.id")
+    .selectAll("v")
+    .select("won.place")
+    .orderBy("v.category")
+    .orderBy("v.key")
+    .execute();
 }
 
 /** By key: a page with the total, or all of them. */

@@ -8,7 +8,7 @@ import type { Lock } from "../../shared/locks.ts";
 import type { VarsetView } from "./definition.ts";
 import { findVarset } from "./store.ts";
 
-export { appliedSets, ownPlace } from "./store.ts";
+export { appliedSets, ownPlace, type PlaceOfWorkspace } from "./store.ts";
 
 /** Raises `not-found` where the caller may not know of the set. */
 export async function loadVarset(

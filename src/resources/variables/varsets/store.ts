@@ -173,24 +173,27 @@ export async function listVarsetRows(
   return { views: found.rows.map((row) => toVarsetView(actor, row)), totalCount: found.totals.totalCount };
 }
 
-interface PlaceOfWorkspace {
+export interface PlaceOfWorkspace {
   readonly id: string;
   readonly organizationId: string;
   readonly projectId: string;
 }
 
 /** The place of a workspace's own variables among those of sets. */
-export const ownPlace = 4;
+export const ownPlace = 6;
 
 /**
- * The sets that apply to a workspace, as a table with their places: the lowest wins, and of two in one place the
- * first by `name_key`. After the workspace's own come the sets that were given to it, to its project, to everybody; before them, those
- * with priority, the other way round: whoever gives one to everybody means to have the last word.
+ * The sets that apply to a workspace, as a table with their places: the lowest wins, and of two in one place the first by
+ * `name_key`. After the workspace's own come five: the sets of its project that were given to it, those that were given to the whole
+ * project, the organization's that were given to it, to its project, to everybody. Before it, those with priority, the other way round:
+ * whoever gives one to everybody means to have the last word.
  */
 export function appliedSets({ id, organizationId, projectId }: PlaceOfWorkspace): RawBuilder<unknown> {
+  const distance = sql`(l.scope + case when s.parent_project_id is null then 2 else 0 end)`;
   return sql`(
     select s.id, s.name_key,
-      min(case when s.priority = 1 then ${sql.lit(ownPlace)} - l.scope else ${sql.lit(ownPlace)} + l.scope end) as place
+      min(case when s.priority = 1 then ${sql.lit(ownPlace)} - ${distance}
+        else ${sql.lit(ownPlace)} + ${distance} end) as place
     from (
       select varset_id, 1 as scope from varset_workspaces where workspace_id = ${id}
       union all

@@ -147,6 +147,33 @@ describe("of one key and category wins", () => {
     expect(await inForce()).toEqual(["key of w priority"]);
   });
 
+  it("each of the ten classes of sets over those after it, with the workspace's own in the middle", async () => {
+    const parent = { parent: { data: { type: "projects", id: project } } };
+    // From the one that loses to all to the one that wins over all.
+    const classes: readonly [name: string, priority: boolean, relationships: object | undefined][] = [
+      ["global", false, undefined],
+      ["organization's for the project", false, scopes.project()],
+      ["organization's for the workspace", false, scopes.workspace()],
+      ["project's for the project", false, { ...parent, ...scopes.project() }],
+      ["project's for the workspace", false, { ...parent, ...scopes.workspace() }],
+      ["own", false, {}],
+      ["project's for the workspace, priority", true, { ...parent, ...scopes.workspace() }],
+      ["project's for the project, priority", true, { ...parent, ...scopes.project() }],
+      ["organization's for the workspace, priority", true, scopes.workspace()],
+      ["organization's for the project, priority", true, scopes.project()],
+      ["global, priority", true, undefined],
+    ];
+    for (const [name, priority, relationships] of classes) {
+      if (name === "own") await own();
+      else {
+        const attributes = { name, priority, global: relationships === undefined };
+        const set = await makeVarset(api, org.name, attributes, relationships);
+        await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "key", value: name });
+      }
+      expect(await inForce()).toEqual([`key of ${name}`]);
+    }
+  });
+
   it("the narrower scope, of a set that has two", async () => {
     const both = { ...scopes.workspace(), ...scopes.project() };
     const set = await makeVarset(api, org.name, { name: "z both" }, both);

@@ -1,0 +1,40 @@
+/** What a run is given: the variables in force, opened, with its own among them. */
+import { describe, expect, it } from "vitest";
+import { createVault } from "../../../../src/database/vault.ts";
+import { effectiveVariables, withRunVariables } from "../../../../src/resources/variables/vars/reads.ts";
+import { useApi } from "../../../support/api.ts";
+import { makeOrganization, makeVarset, makeWorkspace } from "../../../support/builders.ts";
+import { addVar } from "../varsets/support.ts";
+
+const api = useApi();
+const vault = createVault(Buffer.alloc(32, 7));
+
+describe("the variables of a run", () => {
+  it("are those of all-vars with their values, sensitive ones too; its own replace all but those with priority", async () => {
+    const org = await makeOrganization(api);
+    const { id } = await makeWorkspace(api, org.name);
+    const own = `/workspaces/${id}/vars`;
+    await addVar(org, own, { key: "a", value: "own a" });
+    await addVar(org, own, { key: "b", value: "own b", sensitive: true });
+    await addVar(org, own, { key: "b", value: "environment", category: "env" });
+    const set = await makeVarset(api, org.name, { global: true, priority: true });
+    await addVar(org, `/varsets/${set.id}/relationships/vars`, { key: "c", value: '"last word"', hcl: true });
+    const place = { id, organizationId: org.id, projectId: org.defaultProjectId };
+    const inForce = await effectiveVariables(api.database.reader, vault, place);
+    const plain = { category: "terraform", hcl: false, sensitive: false, priority: false };
+    expect(inForce).toEqual([
+      { ...plain, key: "b", value: "environment", category: "env" },
+      { ...plain, key: "a", value: "own a" },
+      { ...plain, key: "b", value: "own b", sensitive: true },
+      { ...plain, key: "c", value: '"last word"', hcl: true, priority: true },
+    ]);
+    const sent = ["b", "c", "d"].map((key) => ({ key, value: `"${key} of the run"` }));
+    expect(withRunVariables(inForce, sent).map(({ key, value, category }) => [key, value, category])).toEqual([
+      ["b", "environment", "env"],
+      ["a", "own a", "terraform"],
+      ["c", '"last word"', "terraform"],
+      ["b", '"b of the run"', "terraform"],
+      ["d", '"d of the run"', "terraform"],
+    ]);
+  });
+});
