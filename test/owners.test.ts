@@ -42,7 +42,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/runs/run-events": ["runEvents"],
   "resources/runs/comments": ["comments"],
   "resources/runs/run-triggers": ["runTriggers"],
-  "resources/runs/agents": ["agents"],
+  "resources/runs/agents": ["agents", "siteOperations"],
   "resources/runs/assessment-results": ["assessmentResults"],
   "resources/runs/identity-keys": ["identityKeys"],
   "resources/connections/site-agent-pools": ["siteAgentPools"],

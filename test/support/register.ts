@@ -27,6 +27,7 @@ const unversioned = new Set([
   "run_events",
   "comments",
   "identity_keys",
+  "site_operations",
 ]);
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));

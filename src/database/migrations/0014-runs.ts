@@ -242,6 +242,12 @@ export const runs: Migration = {
     `CREATE INDEX agents_of_site_pool ON agents (site_agent_pool_id, created_at, id)`,
     `CREATE INDEX agents_age ON agents (last_ping_ms)`,
 
+    // One row from the moment on at which something could first execute for every organization; it never goes.
+    `CREATE TABLE site_operations (
+      name TEXT PRIMARY KEY,
+      created_at TEXT NOT NULL
+    )`,
+
     `CREATE TABLE assessment_results (
       id TEXT PRIMARY KEY,
       ${ofOrganization},

@@ -217,6 +217,12 @@ export interface AgentTable {
   version: number;
 }
 
+/** Since when something can execute for all organizations, those to come included: one row, or none. */
+export interface SiteOperationTable {
+  name: string;
+  createdAt: string;
+}
+
 export interface AssessmentResultTable {
   id: string;
   organizationId: string;

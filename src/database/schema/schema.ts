@@ -24,6 +24,7 @@ import type {
 import type { ContentChunkTable, ContentTable } from "./contents.ts";
 import type {
   AgentTable,
+  SiteOperationTable,
   AssessmentResultTable,
   CommentTable,
   ConfigurationVersionTable,
@@ -93,6 +94,7 @@ export interface Schema {
   runTriggers: RunTriggerTable;
   siteAgentPools: SiteAgentPoolTable;
   agents: AgentTable;
+  siteOperations: SiteOperationTable;
   assessmentResults: AssessmentResultTable;
   identityKeys: IdentityKeyTable;
   stateVersionOutputs: StateVersionOutputTable;
