@@ -1,15 +1,14 @@
 /** A fresh, migrated database on the engine that the run is about. */
 import { randomBytes } from "node:crypto";
-import { copyFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { CompiledQuery } from "kysely";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { CompiledQuery, sql } from "kysely";
 import pg from "pg";
 import { inject } from "vitest";
 import { keptByTriggers, tablesAfter, tablesFilledFromStart } from "../../src/backup/tables.ts";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
-import { newFolder } from "./folder.ts";
 import { templateName } from "./global-setup.ts";
 
 export type Engine = "sqlite" | "postgres";
@@ -26,7 +25,8 @@ export async function newAddress(
   migrated = false,
 ): Promise<{ address: string; drop: () => Promise<void> }> {
   if (engine === "sqlite") {
-    const folder = newFolder("cadastre-sqlite-");
+    // Beside the template, which is removed with all around it when the run is over, also what a worker has kept until then.
+    const folder = mkdtempSync(join(dirname(inject("sqliteTemplate")), "sqlite-"));
     const path = join(folder, "test.db");
     if (migrated) copyFileSync(inject("sqliteTemplate"), path);
     return {
@@ -97,7 +97,7 @@ const lasting = ["migrations", "meta"];
  * Deletes every row but those of a new database, without the triggers that guard some and without plans having to be made anew.
  * What a migration put into a table is put there again: a test may have changed it.
  */
-async function empty(database: Database): Promise<void> {
+export async function empty(database: Database): Promise<void> {
   const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
   const deletions = [...tables, ...keptByTriggers].map((name) => `DELETE FROM ${name};`);
   const refilled = tablesFilledFromStart.filter((name) => !lasting.includes(name));
@@ -105,9 +105,27 @@ async function empty(database: Database): Promise<void> {
     .flatMap(({ statements }) => statements)
     .filter((statement) => refilled.some((name) => statement.trimStart().startsWith(`INSERT INTO ${name} `)))
     .map((statement) => `${statement};`);
+  const anew = [...deletions, ...insertions];
+  await (database.dialect.name === "sqlite" ? runOnSqlite(database, anew) : runOnPostgres(database, anew));
+}
+
+async function runOnPostgres(database: Database, statements: readonly string[]): Promise<void> {
   const unguarded = "PERFORM set_config('session_replication_role', 'replica', true);";
-  const anew = [...deletions, ...insertions].join(" ");
-  await database.write((tx) => tx.db.executeQuery(CompiledQuery.raw(`DO $$ BEGIN ${unguarded} ${anew} END $$`)));
+  const all = `DO $$ BEGIN ${unguarded} ${statements.join(" ")} END $$`;
+  await database.write((tx) => tx.db.executeQuery(CompiledQuery.raw(all)));
+}
+
+/** Here triggers can't be switched off: those that refuse are taken away, and put back as they were. */
+async function runOnSqlite({ write }: Database, statements: readonly string[]): Promise<void> {
+  await write(async ({ db }) => {
+    const run = (statement: string) => db.executeQuery(CompiledQuery.raw(statement));
+    const { rows: triggers } = await sql<{ name: string; sql: string }>`
+      SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND instr(name, '_refuse_') > 0`.execute(db);
+    await run("PRAGMA defer_foreign_keys = ON");
+    for (const { name } of triggers) await run(`DROP TRIGGER ${name}`);
+    for (const statement of statements) await run(statement);
+    for (const trigger of triggers) await run(trigger.sql);
+  });
 }
 
 async function onServer(url: string, statement: string): Promise<void> {
