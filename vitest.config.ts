@@ -22,7 +22,7 @@ const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
  * run tell everything on both, and the gate runs the former. See `test/support/once.ts` for parts of a file.
  */
 const decidedByTheEngine = [
-  "test/contract/!(statements).test.ts",
+  "test/contract/!(statements|etags).test.ts",
   "test/{database,jobs}/**/*.test.ts",
   "test/http/{service,kept}.test.ts",
   "test/resources/**/{list,search,tagged,search-oracle,large-organization,large-filters}.test.ts",
@@ -45,8 +45,9 @@ const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, poo
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
-    // Some files wait for processes, leases and the database more than they compute: two workers more than there are cores.
-    maxWorkers: availableParallelism() + 2,
+    // Each worker loads, compiles and warms up everything for itself: more of them than cores cost more than the waiting of
+    // a few files for processes, leases and the database.
+    maxWorkers: Math.max(2, availableParallelism()),
     reporters: ["minimal", "./test/support/closing-line.ts"],
     projects: [
       { extends: true, test: { ...shared, name: "pure", include: pure } },
