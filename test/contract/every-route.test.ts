@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
+import { describeOnce } from "../support/once.ts";
 import { makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
 
 const api = useApi();
@@ -14,7 +15,7 @@ beforeAll(async () => {
   theirs = await makeTenant(api);
 });
 
-describe("without a token", () => {
+describeOnce("without a token", () => {
   it.each(routes.filter(({ operation }) => operation.signed))(
     "$id answers 404 to a URL that we did not sign",
     async ({ operation }) => {

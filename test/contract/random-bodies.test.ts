@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
+import { sampled } from "../support/once.ts";
 import { fingerprint } from "../support/register.ts";
 import { exampleFor, intact, makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
 
@@ -85,10 +86,13 @@ describe("random bodies", () => {
       { weight: 1, arbitrary: json },
       { weight: 3, arbitrary: mutated(exampleFor(route.operation, tenant)) },
     );
+    // A refusal leaves what was there before, so what is seen after it is what the next body finds.
+    let seen: string | undefined;
     await fc.assert(
       fc.asyncProperty(bodies, fc.boolean(), async (body, asAdmin) => {
         const { operation } = route;
-        const before = await fingerprint(api.database);
+        const before = seen ?? (await fingerprint(api.database));
+        seen = undefined;
         const caller = asAdmin ? api.admin : tenant.callers.owner;
         const answer = await caller.send(
           operation.method,
@@ -110,9 +114,11 @@ describe("random bodies", () => {
             detail: expect.any(String),
           });
         }
-        expect(await fingerprint(api.database)).toBe(before);
+        const after = await fingerprint(api.database);
+        expect(after).toBe(before);
+        seen = after;
       }),
-      { numRuns: deep(14, 1500), seed },
+      { numRuns: sampled(deep(14, 1500)), seed },
     );
     last = tenant;
   });

@@ -5,7 +5,12 @@
 import { describe, inject } from "vitest";
 import { isOnBothEngines } from "./depth.ts";
 
+/** Whether this run is to tell everything. */
+const tellsAll = isOnBothEngines || inject("engine") === "sqlite";
+
 const absent = Object.assign(() => {}, { each: () => () => {} });
 
-export const describeOnce: typeof describe =
-  isOnBothEngines || inject("engine") === "sqlite" ? describe : (absent as unknown as typeof describe);
+export const describeOnce: typeof describe = tellsAll ? describe : (absent as unknown as typeof describe);
+
+/** How many random cases to try where the engine has a small part: a third of them on PostgreSQL, unless the run tells everything. */
+export const sampled = (count: number): number => (tellsAll ? count : Math.ceil(count / 3));

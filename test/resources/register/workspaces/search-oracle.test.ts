@@ -17,6 +17,7 @@ import {
   type Org,
 } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
+import { sampled } from "../../../support/once.ts";
 import { bound, setColumns, tagged } from "./support.ts";
 
 const api = useApi();
@@ -263,7 +264,7 @@ describe("listWorkspaces", () => {
         fc.asyncProperty(queries, fc.nat(5), async (query, number) => {
           await expectLikeOracle(query, readers[number] as Reader);
         }),
-        { seed, numRuns: deep(150, 3000) },
+        { seed, numRuns: sampled(deep(150, 3000)) },
       );
     },
     patience,

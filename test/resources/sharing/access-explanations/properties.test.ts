@@ -20,6 +20,7 @@ import {
   resource,
 } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
+import { sampled } from "../../../support/once.ts";
 
 const api = useApi();
 /** Deep runs take minutes. */
@@ -158,7 +159,7 @@ describe("whatever grants there are", () => {
           const moved = await person.post(`${project}/relationships/workspaces`, move);
           expect(moved.status === 204).toBe(onProject.attributes.can["can-move-workspaces"]);
         }),
-        { numRuns: deep(15, 600), seed },
+        { numRuns: sampled(deep(15, 600)), seed },
       );
     },
     patience,
@@ -183,7 +184,7 @@ describe("whatever grants there are", () => {
             }
           }
         }),
-        { numRuns: deep(8, 300), seed },
+        { numRuns: sampled(deep(8, 300)), seed },
       );
     },
     patience,
@@ -216,7 +217,7 @@ describe("whatever grants there are", () => {
             }
           }
         }),
-        { numRuns: deep(8, 300), seed },
+        { numRuns: sampled(deep(8, 300)), seed },
       );
     },
     patience,
@@ -346,7 +347,7 @@ describe("no escalation", () => {
             }
           }
         }),
-        { numRuns: deep(12, 500), seed },
+        { numRuns: sampled(deep(12, 500)), seed },
       );
     },
     patience,
