@@ -35,6 +35,9 @@ const engines = ["sqlite", "postgres"] as const;
 const derived = "workspace~_name%";
 const allTables = tablesAfter(migrations.map(({ name }) => name));
 
+/** Nothing is complained of; how far it is, is told after a second, which a busy machine may take. */
+const atMostProgress = expect.stringMatching(/^(?:\w+ \w+: \d+ rows(?:\n|$))*$/);
+
 type Register = Awaited<ReturnType<typeof newRegister>>;
 
 /** A register with something of everything, on the embedded database. */
@@ -55,7 +58,7 @@ beforeAll(async () => {
   for (let count = 0; count < 150; count += 1) await makeProject(api, organization.name);
   await makeWorkspace(api, organization.name, { name: "Indexed-by-name" });
   file = join(folder, "source.backup");
-  expect(await cadastre(["backup", file], source)).toMatchObject({ code: 0, err: "" });
+  expect(await cadastre(["backup", file], source)).toMatchObject({ code: 0, err: atMostProgress });
 });
 afterAll(() => api.stop());
 
@@ -166,7 +169,7 @@ describe("a restore", () => {
   test("moves the register to PostgreSQL and back with every row the same", async () => {
     const postgres = await newRegister("postgres");
     const restored = await cadastre(["restore", file], postgres);
-    expect(restored).toMatchObject({ code: 0, err: "" });
+    expect(restored).toMatchObject({ code: 0, err: atMostProgress });
     expect(restored.out).toMatch(/^Restored \d+ rows of \d+ tables from .*, as they were at \d{4}-/);
     const moved = join(folder, "moved.backup");
     expect((await cadastre(["backup", moved], postgres)).code).toBe(0);
