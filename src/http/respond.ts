@@ -86,7 +86,7 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     case "accepted":
       return reply.send();
     case "content":
-      return sendContent(reply, answer as ContentAnswer);
+      return answer === undefined ? reply.code(statusOf.nothing).send() : sendContent(reply, answer as ContentAnswer);
     case "cursor-list":
       return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:

@@ -39,6 +39,9 @@ import { terraformVersionResource } from "./site/terraform-versions/operations.t
 import { userResource } from "./identity/users/operations.ts";
 import { applyResource } from "./runs/phases/applies/operations.ts";
 import { planResource } from "./runs/phases/plans/operations.ts";
+import { commentResource } from "./runs/comments/operations.ts";
+import { planOutputResource } from "./runs/plan-outputs/operations.ts";
+import { runEventResource } from "./runs/run-events/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
@@ -88,6 +91,9 @@ export const resources: readonly Resource<Context>[] = [
   runResource,
   planResource,
   applyResource,
+  planOutputResource,
+  runEventResource,
+  commentResource,
 ];
 
 /** What the rooms above do where something below happens. */
@@ -96,12 +102,10 @@ export const neighbours: Neighbours = { ...registerNeighbours, ...connectionNeig
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */
 export const foreignTypes: readonly string[] = [
   "assessment-results",
-  "comments",
   "configuration-versions",
   "cost-estimates",
   "plan-exports",
   "policy-checks",
-  "run-events",
   "stacks",
   "task-stages",
   "workspace-run-alerts",

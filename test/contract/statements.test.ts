@@ -3,7 +3,16 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../support/api.ts";
 import { grantProject, makeMember, makeProject, makeTeam, makeVarset, resource } from "../support/builders.ts";
 import { change } from "../support/database.ts";
-import { intact, makeTenant, pathOf, type Route, routes, statementsMax, type Tenant, writes } from "../support/tenant.ts";
+import {
+  intact,
+  makeTenant,
+  pathOf,
+  type Route,
+  routes,
+  statementsMax,
+  type Tenant,
+  writes,
+} from "../support/tenant.ts";
 
 /** Nothing is kept, so that every request is counted as the first of its kind. */
 const api = useApi({ keptBytes: 0 });

@@ -5,6 +5,7 @@ import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { now } from "../../src/kernel/time.ts";
 import { logUrl } from "../../src/resources/runs/phases/log-urls.ts";
+import { insertContents, prepareContent } from "../../src/resources/shared/contents/contents.ts";
 import type { Api, Json } from "./api.ts";
 
 /** The one that servers of tests seal with. */
@@ -33,6 +34,35 @@ export async function storeRun(
   });
   return { id: run.id, organizationId, plan, apply };
 }
+
+/** What an engine said about a run, as an agent brings it. */
+export async function storeOutput(
+  { database }: Pick<Api, "database">,
+  { id, organizationId }: StoredRun,
+  kind: string,
+  text: string,
+): Promise<void> {
+  const owner = { column: "runId", id } as const;
+  const content = await prepareContent(testVault, { owner, kind }, Buffer.from(text));
+  await database.write((tx) => insertContents(tx, { organizationId }, [content]));
+}
+
+/** A run whose plan has ended, with its outputs. */
+export async function finishedPlan(
+  api: Pick<Api, "database">,
+  workspace: Json,
+  organizationId: string,
+  outputs: { readonly plan?: string; readonly schemas?: string } = {},
+): Promise<StoredRun> {
+  const run = await storeRun(api, workspace, organizationId);
+  await storeOutput(api, run, "plan-json", outputs.plan ?? '{"format_version":"1.2"}');
+  await storeOutput(api, run, "provider-schemas", outputs.schemas ?? '{"format_version":"1.0"}');
+  await endPlan(api, run);
+  return run;
+}
+
+export const endPlan = ({ database }: Pick<Api, "database">, { plan }: StoredRun, status = "finished") =>
+  database.write((tx) => tx.db.updateTable("runPhases").set({ status }).where("id", "=", plan.id).execute());
 
 /** The log of a phase, as the documents of plans and applies show its address. */
 export const logUrlOf = ({ url }: Pick<Api, "url">, phaseId: string): string =>

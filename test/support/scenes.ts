@@ -15,7 +15,7 @@ import {
   resource,
   unique,
 } from "./builders.ts";
-import { logUrlOf, storeRun } from "./phases.ts";
+import { finishedPlan, logUrlOf, storeOutput, storeRun } from "./phases.ts";
 import { makeConfiguration } from "./runs.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
 import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
@@ -116,6 +116,12 @@ const onDeletedState = async (scene: Scene): Promise<Twist> => {
   return twist;
 };
 
+/** A plan that was made, with what the engine said about it. */
+async function onFinishedPlan({ api, tenant }: Scene): Promise<Twist> {
+  const run = await finishedPlan(api, await makeWorkspace(api, tenant.name), tenant.id);
+  return { params: { run_id: run.id, plan_id: run.plan.id } };
+}
+
 /** A team that not everybody may know of. */
 const onSecretTeam = async ({ api, tenant }: Scene): Promise<Twist> => ({
   params: { team_id: (await makeTeam(api, tenant.name, { visibility: "secret" })).id },
@@ -200,6 +206,15 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     const form = JSON.stringify({ format_version: "1.0" });
     const version = await awaited(scene, stateOf(), { "json-state-md5": md5(form) });
     return { url: version.attributes["hosted-json-state-upload-url"], body: form };
+  },
+  showPlanJson: onFinishedPlan,
+  showRunPlanJson: onFinishedPlan,
+  showRedactedPlanJson: onFinishedPlan,
+  showPlanSchemas: onFinishedPlan,
+  showErroredState: async ({ api, tenant }) => {
+    const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
+    await storeOutput(api, run, "errored-state", "{}");
+    return { params: { apply_id: run.apply.id } };
   },
   readLog: async ({ api, tenant }) => {
     const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);

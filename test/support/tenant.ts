@@ -120,11 +120,14 @@ async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
 async function makeRuns(api: Api, owner: Caller, workspaceId: string): Promise<Record<string, string>> {
   const configurationVersionId = await makeConfiguration(api, workspaceId);
   const run = await makeRun(owner, workspaceId, { "plan-only": true });
+  const comment = data(await owner.post(`/runs/${run.id}/comments`, resource("comments", { body: "A word." })));
   return {
     configuration_version_id: configurationVersionId,
     run_id: run.id,
     plan_id: run.relationships.plan.data.id,
     apply_id: run.relationships.apply.data.id,
+    comment_id: comment.id,
+    run_event_id: comment.relationships["run-event"].data.id,
   };
 }
 

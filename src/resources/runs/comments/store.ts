@@ -1,0 +1,51 @@
+/** SQL of comments, with what the caller holds on the workspace of their run. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow, prepared } from "../../../database/prepared.ts";
+import type { CommentTable } from "../../../database/schema/runs.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import type { MayMove } from "../proofs.ts";
+import type { CommentView } from "./definition.ts";
+
+type CommentRow = CommentTable & WorkspaceAccessRow;
+
+const commentForActor = (db: Kysely<Schema>, principal: string) =>
+  db
+    .selectFrom("comments as c")
+    .innerJoin("runs as r", "r.id", "c.runId")
+    .innerJoin("workspaces as w", "w.id", "r.workspaceId")
+    .innerJoin("organizations as o", "o.id", "c.organizationId")
+    .innerJoin("runEvents as e", "e.id", "c.runEventId")
+    .selectAll("c")
+    .select("o.allowForceDeleteWorkspaces")
+    .select(workspaceAccessColumns(principal));
+
+const byId = prepared<{ id: string; principal: string }, CommentRow>((db, { id, principal }) =>
+  commentForActor(db, principal).where("c.id", "=", id),
+);
+
+const toView = (actor: Actor, row: CommentRow): CommentView => ({ ...row, ...workspaceFactsOf(actor, row) });
+
+export async function findComment(tx: Tx, actor: Actor, id: string): Promise<CommentView | undefined> {
+  const [row] = await byId(tx, { id, principal: principalOf(actor) });
+  return row && toView(actor, row);
+}
+
+/** In the order in which they were made. */
+export async function findComments(
+  tx: Tx,
+  actor: Actor,
+  by: { readonly runId: string } | { readonly ids: readonly string[] },
+): Promise<CommentView[]> {
+  const query = commentForActor(tx.db, principalOf(actor));
+  const wanted =
+    "runId" in by ? query.where("c.runId", "=", by.runId) : query.where(tx.dialect.isOneOf(sql.ref("c.id"), by.ids));
+  const rows = await wanted.orderBy("c.runId").orderBy("e.position").execute();
+  return rows.map((row) => toView(actor, row));
+}
+
+export async function insertComment(tx: Tx, _by: MayMove, comment: CommentTable): Promise<void> {
+  await insertRow(tx, "comments", comment);
+}

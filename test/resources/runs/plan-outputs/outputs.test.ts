@@ -1,0 +1,202 @@
+/** What engines said about plans in JSON: who gets it, when, and what is left of it without its secrets. */
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Caller, Json } from "../../../support/api.ts";
+import { useApi } from "../../../support/api.ts";
+import {
+  details,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+} from "../../../support/builders.ts";
+import { endPlan, finishedPlan, storeOutput, storeRun } from "../../../support/phases.ts";
+
+const api = useApi();
+let org: Org;
+let workspace: Json;
+let byLevel: Record<"read" | "plan" | "write" | "admin", Caller>;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  workspace = await makeWorkspace(api, org.name);
+  const withAccess = async (level: string): Promise<Caller> => {
+    const team = await makeTeam(api, org.name);
+    await grantWorkspace(api, org.id, workspace.id, team.id, level as never);
+    return makeMember(api, org.name, [team.id]);
+  };
+  byLevel = {
+    read: await withAccess("read"),
+    plan: await withAccess("plan"),
+    write: await withAccess("write"),
+    admin: await withAccess("admin"),
+  };
+});
+
+const provider = "registry.terraform.io/acme/things";
+const change = {
+  actions: ["create"],
+  before: null,
+  after: { password: "hunter2" },
+  after_sensitive: { password: true },
+};
+const plan = JSON.stringify({
+  format_version: "1.2",
+  variables: { password: { value: "hunter2" } },
+  resource_changes: [{ mode: "managed", type: "thing", name: "one", provider_name: provider, change }],
+});
+const schemas = JSON.stringify({
+  format_version: "1.0",
+  provider_schemas: {
+    [provider]: {
+      resource_schemas: { thing: { version: 0, block: { attributes: { password: { type: "string" } } } } },
+    },
+  },
+});
+
+describe("showPlanJson, showRunPlanJson", () => {
+  it("200: the very bytes, for whoever administers the workspace", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    for (const path of [`/plans/${run.plan.id}/json-output`, `/runs/${run.id}/plan/json-output`]) {
+      const answer = await byLevel.admin.get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("application/json");
+      expect(answer.body).toEqual(JSON.parse(plan));
+    }
+    const shown = await byLevel.admin.get(`/plans/${run.plan.id}/json-schema`);
+    expect(shown.body).toEqual(JSON.parse(schemas));
+  });
+
+  it("204: the plan is not done, whatever is stored already", async () => {
+    const run = await storeRun(api, workspace, org.id);
+    await storeOutput(api, run, "plan-json", plan);
+    for (const path of ["json-output", "json-schema", "json-output-redacted"]) {
+      const answer = await org.owner.get(`/plans/${run.plan.id}/${path}`);
+      expect([answer.status, answer.body]).toEqual([204, undefined]);
+    }
+    expect((await org.owner.get(`/runs/${run.id}/plan/json-output`)).status).toBe(204);
+  });
+
+  it("404: the plan has ended without one", async () => {
+    const run = await storeRun(api, workspace, org.id);
+    await endPlan(api, run, "errored");
+    for (const path of ["json-output", "json-schema", "json-output-redacted"])
+      expect((await org.owner.get(`/plans/${run.plan.id}/${path}`)).status).toBe(404);
+  });
+
+  it("403: whoever only reads, plans or writes, and the organization's token", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const token = await makeOrganizationToken(api, org.name);
+    for (const caller of [byLevel.read, byLevel.plan, byLevel.write, token])
+      for (const path of [
+        `/plans/${run.plan.id}/json-output`,
+        `/runs/${run.id}/plan/json-output`,
+        `/plans/${run.plan.id}/json-schema`,
+      ]) {
+        const answer = await caller.get(path);
+        expect(answer.status).toBe(403);
+        expect(details(answer)[0]).toContain("admin access to the workspace, and not an organization's token");
+      }
+  });
+
+  it("404: an apply is no plan", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    expect((await org.owner.get(`/plans/${run.apply.id}/json-output`)).status).toBe(404);
+  });
+});
+
+describe("showRedactedPlanJson", () => {
+  it("200: what a plan is drawn from, without its secrets, for whoever may read the run", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    for (const caller of [byLevel.read, byLevel.admin, org.owner]) {
+      const { status, body } = await caller.get(`/plans/${run.plan.id}/json-output-redacted`);
+      expect(status).toBe(200);
+      expect(body.plan_format_version).toBe("1.2");
+      expect(body.resource_changes[0].change.after).toEqual({ password: "(sensitive value 1)" });
+      expect(body.provider_schemas).toEqual(JSON.parse(schemas).provider_schemas);
+      expect(JSON.stringify(body)).not.toContain("hunter2");
+    }
+  });
+
+  it("200: also where no schemas were stored", async () => {
+    const run = await storeRun(api, workspace, org.id);
+    await storeOutput(api, run, "plan-json", plan);
+    await endPlan(api, run);
+    const { status, body } = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
+    expect(status).toBe(200);
+    expect(body.provider_schemas[provider].resource_schemas.thing.block.attributes).toHaveProperty("password");
+  });
+
+  it("409: a plan that is too large to be drawn", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan: `{"a":"${"x".repeat(33 * 1024 * 1024)}"}` });
+    const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
+    expect(answer.status).toBe(409);
+    expect(details(answer)[0]).toMatch(/^This plan is too large to be drawn: it has 34603016 bytes .* json-output\.$/);
+    expect((await org.owner.get(`/plans/${run.plan.id}/json-output`)).status).toBe(200);
+  });
+
+  it("409: what the engine wrote is not JSON", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan: "{" });
+    const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
+    expect(answer.status).toBe(409);
+    expect(details(answer)[0]).toContain("is not JSON as we know it");
+  });
+
+  it("answers many who ask at once", async () => {
+    const run = await finishedPlan(api, workspace, org.id, { plan, schemas });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => byLevel.read.get(`/plans/${run.plan.id}/json-output-redacted`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  });
+});
+
+describe("showErroredState", () => {
+  it("200: the state that could not be stored, for whoever reads states", async () => {
+    const run = await storeRun(api, workspace, org.id);
+    await storeOutput(api, run, "errored-state", '{"version":4,"serial":7}');
+    const { status, body } = await byLevel.write.get(`/applies/${run.apply.id}/errored-state`);
+    expect([status, body]).toEqual([200, { version: 4, serial: 7 }]);
+  });
+
+  it("404: there is none", async () => {
+    const run = await storeRun(api, workspace, org.id);
+    expect((await org.owner.get(`/applies/${run.apply.id}/errored-state`)).status).toBe(404);
+  });
+
+  it("403: whoever reads runs and no states", async () => {
+    const run = await storeRun(api, workspace, org.id);
+    await storeOutput(api, run, "errored-state", "{}");
+    const team = await makeTeam(api, org.name);
+    const other = await makeWorkspace(api, org.name);
+    const mine = await storeRun(api, other, org.id);
+    await storeOutput(api, mine, "errored-state", "{}");
+    await api.admin.post("/team-workspaces", {
+      data: {
+        type: "team-workspaces",
+        attributes: { access: "custom", runs: "read", "state-versions": "none", variables: "none" },
+        relationships: {
+          team: { data: { type: "teams", id: team.id } },
+          workspace: { data: { type: "workspaces", id: other.id } },
+        },
+      },
+    });
+    const caller = await makeMember(api, org.name, [team.id]);
+    expect((await caller.get(`/applies/${mine.apply.id}`)).status).toBe(200);
+    expect((await caller.get(`/applies/${mine.apply.id}/errored-state`)).status).toBe(403);
+  });
+});
+
+describe("what is not offered", () => {
+  it("404: sanitized plans and plan exports", async () => {
+    const run = await finishedPlan(api, workspace, org.id);
+    expect((await org.owner.get(`/plans/${run.plan.id}/sanitized-plan`)).status).toBe(404);
+    expect((await org.owner.get(`/runs/${run.id}/plan/sanitized-plan`)).status).toBe(404);
+    expect((await org.owner.post("/plan-exports", {})).status).toBe(404);
+    expect((await org.owner.get("/plan-exports/pe-1234567890abcdef")).status).toBe(404);
+    expect((await org.owner.get("/plan-exports/pe-1234567890abcdef/download")).status).toBe(404);
+    expect((await org.owner.delete("/plan-exports/pe-1234567890abcdef")).status).toBe(404);
+  });
+});
