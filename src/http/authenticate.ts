@@ -1,4 +1,5 @@
 /** The bearer token of a request → the actor behind it; and the brakes on guessing and on calling too often. */
+import type { IncomingMessage } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
@@ -170,7 +171,7 @@ export class Authenticator {
 const isCurrent = ({ until }: KnownSession): boolean => until > Date.now();
 
 /** The hash of the secret that was sent; undefined where there is no usable one. */
-export function hashOf({ headers: { authorization } }: FastifyRequest): string | undefined {
+export function hashOf({ headers: { authorization } }: Pick<IncomingMessage, "headers">): string | undefined {
   const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
   return secret === undefined || secret.length > tokenLengthMax ? undefined : tokenHash(secret);
 }

@@ -1,4 +1,5 @@
 /** The headers that every answer carries, also one to what was no request at all. */
+import { randomUUID } from "node:crypto";
 
 /** The version of the public API whose documents ours look like. */
 const apiVersion = "2.6";
@@ -11,6 +12,8 @@ const enterpriseRelease = { monthly: "v202507-1", numeric: "2.0.1" } as const;
 
 /** By which clients know HCP Terraform; whatever does not say so is Terraform Enterprise to them. */
 const hostedName = "HCP Terraform";
+
+export const newRequestId = (): string => randomUUID();
 
 export interface HeaderFacts {
   readonly rateLimit: number;

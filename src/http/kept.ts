@@ -5,6 +5,7 @@
  * nothing stale is ever given, and nobody has to remember to throw anything away. Bounded in bytes; what was not asked for lately goes
  * first.
  */
+import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/define.ts";
@@ -14,6 +15,8 @@ import type { WrittenAnswer } from "./respond.ts";
 
 export interface KeptAnswer extends WrittenAnswer {
   readonly warrant: Warrant | undefined;
+  /** The route that made it. */
+  readonly route: string;
   /** The caller as the answer was made for it. */
   readonly caller: string;
   /** When it has to be made anew, whatever was committed: as a session's. */
@@ -84,6 +87,11 @@ interface Finding {
   readonly isRight: boolean;
 }
 
+export interface Recalled {
+  readonly kept: KeptAnswer;
+  readonly session: KnownSession;
+}
+
 /** Gives answers again, and keeps those that can be. */
 export class Keeper {
   readonly #answers: KeptAnswers;
@@ -101,29 +109,41 @@ export class Keeper {
   }
 
   /**
-   * Lets a request in, which has its session afterwards, or gives the answer that was kept for it and is still right: at once where
-   * no statement is needed to know. Raises `unauthorized` or `too-many-requests`.
+   * The answer that was kept for a request and is known to be right without a statement, with the caller, who is let in. Raises
+   * `too-many-requests`.
    */
-  letIn(request: FastifyRequest): KeptAnswer | Promise<KeptAnswer | undefined> {
+  recall(request: IncomingMessage): Recalled | undefined {
+    const found = this.#find(request, hashOf(request));
+    if (found === undefined) return undefined;
+    const { kept, session } = found;
+    const moment = this.#database.moment();
+    const isRight = moment !== undefined && kept.moment === moment && session.moment === moment;
+    if (!isRight || kept.caller !== session.text) return undefined;
+    this.#authenticator.admit(session);
+    return found;
+  }
+
+  /**
+   * Lets a request in, which has its session afterwards. Gives the answer that was kept for it and is still right, as a statement
+   * tells. Raises `unauthorized` or `too-many-requests`.
+   */
+  async letIn(request: FastifyRequest): Promise<KeptAnswer | undefined> {
     const hash = hashOf(request);
+    const found = this.#find(request.raw, hash);
+    if (found === undefined) {
+      request.session = await this.#authenticator.authenticate(request, hash);
+      return undefined;
+    }
+    const { session, isRight } = await this.#isRight(found.kept, request, found.session);
+    request.session = this.#authenticator.admit(session);
+    return isRight ? found.kept : undefined;
+  }
+
+  /** What was kept and has not ended with time, whether it is right or not. */
+  #find(request: IncomingMessage, hash: string | undefined): Recalled | undefined {
     const session = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
     const kept = session && this.#answers.find(keyOf(session, request));
-    if (session === undefined || kept === undefined || kept.until <= Date.now()) return this.#sign(request, hash);
-    const moment = this.#database.moment();
-    if (moment === undefined || kept.moment !== moment || session.moment !== moment || kept.caller !== session.text)
-      return this.#lookAgain(kept, request, session);
-    request.session = this.#authenticator.admit(session);
-    return kept;
-  }
-
-  async #sign(request: FastifyRequest, hash: string | undefined): Promise<undefined> {
-    request.session = await this.#authenticator.authenticate(request, hash);
-  }
-
-  async #lookAgain(kept: KeptAnswer, request: FastifyRequest, known: KnownSession): Promise<KeptAnswer | undefined> {
-    const { session, isRight } = await this.#isRight(kept, request, known);
-    request.session = this.#authenticator.admit(session);
-    return isRight ? kept : undefined;
+    return session === undefined || kept === undefined || kept.until <= Date.now() ? undefined : { kept, session };
   }
 
   /** By one statement, which also looks the token up again; by a second where the first tells that something was committed. */
@@ -153,10 +173,11 @@ export class Keeper {
 
   keep(request: FastifyRequest, written: WrittenAnswer, warrant: Warrant | undefined): void {
     const { session } = request;
-    if (session === undefined) return;
+    const { url: route } = request.routeOptions;
+    if (session === undefined || route === undefined) return;
     const { text: caller, until, moment } = session;
     const { body, etag } = written;
-    this.#answers.keep(keyOf(session, request), { body: alone(body), etag, warrant, caller, until, moment });
+    this.#answers.keep(keyOf(session, request.raw), { body: alone(body), etag, warrant, route, caller, until, moment });
   }
 }
 
@@ -169,5 +190,5 @@ function alone(body: Buffer): Buffer {
 }
 
 /** What else an answer depends on than the register: who asks, for what, in which form. */
-const keyOf = ({ actor }: KnownSession, { url, headers }: FastifyRequest): string =>
+const keyOf = ({ actor }: KnownSession, { url, headers }: IncomingMessage): string =>
   `${actor.tokenId} ${headers.accept ?? ""} ${url}`;

@@ -8,21 +8,18 @@ const flushEveryMs = 200;
 /** To a file, or to the standard output. */
 export function batchedDestination(file?: string): pino.DestinationStream {
   const put = file === undefined ? toStandardOutput() : toFile(file);
-  let lines: string[] = [];
-  let length = 0;
+  let lines = "";
   const flush = () => {
-    if (lines.length === 0) return;
-    const text = lines.join("");
-    lines = [];
-    length = 0;
+    if (lines === "") return;
+    const text = lines;
+    lines = "";
     put(text);
   };
   flushRegularly(flush);
   return {
     write: (line) => {
-      lines.push(line);
-      length += line.length;
-      if (length >= batchLength) flush();
+      lines += line;
+      if (lines.length >= batchLength) flush();
     },
   };
 }

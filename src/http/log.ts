@@ -3,9 +3,10 @@
  * they are spelled, and of an error only what its maker wrote.
  */
 import { hostname } from "node:os";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { actorId } from "../access/actor.ts";
+import type { KnownSession } from "./authenticate.ts";
 
 const urlLengthMax = 300;
 
@@ -73,36 +74,65 @@ export const serializers = { err: (error: unknown) => loggedError(error) };
 /** What watches the service asks every few seconds: that is told only to whoever wants to know everything. */
 const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/**
- * One line for a request, after it, also where the caller has gone before its end. It is put together by hand, because that is what
- * every request waits for: of all that is in it only the address can need escapes. See `loggedUrl` for the path.
- */
-export function logRequests(server: FastifyInstance): void {
-  const log = server.log as pino.Logger;
+/** What the log tells of a request. */
+export interface RequestTold {
+  readonly id: string;
+  readonly method: string;
+  readonly url: string;
+  readonly route: string | undefined;
+  readonly status: number;
+  readonly ms: number;
+  readonly session: KnownSession | undefined;
+  /** The caller has gone before the end. */
+  readonly isCut: boolean;
+  readonly address: string;
+}
+
+export interface RequestLog {
+  readonly isToldOf: (route: string | undefined) => boolean;
+  readonly tell: (request: RequestTold) => void;
+}
+
+const levelOf = (route: string | undefined) => (route !== undefined && probes.has(route) ? "debug" : "info");
+
+/** One line for a request. It is put together by hand, because that is what every request waits for. */
+export function requestLog(log: pino.Logger): RequestLog {
   const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym];
   const origin = `"pid":${process.pid},"hostname":${JSON.stringify(hostname())}`;
+  return {
+    isToldOf: (route) => log.isLevelEnabled(levelOf(route)),
+    tell: (request) => {
+      const level = pino.levels.values[levelOf(request.route)];
+      stream?.write(`{"level":${level},"time":${Date.now()},${origin},${told(request)},"msg":"request"}\n`);
+    },
+  };
+}
+
+/** Of all that is in it only the address can need escapes. See `loggedUrl` for the path. */
+function told({ id, method, url, route, status, ms, session, isCut, address }: RequestTold): string {
+  const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
+  const routed = route === undefined ? "" : `,"route":"${route}"`;
+  const cut = isCut ? `,"cut":true` : "";
+  return `"reqId":"${id}","method":"${method}","url":"${loggedUrl(url)}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address}`;
+}
+
+/** As it is written to the log. Asked for at the beginning: later it may be unknown, because it is the connection's. */
+export const loggedAddress = (address: string | undefined): string => JSON.stringify(address ?? null);
+
+/** The line of each request that the framework answers, after it, also where the caller has gone before its end. */
+export function logRequests(server: FastifyInstance, log: RequestLog): void {
   server.addHook("onRequest", (request, reply, done) => {
     const { url: route } = request.routeOptions;
-    const level = route !== undefined && probes.has(route) ? "debug" : "info";
-    if (log.isLevelEnabled(level)) {
-      const beginning = `{"level":${pino.levels.values[level]},"time":`;
-      // Later it may be unknown: it is asked of the connection.
-      const address = JSON.stringify(request.ip ?? null);
+    if (log.isToldOf(route)) {
+      const address = loggedAddress(request.ip);
       reply.raw.once("close", () => {
-        stream?.write(
-          `${beginning}${Date.now()},${origin},${told(request, reply)},"remoteAddress":${address},"msg":"request"}\n`,
-        );
+        const { id, method, url, session } = request;
+        const { statusCode: status, elapsedTime: ms } = reply;
+        log.tell({ id, method, url, route, status, ms, session, isCut: !reply.raw.writableFinished, address });
       });
     }
     done();
   });
-}
-
-function told({ id, method, url, routeOptions, session }: FastifyRequest, reply: FastifyReply): string {
-  const actor = session && `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"`;
-  const route = routeOptions.url === undefined ? "" : `,"route":"${routeOptions.url}"`;
-  const cut = reply.raw.writableFinished ? "" : `,"cut":true`;
-  return `"reqId":"${id}","method":"${method}","url":"${loggedUrl(url)}"${route},"status":${reply.statusCode},"ms":${reply.elapsedTime.toFixed(2)}${actor ?? ""}${cut}`;
 }
 
 type Words = Parameters<pino.LogFn>;

@@ -19,12 +19,17 @@ export interface MetricsOptions {
   readonly keeper: Keeper;
 }
 
+/** Gives what counts a request that the framework does not see. */
 export function mountMetrics(
   server: FastifyInstance,
   { database, authenticator, metricsToken, keeper }: MetricsOptions,
-): void {
+): CountRequest {
   const registry = new Registry();
-  countRequests(server, registry);
+  const count = requestCounter(registry);
+  server.addHook("onResponse", (request, reply, done) => {
+    count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
+    done();
+  });
   watchProcess(server, registry);
   watchDatabase(registry, database);
   gauge(registry, "cadastre_kept_answers_bytes", "Memory of answers that are kept to be given again.", (kept) => {
@@ -39,12 +44,15 @@ export function mountMetrics(
     await lookAtJobs();
     return reply.header("content-type", registry.contentType).send(await registry.metrics());
   });
+  return count;
 }
 
 const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/** By the route's pattern, never by the path: paths are without number. */
-function countRequests(server: FastifyInstance, registry: Registry): void {
+/** A request that was answered. By the route's pattern, never by the path: paths are without number. */
+export type CountRequest = (method: string, route: string, status: number, ms: number) => void;
+
+function requestCounter(registry: Registry): CountRequest {
   const requests = new Counter({
     name: "cadastre_http_requests_total",
     help: "Requests by route and status.",
@@ -58,12 +66,10 @@ function countRequests(server: FastifyInstance, registry: Registry): void {
     buckets: latencyBuckets,
     registers: [registry],
   });
-  server.addHook("onResponse", (request, reply, done) => {
-    const route = request.routeOptions.url ?? "unknown";
-    requests.inc({ method: request.method, route, status: reply.statusCode });
-    latency.observe({ method: request.method, route }, reply.elapsedTime / 1000);
-    done();
-  });
+  return (method, route, status, ms) => {
+    requests.inc({ method, route, status });
+    latency.observe({ method, route }, ms / 1000);
+  };
 }
 
 type Measure = (gauge: Gauge) => void;

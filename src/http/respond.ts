@@ -1,4 +1,5 @@
 /** The only file that knows status codes: answers and errors → HTTP. */
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type {
@@ -116,15 +117,13 @@ export function sendWritten(reply: FastifyReply, { body, etag }: WrittenAnswer):
   return reply.header("content-type", mediaType).send(body);
 }
 
+export const statusAtOnce = statusOf.document;
+
 /** The same, past the framework: nothing more is to be decided about it. */
-export function sendAtOnce(reply: FastifyReply, { body, etag }: WrittenAnswer, headers: readonly string[]): void {
-  reply.hijack();
+export function sendAtOnce(response: ServerResponse, { body, etag }: WrittenAnswer, headers: readonly string[]): void {
   const own = ["content-type", mediaType, "content-length", String(body.length)];
-  reply.raw.writeHead(
-    statusOf.document,
-    etag === undefined ? [...headers, ...own] : [...headers, ...own, "etag", etag],
-  );
-  reply.raw.end(body);
+  response.writeHead(statusAtOnce, etag === undefined ? [...headers, ...own] : [...headers, ...own, "etag", etag]);
+  response.end(body);
 }
 
 /** With its length, so that a client whose connection breaks off knows that something is missing. */

@@ -1,5 +1,4 @@
 /** The HTTP door: what every request passes on its way in and every response on its way out. */
-import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import fastify, {
   LogController,
@@ -8,6 +7,7 @@ import fastify, {
   type FastifyInstance,
   type FastifyRequest,
 } from "fastify";
+import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
@@ -15,14 +15,15 @@ import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import { foreignTypes, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
+import { answerAtOnce } from "./at-once.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { mountFrontPage } from "./front-page.ts";
-import { type Headers, headersFor } from "./headers.ts";
+import { type Headers, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth } from "./health.ts";
 import { Keeper } from "./kept.ts";
-import { logRequests, serializers } from "./log.ts";
+import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
@@ -88,7 +89,8 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     return sendError(reply, known);
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
-  logRequests(server);
+  const log = requestLog(server.log as Logger);
+  logRequests(server, log);
   server.addHook("onRequest", (request, reply, done) => {
     const goOn = (error?: Error) => {
       reply.headers(headers.named(request.id));
@@ -98,10 +100,11 @@ export function createServer(settings: ServerOptions): FastifyInstance {
       refuseWithoutHost(request.raw);
       limitDawdling(request, settings.bodyTimeoutMs);
       if (!needsToken(request)) return goOn();
-      const answer = keeper.letIn(request);
-      const give = (kept: WrittenAnswer) => sendAtOnce(reply, kept, headers.inTurn(request.id));
-      if (answer instanceof Promise) answer.then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
-      else give(answer);
+      const give = (kept: WrittenAnswer) => {
+        reply.hijack();
+        sendAtOnce(reply.raw, kept, headers.inTurn(request.id));
+      };
+      keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
     } catch (error) {
       goOn(error as Error);
     }
@@ -114,7 +117,11 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   refuseOddRequests(server.server, headers.named);
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);
-  mountMetrics(server, { database: settings.database, authenticator, metricsToken: settings.metricsToken, keeper });
+  const { database, metricsToken, trustedProxies } = settings;
+  const count = mountMetrics(server, { database, authenticator, metricsToken, keeper });
+  // Where a statement is needed to know whether an answer is right, that is the framework's to wait for.
+  if (database.moment() !== undefined)
+    answerAtOnce(server.server, { keeper, headers, log, count, trustedProxies, isStopping: () => stopping });
   const options = withPublicUrl(server, settings);
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountFrontPage(server, () => options.publicUrl);
@@ -157,7 +164,7 @@ function newServer(settings: ServerOptions, headersOf: Headers["named"]): Fastif
     clientErrorHandler: refuseBrokenRequests(headersOf),
     ...(settings.trustedProxies && { trustProxy: [...settings.trustedProxies] }),
     bodyLimit: bodyBytesMax,
-    genReqId: () => randomUUID(),
+    genReqId: newRequestId,
     // A large state over a slow line takes its time; `limitDawdling` sees to everything else.
     requestTimeout: 0,
     forceCloseConnections: "idle",

@@ -280,6 +280,7 @@ describe("what is kept in memory", () => {
     body: Buffer.alloc(bytes),
     etag: undefined,
     warrant: undefined,
+    route: "/",
     caller: "",
     until: Number.POSITIVE_INFINITY,
     moment: 1,

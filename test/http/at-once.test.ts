@@ -1,0 +1,252 @@
+/**
+ * An answer that was kept is given before the framework sees the request, where no statement is needed to know that it is right. It
+ * can't be told from the framework's own, and whatever is out of the ordinary goes to the framework.
+ */
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Writable } from "node:stream";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { createVault } from "../../src/database/vault.ts";
+import { newLogger } from "../../src/http/log.ts";
+import { createServer, type ServerOptions } from "../../src/http/server.ts";
+import { callerOn, type Caller, useApi } from "../support/api.ts";
+import { change } from "../support/database.ts";
+import { speak } from "../support/raw.ts";
+
+const api = useApi();
+const isSqlite = inject("engine") === "sqlite";
+const path = "/api/v2/account/details";
+
+interface Watched {
+  readonly url: string;
+  readonly caller: Caller;
+  /** How many requests the framework has answered. */
+  readonly seen: () => number;
+  /** What the log told of requests. */
+  readonly told: () => Record<string, unknown>[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Another server on the same register, whose framework tells what it sees. */
+async function watched(more: Partial<ServerOptions> = {}): Promise<Watched> {
+  let log = "";
+  let seen = 0;
+  const sink = new Writable({
+    write: (chunk, _encoding, done) => {
+      log += String(chunk);
+      done();
+    },
+  });
+  const database = openDatabase(api.address);
+  const server = createServer({
+    database,
+    vault: createVault(Buffer.alloc(32, 7)),
+    options: { organizationCreation: "site-admins", edition: "self-hosted", globalRemoteStateDefault: false },
+    version: "0.0.0-test",
+    logger: newLogger("info", sink),
+    rateLimit: 0,
+    flushEveryMs: 3_600_000,
+    metricsToken: "for-metrics",
+    ...more,
+  });
+  server.addHook("onResponse", (_request, _reply, done) => {
+    seen += 1;
+    done();
+  });
+  const url = await server.listen({ host: "127.0.0.1", port: 0 });
+  let stopped: Promise<void> | undefined;
+  return {
+    url,
+    caller: callerOn(url, api.admin.token),
+    seen: () => seen,
+    told: () => {
+      const lines = log.split("\n").filter((line) => line !== "");
+      return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
+    },
+    stop: () => (stopped ??= server.close().then(() => database.close())),
+  };
+}
+
+let service: Watched;
+
+beforeAll(async () => {
+  service = await watched();
+});
+afterAll(() => service.stop());
+
+/** One that the framework answers, then one that it needs not. */
+async function twice(ask: () => Promise<unknown>, { seen }: Watched = service): Promise<number> {
+  await change(api.database);
+  await ask();
+  const before = seen();
+  await ask();
+  return seen() - before;
+}
+
+const head = (...more: string[]) =>
+  [`GET ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${api.admin.token}`, ...more, "", ""].join("\r\n");
+const ask = (...more: string[]) => speak(service.url, head("Connection: close", ...more));
+
+describe.runIf(isSqlite)("what was asked before", () => {
+  it("is not seen by the framework, as long as nothing is committed", async () => {
+    expect(await twice(() => service.caller.get(path))).toBe(0);
+    await change(api.database);
+    const before = service.seen();
+    expect((await service.caller.get(path)).status).toBe(200);
+    expect(service.seen() - before).toBe(1);
+  });
+
+  it("has the same headers and the same body", async () => {
+    await change(api.database);
+    const [first, second] = [await ask(), await ask()];
+    const rest = ({ headers }: typeof first) =>
+      [...headers].filter(([name]) => name !== "date" && name !== "x-request-id");
+    expect(rest(second)).toEqual(rest(first));
+    expect(second.body).toBe(first.body);
+    expect(second.headers.get("x-request-id")).toMatch(/^[\da-f-]{36}$/);
+    expect(second.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
+    expect(second.headers.has("date")).toBe(true);
+  });
+
+  it("has the same line in the log", async () => {
+    const before = service.told().length;
+    let answer = await service.caller.get(path);
+    await twice(async () => (answer = await service.caller.get(`${path}?x=1`)));
+    await expect.poll(() => service.told().length).toBe(before + 3);
+    const [first, second] = service.told().slice(-2);
+    expect(Object.keys(second!)).toEqual(Object.keys(first!));
+    const same = { reqId: "", time: 0, ms: 0 };
+    expect({ ...second, ...same }).toEqual({ ...first, ...same });
+    expect(second).toMatchObject({ url: `${path}?…`, route: path, reqId: answer.headers.get("x-request-id") });
+    expect(second!["ms"]).toBeGreaterThan(0);
+  });
+
+  it("is counted by route and status, and its time too", async () => {
+    const figures = async () => {
+      const text = await speak(
+        service.url,
+        "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer for-metrics\r\nConnection: close\r\n\r\n",
+      );
+      return ["requests_total", "request_duration_seconds_count"].map((name) =>
+        Number(
+          new RegExp(`^cadastre_http_${name}{method="GET",route="${path}"[^}]*} (\\d+)$`, "m").exec(text.body)?.[1],
+        ),
+      );
+    };
+    await service.caller.get(path);
+    const before = await figures();
+    expect(await twice(() => service.caller.get(path))).toBe(0);
+    expect(await figures()).toEqual(before.map((figure) => figure + 2));
+  });
+
+  it("is given to requests that follow each other without waiting, in their order", async () => {
+    await service.caller.get(path);
+    const answer = await speak(
+      service.url,
+      head() + head().replace(path, "/api/v2/ping") + head() + head("Connection: close"),
+    );
+    const statuses = `HTTP/1.1 200 OK${answer.body}`.match(/HTTP\/1\.1 \d+/g);
+    expect(statuses).toEqual(["HTTP/1.1 200", "HTTP/1.1 204", "HTTP/1.1 200", "HTTP/1.1 200"]);
+  });
+});
+
+describe.runIf(isSqlite)("what goes to the framework", () => {
+  beforeEach(async () => {
+    await service.caller.get(path);
+    expect(await twice(() => service.caller.get(path))).toBe(0);
+  });
+
+  it.each([
+    ["without a host", () => speak(service.url, head("Connection: close").replace("Host: x\r\n", "")), 400],
+    ["without a token", () => speak(service.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`), 401],
+    ["with another's token", () => ask().then(() => callerOn(service.url, "nobody's").get(path)), 401],
+    ["with a body", async () => speak(service.url, `${head("Connection: close", "Content-Length: 2")}{}`), 200],
+    [
+      "with chunks",
+      () => speak(service.url, `${head("Connection: close", "Transfer-Encoding: chunked")}0\r\n\r\n`),
+      200,
+    ],
+    ["for a HEAD", () => speak(service.url, head("Connection: close").replace("GET", "HEAD")), 200],
+    ["for another media type", () => ask("Accept: text/plain"), 200],
+  ])("a request %s", async (_, request, status) => {
+    const before = service.seen();
+    const answer = await request();
+    expect(answer.status).toBe(status);
+    expect(service.seen() - before).toBeGreaterThan(0);
+  });
+
+  it("a request whose token was revoked: 401", async () => {
+    const user = (await service.caller.get(path)).body.data.id;
+    const made = await api.admin.post(`/users/${user}/authentication-tokens`);
+    const caller = callerOn(service.url, made.body.data.attributes.token);
+    expect(await twice(() => caller.get(path))).toBe(0);
+    expect((await api.admin.delete(`/authentication-tokens/${made.body.data.id}`)).status).toBe(204);
+    expect((await caller.get(path)).status).toBe(401);
+  });
+
+  it("a request for what is gone: 404", async () => {
+    const name = "gone-at-once";
+    await api.admin.post("/organizations", {
+      data: { type: "organizations", attributes: { name, email: "a@example.com" } },
+    });
+    expect(await twice(() => service.caller.get(`/organizations/${name}`))).toBe(0);
+    await api.admin.delete(`/organizations/${name}`);
+    expect((await service.caller.get(`/organizations/${name}`)).status).toBe(404);
+  });
+
+  it("a request too many: 429, and none of those that were given at once goes uncounted", async () => {
+    const limited = await watched({ rateLimit: 3 });
+    const statuses: number[] = [];
+    for (let time = 0; time < 5; time += 1) statuses.push((await limited.caller.get(path)).status);
+    expect(statuses.slice(0, 3)).toEqual([200, 200, 200]);
+    expect(statuses).toContain(429);
+    expect(limited.seen()).toBeLessThan(5);
+    await limited.stop();
+  });
+
+  it("a request to a service that is stopping: its connection is closed after it", async () => {
+    const stopping = await watched();
+    await stopping.caller.get(path);
+    const socket = connect(Number(new URL(stopping.url).port), "127.0.0.1");
+    const [begin, end] = [head().slice(0, -2), head().slice(-2)];
+    let received = "";
+    socket.setEncoding("latin1").on("data", (text: string) => (received += text));
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    socket.write(begin);
+    await sleep(50);
+    const stopped = stopping.stop();
+    await sleep(50);
+    socket.write(end);
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(received).toMatch(/^connection: close\r$/im);
+    await stopped;
+  });
+});
+
+it("the log tells whom a proxy speaks for, whichever way the answer was given", async () => {
+  const behind = await watched({ trustedProxies: ["127.0.0.0/8", "10.0.0.1"] });
+  const forwarded = { "x-forwarded-for": "192.0.2.7, 10.0.0.1" };
+  for (const headers of [forwarded, forwarded, { "x-forwarded-for": '"<odd>' }, { "x-forwarded-for": '"<odd>' }, {}])
+    await behind.caller.get(path, headers as Record<string, string>);
+  await expect.poll(() => behind.told().length).toBe(5);
+  const addresses = behind.told().map(({ remoteAddress }) => remoteAddress);
+  expect(addresses.slice(0, 2)).toEqual(["192.0.2.7", "192.0.2.7"]);
+  expect(addresses[2]).toBe(addresses[3]);
+  expect(addresses[4]).toBe("127.0.0.1");
+  await behind.stop();
+});
+
+it("a caller who goes before the end of an answer that was kept has a line that says so, or one like any other", async () => {
+  const left = await watched();
+  await left.caller.get(path);
+  for (let time = 0; time < 5; time += 1) {
+    const socket = connect(Number(new URL(left.url).port), "127.0.0.1");
+    await new Promise<void>((done) => socket.write(head(), () => done()));
+    socket.destroy();
+  }
+  await expect.poll(() => left.told().length).toBe(6);
+  for (const line of left.told()) expect(line).toHaveProperty("remoteAddress");
+  await left.stop();
+});
