@@ -7,7 +7,7 @@ import { parsed, readSource, sourcePaths, writesIn } from "./support/code.ts";
 
 const owners: Readonly<Record<string, readonly string[]>> = {
   "database/migrate.ts": ["migrations"],
-  "database/vault.ts": ["meta"],
+  "database/meta.ts": ["meta"],
   // The triggers that raise it.
   "database/dialect.ts": ["accessVersions"],
   jobs: ["jobs"],

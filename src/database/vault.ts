@@ -15,6 +15,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { dirname } from "node:path";
 import { AppError } from "../kernel/errors.ts";
 import type { Database, Tx } from "./database.ts";
+import { leaveFact, readFact } from "./meta.ts";
 
 const nonceBytes = 12;
 const tagBytes = 16;
@@ -80,7 +81,7 @@ const checkText = "cadastre";
 
 /** The first server leaves a check value; every later one must be able to open it. Raises `conflict`. */
 export async function checkVault(database: Database, vault: Vault): Promise<void> {
-  const known = (await readCheck(database.reader)) ?? (await database.write((tx) => leaveCheck(tx, vault)));
+  const known = (await readFact(database.reader, checkName)) ?? (await database.write((tx) => leaveCheck(tx, vault)));
   try {
     vault.open(checkOwner, Buffer.from(known, "base64"));
   } catch {
@@ -91,20 +92,11 @@ export async function checkVault(database: Database, vault: Vault): Promise<void
   }
 }
 
-async function readCheck(tx: Tx): Promise<string | undefined> {
-  const row = await tx.db.selectFrom("meta").select("value").where("name", "=", checkName).executeTakeFirst();
-  return row?.value;
-}
-
 /** Of several servers that start together, one leaves its value; the others find that one. */
 async function leaveCheck(tx: Tx, vault: Vault): Promise<string> {
   const sealed = Buffer.from(vault.seal(checkOwner, Buffer.from(checkText))).toString("base64");
-  await tx.db
-    .insertInto("meta")
-    .values({ name: checkName, value: sealed })
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .execute();
-  return (await readCheck(tx)) ?? sealed;
+  await leaveFact(tx, checkName, sealed);
+  return (await readFact(tx, checkName)) ?? sealed;
 }
 
 /** The embedded database's own key: a file beside it, readable by its owner alone, made on the first start. */

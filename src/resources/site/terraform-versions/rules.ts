@@ -64,17 +64,6 @@ export function versionTaken(): Fault {
 
 export type Candidate = Pick<EngineVersionTable, "engineVersion" | "enabled" | "beta">;
 
-/** Versions as `knownVersions` tells them; none of them holds a space or a slash. */
-export function candidatesIn(known: string): Candidate[] {
-  return known
-    .split(" ")
-    .filter((one) => one !== "")
-    .map((one) => {
-      const [engineVersion = "", enabled, beta] = one.split("/");
-      return { engineVersion, enabled: Number(enabled), beta: Number(beta) };
-    });
-}
-
 /**
  * The newest release of those that may be one. Where all are disabled a workspace still needs a version, and where none is
  * known it takes whatever its engine is.

@@ -1,12 +1,15 @@
 /** SQL of engine versions. */
+import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { setFact } from "../../../database/meta.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { EngineVersionTable } from "../../../database/schema/connections.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import type { Administration } from "../../shared/administration.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
+import type { Candidate } from "./rules.ts";
 
 export async function findVersion(tx: Tx, id: string, lock = false): Promise<EngineVersionTable | undefined> {
   return tx.db
@@ -36,18 +39,33 @@ export async function listVersionRows(
   return { views: found.rows, totalCount: found.totals.totalCount };
 }
 
-/** All of them, with what decides whether one may be the newest release. */
-/** All of them as one text, because every new workspace asks and they hardly ever change: see `candidatesIn`. */
-export async function knownVersions(tx: Tx): Promise<string> {
-  const [row] = await findKnown(tx, {});
-  return row?.known ?? "";
+/** What decides which of all is the newest release. */
+export async function candidateRows(tx: Tx): Promise<Candidate[]> {
+  return tx.db.selectFrom("engineVersions").select(["engineVersion", "enabled", "beta"]).execute();
 }
 
-const findKnown = prepared<object, { known: string | null }>((db) =>
-  db
-    .selectFrom("engineVersions")
-    .select(sql<string | null>`string_agg(engine_version || '/' || enabled || '/' || beta, ' ')`.as("known")),
+/** Another text after each change of them: every new workspace asks for the newest, and they hardly ever change. */
+export async function stateOfVersions(tx: Tx): Promise<string> {
+  const [row] = await findState(tx, {});
+  return `${row?.migrated} ${row?.changed}`;
+}
+
+const lastChange = "engine-versions-changed";
+
+/** They are changed by `store.ts` and by migrations, and by nobody else. */
+const findState = prepared<object, { changed: string | null; migrated: string | number | bigint | null }>((db) =>
+  db.selectNoFrom([
+    (of) => of.selectFrom("meta").select("value").where("name", "=", lastChange).as("changed"),
+    (of) =>
+      of
+        .selectFrom("migrations")
+        .select(({ fn }) => fn.countAll().as("count"))
+        .as("migrated"),
+  ]),
 );
+
+/** By a text that never was before, and not by a number: what was counted in a transaction that fails would be counted again. */
+const noteChange = (tx: Tx) => setFact(tx, lastChange, randomUUID());
 
 export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boolean> {
   const row = await tx.db
@@ -60,6 +78,7 @@ export async function isVersionTaken(tx: Tx, engineVersion: string): Promise<boo
 
 export async function insertVersion(tx: Tx, _by: Administration, row: EngineVersionTable): Promise<void> {
   await tx.db.insertInto("engineVersions").values(row).execute();
+  await noteChange(tx);
 }
 
 export async function updateVersionRow(
@@ -69,8 +88,10 @@ export async function updateVersionRow(
   changes: Partial<EngineVersionTable>,
 ): Promise<void> {
   await updateRow(tx, "engineVersions", row.id, changes);
+  await noteChange(tx);
 }
 
 export async function deleteVersionRow(tx: Tx, _by: Administration, row: EngineVersionTable): Promise<void> {
   await tx.db.deleteFrom("engineVersions").where("id", "=", row.id).execute();
+  await noteChange(tx);
 }

@@ -1,0 +1,24 @@
+/** Facts about the database as a whole, by their names. */
+import type { Tx } from "./database.ts";
+
+export async function readFact(tx: Tx, name: string): Promise<string | undefined> {
+  const row = await tx.db.selectFrom("meta").select("value").where("name", "=", name).executeTakeFirst();
+  return row?.value;
+}
+
+/** Leaves it where there is none yet: of several who do so at once, one does. */
+export async function leaveFact(tx: Tx, name: string, value: string): Promise<void> {
+  await tx.db
+    .insertInto("meta")
+    .values({ name, value })
+    .onConflict((taken) => taken.column("name").doNothing())
+    .execute();
+}
+
+export async function setFact(tx: Tx, name: string, value: string): Promise<void> {
+  await tx.db
+    .insertInto("meta")
+    .values({ name, value })
+    .onConflict((taken) => taken.column("name").doUpdateSet({ value }))
+    .execute();
+}
