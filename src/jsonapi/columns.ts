@@ -36,17 +36,24 @@ interface Column {
   readonly foldedAs: string | undefined;
 }
 
-const columnsByDefinition = new WeakMap<ResourceDefinition, readonly Column[]>();
+interface Columns {
+  readonly all: readonly Column[];
+  /** A new row's, where nothing was sent. */
+  readonly initially: Readonly<Record<string, unknown>>;
+}
 
-function columnsOf(definition: ResourceDefinition): readonly Column[] {
+const columnsByDefinition = new WeakMap<ResourceDefinition, Columns>();
+
+function columnsOf(definition: ResourceDefinition): Columns {
   let columns = columnsByDefinition.get(definition);
   if (columns === undefined) {
-    columns = Object.entries(definition.attributes)
+    const all = Object.entries(definition.attributes)
       .filter(([, attribute]) => attribute.column && attribute.create !== "never")
       .map(([attribute, { default: initially, folded }]) => {
         const name = camel(attribute);
         return { name, initially: toStored(initially), foldedAs: folded ? `${name}Key` : undefined };
       });
+    columns = { all, initially: Object.fromEntries(all.map(({ name, initially }) => [name, initially])) };
     columnsByDefinition.set(definition, columns);
   }
   return columns;
@@ -63,15 +70,14 @@ export function createdColumns<D extends ResourceDefinition>(
   attributes: object,
   given: Partial<ColumnsOf<D>> = {},
 ): ColumnsOf<D> {
-  const initially = Object.fromEntries(columnsOf(definition).map((column) => [column.name, column.initially]));
-  return { ...initially, ...given, ...changedColumns(definition, attributes) } as ColumnsOf<D>;
+  return { ...columnsOf(definition).initially, ...given, ...changedColumns(definition, attributes) } as ColumnsOf<D>;
 }
 
 /** The columns that an update names; absent stays absent, null stays null. */
 export function changedColumns<D extends ResourceDefinition>(definition: D, attributes: object): Partial<ColumnsOf<D>> {
   const sent = attributes as Readonly<Record<string, unknown>>;
   const columns: Record<string, unknown> = {};
-  for (const { name, foldedAs } of columnsOf(definition)) {
+  for (const { name, foldedAs } of columnsOf(definition).all) {
     const value = sent[name];
     if (value === undefined) continue;
     columns[name] = toStored(value);

@@ -130,10 +130,17 @@ function attributeReaders(
   return readers;
 }
 
+const auditedByDefinition = new WeakMap<ResourceDefinition, [string, Reader, Shown][]>();
+
 /** What of a view goes into the audit trail: its attributes, without secrets and what depends on the caller. */
 export function auditedAttributes(definition: ResourceDefinition, view: object): Record<string, unknown> {
+  let readers = auditedByDefinition.get(definition);
+  if (readers === undefined) {
+    readers = attributeReaders(definition, (attribute) => attribute.audited);
+    auditedByDefinition.set(definition, readers);
+  }
   const audited: Record<string, unknown> = {};
-  for (const [name, read, as] of attributeReaders(definition, (attribute) => attribute.audited)) {
+  for (const [name, read, as] of readers) {
     const value = toShown(read(view as Record<string, unknown>), as);
     if (value !== undefined) audited[name] = value;
   }
