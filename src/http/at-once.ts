@@ -8,14 +8,14 @@ import proxyAddr from "@fastify/proxy-addr";
 import { type Headers, newRequestId } from "./headers.ts";
 import type { Keeper, Recalled } from "./kept.ts";
 import { loggedAddress, type RequestLog } from "./log.ts";
-import type { CountRequest } from "./metrics.ts";
+import type { RequestFigures } from "./request-metrics.ts";
 import { sendAtOnce, statusAtOnce } from "./respond.ts";
 
 export interface AtOnceOptions {
   readonly keeper: Keeper;
   readonly headers: Headers;
   readonly log: RequestLog;
-  readonly count: CountRequest;
+  readonly figures: RequestFigures;
   readonly trustedProxies: readonly string[] | undefined;
   readonly isStopping: () => boolean;
 }
@@ -61,17 +61,17 @@ interface Exchange {
 
 function give(
   { kept, session }: Recalled,
-  { request: { method = "", url = "" }, response, address: from, began }: Exchange,
-  { headers, log, count }: AtOnceOptions,
+  { request: { method = "" }, response, address: from, began }: Exchange,
+  { headers, log, figures }: AtOnceOptions,
 ): void {
   const id = newRequestId();
-  const { route } = kept;
+  const { route, toldUrl: url } = kept;
   const isTold = log.isToldOf(route);
   const address = loggedAddress(from);
   response.on("close", () => {
     const ms = performance.now() - began;
     const isCut = !response.writableFinished;
-    if (!isCut) count(method, route, statusAtOnce, ms);
+    if (!isCut) figures.count(method, route, statusAtOnce, ms);
     if (isTold) log.tell({ id, method, url, route, status: statusAtOnce, ms, session, isCut, address });
   });
   sendAtOnce(response, kept, headers.inTurn(id));

@@ -11,12 +11,14 @@ import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/define.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
 import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
+import { loggedUrl } from "./log.ts";
 import type { WrittenAnswer } from "./respond.ts";
 
 export interface KeptAnswer extends WrittenAnswer {
   readonly warrant: Warrant | undefined;
-  /** The route that made it. */
+  /** The route that made it, and the URL as the log tells it. */
   readonly route: string;
+  readonly toldUrl: string;
   /** The caller as the answer was made for it. */
   readonly caller: string;
   /** When it has to be made anew, whatever was committed: as a session's. */
@@ -177,7 +179,8 @@ export class Keeper {
     if (session === undefined || route === undefined) return;
     const { text: caller, until, moment } = session;
     const { body, etag } = written;
-    this.#answers.keep(keyOf(session, request.raw), { body: alone(body), etag, warrant, route, caller, until, moment });
+    const answer = { body: alone(body), etag, warrant, caller, until, moment };
+    this.#answers.keep(keyOf(session, request.raw), { ...answer, route, toldUrl: loggedUrl(request.url) });
   }
 }
 

@@ -78,6 +78,7 @@ const probes = new Set(["/healthz", "/readyz", "/metrics"]);
 export interface RequestTold {
   readonly id: string;
   readonly method: string;
+  /** As `loggedUrl` gives it. */
   readonly url: string;
   readonly route: string | undefined;
   readonly status: number;
@@ -108,12 +109,12 @@ export function requestLog(log: pino.Logger): RequestLog {
   };
 }
 
-/** Of all that is in it only the address can need escapes. See `loggedUrl` for the path. */
+/** Of all that is in it only the address can need escapes. */
 function told({ id, method, url, route, status, ms, session, isCut, address }: RequestTold): string {
   const actor = session ? `,"actor":"${actorId(session.actor)}","token":"${session.actor.tokenId}"` : "";
   const routed = route === undefined ? "" : `,"route":"${route}"`;
   const cut = isCut ? `,"cut":true` : "";
-  return `"reqId":"${id}","method":"${method}","url":"${loggedUrl(url)}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address}`;
+  return `"reqId":"${id}","method":"${method}","url":"${url}"${routed},"status":${status},"ms":${ms.toFixed(2)}${actor}${cut},"remoteAddress":${address}`;
 }
 
 /** As it is written to the log. Asked for at the beginning: later it may be unknown, because it is the connection's. */
@@ -126,7 +127,8 @@ export function logRequests(server: FastifyInstance, log: RequestLog): void {
     if (log.isToldOf(route)) {
       const address = loggedAddress(request.ip);
       reply.raw.once("close", () => {
-        const { id, method, url, session } = request;
+        const { id, method, session } = request;
+        const url = loggedUrl(request.url);
         const { statusCode: status, elapsedTime: ms } = reply;
         log.tell({ id, method, url, route, status, ms, session, isCut: !reply.raw.writableFinished, address });
       });

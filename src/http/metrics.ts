@@ -2,7 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Gauge, Registry } from "prom-client";
 import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
@@ -10,6 +10,7 @@ import { tokenHash } from "../kernel/ids.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { watchJobs } from "./job-metrics.ts";
 import type { Keeper } from "./kept.ts";
+import { RequestFigures } from "./request-metrics.ts";
 
 export interface MetricsOptions {
   readonly database: Database;
@@ -19,15 +20,15 @@ export interface MetricsOptions {
   readonly keeper: Keeper;
 }
 
-/** Gives what counts a request that the framework does not see. */
+/** Gives the figures of requests, for those that the framework does not see. */
 export function mountMetrics(
   server: FastifyInstance,
   { database, authenticator, metricsToken, keeper }: MetricsOptions,
-): CountRequest {
+): RequestFigures {
   const registry = new Registry();
-  const count = requestCounter(registry);
+  const figures = new RequestFigures();
   server.addHook("onResponse", (request, reply, done) => {
-    count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
+    figures.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
     done();
   });
   watchProcess(server, registry);
@@ -42,34 +43,9 @@ export function mountMetrics(
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
     await lookAtJobs();
-    return reply.header("content-type", registry.contentType).send(await registry.metrics());
+    return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
   });
-  return count;
-}
-
-const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-
-/** A request that was answered. By the route's pattern, never by the path: paths are without number. */
-export type CountRequest = (method: string, route: string, status: number, ms: number) => void;
-
-function requestCounter(registry: Registry): CountRequest {
-  const requests = new Counter({
-    name: "cadastre_http_requests_total",
-    help: "Requests by route and status.",
-    labelNames: ["method", "route", "status"],
-    registers: [registry],
-  });
-  const latency = new Histogram({
-    name: "cadastre_http_request_duration_seconds",
-    help: "Time to answer.",
-    labelNames: ["method", "route"],
-    buckets: latencyBuckets,
-    registers: [registry],
-  });
-  return (method, route, status, ms) => {
-    requests.inc({ method, route, status });
-    latency.observe({ method, route }, ms / 1000);
-  };
+  return figures;
 }
 
 type Measure = (gauge: Gauge) => void;

@@ -118,10 +118,10 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   mountDiscovery(server);
   mountHealth(server, settings.database, () => stopping);
   const { database, metricsToken, trustedProxies } = settings;
-  const count = mountMetrics(server, { database, authenticator, metricsToken, keeper });
+  const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper });
   // Where a statement is needed to know whether an answer is right, that is the framework's to wait for.
   if (database.moment() !== undefined)
-    answerAtOnce(server.server, { keeper, headers, log, count, trustedProxies, isStopping: () => stopping });
+    answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
   const options = withPublicUrl(server, settings);
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountFrontPage(server, () => options.publicUrl);

@@ -281,6 +281,7 @@ describe("what is kept in memory", () => {
     etag: undefined,
     warrant: undefined,
     route: "/",
+    toldUrl: "/",
     caller: "",
     until: Number.POSITIVE_INFINITY,
     moment: 1,

@@ -39,6 +39,7 @@ class Connection implements DatabaseConnection {
   readonly #counter: Counter;
   readonly #prepared = new Map<string, Prepared>();
   readonly #inTransactions: boolean;
+  readonly #dataVersion: StatementSync;
 
   /**
    * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
@@ -48,6 +49,8 @@ class Connection implements DatabaseConnection {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
     this.#counter = counter;
+    this.#dataVersion = this.#file.prepare("PRAGMA data_version");
+    this.#dataVersion.setReturnArrays(true);
     this.control("PRAGMA journal_mode = WAL");
     this.control("PRAGMA synchronous = FULL");
     // Small: what it does not hold, the operating system's own cache does, and large contents pass through it.
@@ -64,7 +67,7 @@ class Connection implements DatabaseConnection {
   /** Another number after every commit of another connection, whichever process it belongs to. */
   moment(): number {
     try {
-      return (this.#prepare("PRAGMA data_version").statement.get() as unknown as [number])[0];
+      return (this.#dataVersion.get() as unknown as [number])[0];
     } catch (error) {
       throw toAppError(error, classify(error));
     }
