@@ -61,6 +61,7 @@ export default defineConfig({
           provide: { engine: "postgres" },
         },
       },
+      { extends: true, test: { ...shared, name: "agent", include: ["test/agent/**/*.test.ts"] } },
       { extends: true, test: { ...shared, name: "cli", include: ["test/cli/**/*.test.ts"] } },
     ],
   },

@@ -1,5 +1,6 @@
 /** The one table of commands, in the order in which help lists them. */
 import { createAgentPoolCommand } from "./agent-pools.ts";
+import { agentCommand } from "./agent.ts";
 import { backup, restore } from "./backups.ts";
 import type { Command } from "./command.ts";
 import { rotateIdentityKeyCommand } from "./identity-keys.ts";
@@ -12,6 +13,7 @@ import { versionCommand } from "./version.ts";
 
 export const commands: readonly Command[] = [
   serveCommand,
+  agentCommand,
   migrateCommand,
   createUserCommand,
   listUsersCommand,

@@ -1,0 +1,205 @@
+/**
+ * The agent: registers with its pool, waits for jobs in each of its slots, executes them, and ends when it is told to, with its jobs
+ * done. It opens no port: all that it does begins with a question to the server.
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { SettingError } from "../kernel/settings.ts";
+import { version } from "../version.ts";
+import { AgentClient, type AgentStatus } from "./client.ts";
+import { countEngines, type Engines, findEngines, tellEngines } from "./engines.ts";
+import { clearHome, openHome, writeCertificates } from "./home.ts";
+import { type CgroupTree, openCgroups } from "./sandbox/cgroup.ts";
+import { chooseSandbox } from "./sandbox/choose.ts";
+import type { Mounts, Sandbox } from "./sandbox/launch.ts";
+import { Refused, Server } from "./server.ts";
+import type { AgentSettings } from "./settings.ts";
+import { JobRun } from "./slot.ts";
+
+const claimSeconds = 25;
+const pingMs = 10_000;
+const farewellMs = 3000;
+/** How long the rest of a job that was killed may take: its state is worth a moment. */
+const lastWordsMs = 10_000;
+
+export class Agent {
+  readonly #settings: AgentSettings;
+  readonly #say: (line: string) => void;
+  readonly #server: Server;
+  readonly #client: AgentClient;
+  readonly #sandbox: Sandbox;
+  readonly #cgroups: CgroupTree;
+  readonly #mounts: Omit<Mounts, "job" | "engine">;
+  readonly #draining = new AbortController();
+  readonly #running = new Set<JobRun>();
+  #id = "";
+  #registering: Promise<void> | undefined;
+  #fault: Error | undefined;
+  #wasReached = true;
+
+  private constructor(
+    settings: AgentSettings,
+    say: (line: string) => void,
+    sandbox: Sandbox,
+    cgroups: CgroupTree,
+    mounts: Omit<Mounts, "job" | "engine">,
+  ) {
+    this.#settings = settings;
+    this.#say = say;
+    this.#server = new Server(settings.agentServer);
+    this.#client = new AgentClient(this.#server, settings.agentToken);
+    this.#sandbox = sandbox;
+    this.#cgroups = cgroups;
+    this.#mounts = mounts;
+  }
+
+  /** Everything that can be known to go wrong is found here. Raises SettingError. */
+  static async open(given: AgentSettings, say: (line: string) => void): Promise<Agent> {
+    const home = openHome(given.agentDirectory);
+    const settings = { ...given, agentDirectory: home };
+    await clearHome(home, say);
+    if (settings.ca !== undefined)
+      setDefaultCACertificates([...getCACertificates("default"), readFileSync(settings.ca, "utf8")]);
+    const mounts = {
+      mirror: settings.providerMirror,
+      ca: settings.ca === undefined ? undefined : writeCertificates(home, settings.ca),
+      knownHosts: settings.knownHosts,
+    };
+    const sandbox = await chooseSandbox(settings, mounts);
+    say(sandbox.sentence);
+    const cgroups = openCgroups({
+      memoryBytes: settings.jobMemoryMegabytes * 2 ** 20,
+      processes: settings.jobProcesses,
+    });
+    say(cgroups.sentence);
+    const engines = await findEngines(settings.engines);
+    say(
+      countEngines(engines) === 0
+        ? `There are no engines in ${settings.engines} yet: put them there as terraform/VERSION/terraform or tofu/VERSION/tofu.`
+        : `Engines: ${tellEngines(engines)}.`,
+    );
+    return new Agent(settings, say, sandbox, cgroups, mounts);
+  }
+
+  /** Works until it is drained. Raises SettingError when the server does not take it. */
+  async run(): Promise<void> {
+    await this.#register();
+    const pings = setInterval(() => void this.#ping(this.#status), pingMs);
+    try {
+      await Promise.all(Array.from({ length: this.#settings.agentSlots }, (_, slot) => this.#serve(slot)));
+    } finally {
+      clearInterval(pings);
+      if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", farewellMs);
+    }
+    if (this.#fault !== undefined) throw this.#fault;
+  }
+
+  /** Takes no more jobs; `run` ends when those that it has are done. */
+  drain(): void {
+    this.#draining.abort();
+  }
+
+  /** Kills what runs; `run` ends when it was told, or after a moment. */
+  async stopAtOnce(): Promise<void> {
+    this.drain();
+    for (const job of this.#running) job.stopAtOnce();
+    await pause(lastWordsMs, undefined, { ref: false });
+  }
+
+  get jobCount(): number {
+    return this.#running.size;
+  }
+
+  get #status(): AgentStatus {
+    return this.#running.size > 0 ? "busy" : "idle";
+  }
+
+  async #serve(slot: number): Promise<void> {
+    const { signal } = this.#draining;
+    const cgroup = this.#cgroups.slot?.(slot);
+    while (!signal.aborted) {
+      try {
+        const engines = await findEngines(this.#settings.engines);
+        const job = await this.#client.claim(this.#id, claimSeconds, engines, signal);
+        this.#reached();
+        if (job === undefined) continue;
+        const { settings, server, sandbox, mounts, say } = {
+          settings: this.#settings,
+          server: this.#server,
+          sandbox: this.#sandbox,
+          mounts: this.#mounts,
+          say: this.#say,
+        };
+        const run = new JobRun(job, { slot, settings, server, sandbox, cgroup, mounts, say });
+        this.#running.add(run);
+        void this.#ping("busy");
+        await run.execute().finally(() => this.#running.delete(run));
+        void this.#ping(this.#status);
+      } catch (error) {
+        if (!signal.aborted) await this.#recover(error);
+      }
+    }
+  }
+
+  /** Forgotten by the server: known again. Refused: the end. Not reached: again in a moment. */
+  async #recover(problem: unknown): Promise<void> {
+    if (problem instanceof Refused && (problem.status === 404 || problem.status === 409 || problem.status === 410)) {
+      await pause(1000 + Math.random() * 1000);
+      await this.#register().catch(() => undefined);
+      return;
+    }
+    if (problem instanceof Refused && (problem.status === 401 || problem.status === 403)) return this.#end(problem);
+    if (this.#wasReached) this.#say(`${(problem as Error).message} It is tried again.`);
+    this.#wasReached = false;
+    await pause(1000 + Math.random() * 3000, undefined, { signal: this.#draining.signal }).catch(() => undefined);
+  }
+
+  #reached(): void {
+    if (!this.#wasReached) this.#say(`${this.#server.url} is there again.`);
+    this.#wasReached = true;
+  }
+
+  #end(error: Error): void {
+    this.#fault = new SettingError(
+      `The server does not take this agent (${error.message}) Check CADASTRE_AGENT_TOKEN: it must be a token of an agent pool.`,
+    );
+    this.drain();
+  }
+
+  /** One at a time, however many slots find that it is needed. */
+  #register(): Promise<void> {
+    this.#registering ??= this.#introduce().finally(() => (this.#registering = undefined));
+    return this.#registering;
+  }
+
+  async #introduce(): Promise<void> {
+    const { agentName, engines: folder } = this.#settings;
+    const { signal } = this.#draining;
+    while (!signal.aborted) {
+      try {
+        const engines: Engines = await findEngines(folder);
+        const introduction = { name: agentName, version, engines, sandbox: this.#sandbox.kind };
+        this.#id = await this.#client.register(introduction, signal);
+        this.#reached();
+        this.#say(`Registered at ${this.#server.url} as ${agentName} (${this.#id}); waiting for jobs.`);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof Refused && error.status < 500 && error.status !== 429) {
+          this.#end(error);
+          return;
+        }
+        await this.#recover(error);
+      }
+    }
+  }
+
+  async #ping(status: AgentStatus, timeoutMs?: number): Promise<void> {
+    try {
+      await this.#client.ping(this.#id, status, await findEngines(this.#settings.engines), timeoutMs);
+    } catch {
+      // The next one tells.
+    }
+  }
+}

@@ -1,0 +1,215 @@
+/** The protocol of agents, call by call, as the server's `agents` and `agent-jobs` speak it. */
+import { createHash } from "node:crypto";
+import type { Engines } from "./engines.ts";
+import { type Job, parseJob } from "./job.ts";
+import { Refused, type Server } from "./server.ts";
+
+const base = "/api/v2";
+const answerMs = 15_000;
+const uploadMs = 600_000;
+const patienceMs = 60_000;
+
+export interface Introduction {
+  readonly name: string;
+  readonly version: string;
+  readonly engines: Engines;
+  readonly sandbox: string;
+}
+
+export type AgentStatus = "idle" | "busy" | "exited" | "errored";
+
+/** What an agent says as itself, by its pool's token. */
+export class AgentClient {
+  readonly #server: Server;
+  readonly #token: string;
+
+  constructor(server: Server, token: string) {
+    this.#server = server;
+    this.#token = token;
+  }
+
+  /** The agent's id. */
+  async register(attributes: Introduction, signal: AbortSignal): Promise<string> {
+    const json = { data: { type: "agents", attributes } };
+    const answer = await this.#server.json({ ...this.#post("/agents"), json, timeoutMs: answerMs, signal });
+    return (answer as { data: { id: string } }).data.id;
+  }
+
+  async ping(id: string, status: AgentStatus, engines: Engines, timeoutMs = answerMs): Promise<void> {
+    await this.#server.send({ ...this.#post(`/agents/${id}/actions/ping`), json: { status, engines }, timeoutMs });
+  }
+
+  /** Waits for a job; undefined when none came. */
+  async claim(id: string, wait: number, engines: Engines, signal: AbortSignal): Promise<Job | undefined> {
+    const answer = await this.#server.json({
+      ...this.#post(`/agents/${id}/actions/claim`),
+      json: { wait, engines },
+      timeoutMs: wait * 1000 + answerMs,
+      signal,
+    });
+    return answer === undefined ? undefined : parseJob(answer);
+  }
+
+  #post(path: string) {
+    return { method: "POST", path: base + path, token: this.#token } as const;
+  }
+}
+
+/** The job is no longer ours: it was given to another, or is over. Nothing that we say of it counts any more. */
+export class Fenced extends Error {
+  override readonly name = "Fenced";
+}
+
+const fencingStatuses = [401, 403, 404, 409, 410];
+
+export type Signal = "cancel" | "kill";
+
+export type ContentKind =
+  | "plan"
+  | "plan-json"
+  | "provider-schemas"
+  | "lock-file"
+  | "generated-configuration"
+  | "errored-state";
+
+export interface Outcome {
+  readonly result: "finished" | "errored" | "canceled";
+  readonly hasChanges?: boolean;
+  readonly additions?: number;
+  readonly changes?: number;
+  readonly destructions?: number;
+  readonly imports?: number;
+  readonly errorMessage?: string | null;
+}
+
+/** What an agent says of one job. Everything but the heartbeat is tried until it succeeds or `lost` ends it. */
+export class JobClient {
+  readonly #server: Server;
+  readonly #token: string;
+  readonly #job: Job;
+  readonly #lost: AbortSignal;
+
+  constructor(server: Server, token: string, job: Job, lost: AbortSignal) {
+    this.#server = server;
+    this.#token = token;
+    this.#job = job;
+    this.#lost = lost;
+  }
+
+  async heartbeat(wait: number, signal: AbortSignal): Promise<Signal | null> {
+    const answer = await this.#fenced(() =>
+      this.#server.json({
+        ...this.#action("heartbeat"),
+        json: { attempt: this.#job.attempt, wait },
+        timeoutMs: wait * 1000 + 6000,
+        signal,
+      }),
+    );
+    return (answer as { signal?: Signal | null } | undefined)?.signal ?? null;
+  }
+
+  async start(): Promise<void> {
+    const json = { attempt: this.#job.attempt };
+    await this.#fenced(() => this.#server.send({ ...this.#action("start"), json, ...this.#tries() }));
+  }
+
+  async log(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    const path = this.#path(`/log?attempt=${this.#job.attempt}&offset=${offset}`);
+    await this.#fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#tries() }));
+  }
+
+  async putContent(kind: ContentKind, bytes: Uint8Array<ArrayBuffer> | Blob): Promise<void> {
+    const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
+    const call = { method: "PUT", path, token: this.#token, bytes, ...this.#tries(), timeoutMs: uploadMs } as const;
+    await this.#fenced(() => this.#server.send(call));
+  }
+
+  /** Undefined where there is none. */
+  async getContent(kind: ContentKind): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
+    const call = { method: "GET", path, token: this.#token, ...this.#tries(), timeoutMs: uploadMs } as const;
+    try {
+      const { body, status } = await this.#server.call(call);
+      return status === 204 || body === null ? undefined : body;
+    } catch (error) {
+      if (error instanceof Refused && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async finish(outcome: Outcome): Promise<void> {
+    const json = {
+      attempt: this.#job.attempt,
+      result: outcome.result,
+      "has-changes": outcome.hasChanges ?? false,
+      "resource-additions": outcome.additions ?? 0,
+      "resource-changes": outcome.changes ?? 0,
+      "resource-destructions": outcome.destructions ?? 0,
+      "resource-imports": outcome.imports ?? 0,
+      "error-message": outcome.errorMessage ?? null,
+    };
+    await this.#fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#tries() }));
+  }
+
+  /** Something that the job names by its address, with the run's own token. */
+  async download(url: string): Promise<AsyncIterable<Uint8Array>> {
+    const path = this.#server.addressOf(url, this.#job.server);
+    const call = { method: "GET", path, token: this.#job.token, ...this.#tries(), timeoutMs: uploadMs } as const;
+    const { body } = await this.#server.call(call);
+    if (body === null) throw new Error(`The server gave nothing for ${url}.`);
+    return body;
+  }
+
+  /** By the ordinary API, as the run. Raises Refused. */
+  async writeState(state: { bytes: Uint8Array<ArrayBuffer>; serial: number; lineage: string }): Promise<void> {
+    const answer = (await this.#server.json({
+      method: "POST",
+      path: `${base}/workspaces/${this.#job.workspaceId}/state-versions`,
+      token: this.#job.token,
+      json: {
+        data: {
+          type: "state-versions",
+          attributes: {
+            serial: state.serial,
+            lineage: state.lineage,
+            md5: createHash("md5").update(state.bytes).digest("hex"),
+          },
+          relationships: { run: { data: { type: "runs", id: this.#job.runId } } },
+        },
+      },
+      ...this.#tries(),
+    })) as { data: { attributes: { "hosted-state-upload-url"?: string | null } } };
+    const url = answer.data.attributes["hosted-state-upload-url"];
+    if (!url) throw new Refused(500, "The server gave no address for the state's content.");
+    const path = this.#server.addressOf(url, this.#job.server);
+    await this.#server.send({
+      method: "PUT",
+      path,
+      token: null,
+      bytes: state.bytes,
+      ...this.#tries(),
+      timeoutMs: uploadMs,
+    });
+  }
+
+  #path(rest: string): string {
+    return `${base}/agent-jobs/${this.#job.id}${rest}`;
+  }
+
+  #action(name: string) {
+    return { method: "POST", path: this.#path(`/actions/${name}`), token: this.#token } as const;
+  }
+
+  #tries() {
+    return { timeoutMs: answerMs, patienceMs, signal: this.#lost } as const;
+  }
+
+  async #fenced<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof Refused && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
+      throw error;
+    }
+  }
+}

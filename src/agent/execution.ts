@@ -1,0 +1,270 @@
+/** A phase's engine at work: prepared as every phase is, then started command by command, in its sandbox, until it is told to stop. */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { unpack } from "../archive/unpack.ts";
+import { type EngineName, initArguments } from "./arguments.ts";
+import { cliConfiguration } from "./cli-configuration.ts";
+import type { JobClient } from "./client.ts";
+import type { JobDirectory } from "./directory.ts";
+import { titleOf } from "./engines.ts";
+import { readInside, writeInside } from "./files.ts";
+import type { Job } from "./job.ts";
+import type { RunLog } from "./log.ts";
+import { OutputReader } from "./output.ts";
+import { ConfigurationFault, writeOverride } from "./overrides.ts";
+import type { Cgroup } from "./sandbox/cgroup.ts";
+import type { Sandbox } from "./sandbox/launch.ts";
+import { type Ended, JobProcess } from "./sandbox/process.ts";
+import type { Stopper } from "./stopper.ts";
+import { brokenValues, environmentOf, sshCommand, variableFiles } from "./variables.ts";
+
+/** The engine did not do what it was started for; a sentence for whoever reads the run. */
+export class EngineFault extends Error {
+  override readonly name = "EngineFault";
+  /** Whether the log has it already, in the engine's own words. */
+  readonly isTold: boolean;
+
+  constructor(sentence: string, isTold = false) {
+    super(sentence);
+    this.isTold = isTold;
+  }
+}
+
+/** An engine that failed has said why, unless it was killed. */
+export function faultOf({ error }: OutputReader, { code, signal }: Ended): EngineFault {
+  return error === undefined
+    ? new EngineFault(`The engine ended with ${code === null ? `the signal ${signal}` : `the code ${code}`}.`)
+    : new EngineFault(error, true);
+}
+
+export interface ExecutionOptions {
+  readonly job: Job;
+  readonly engine: EngineName;
+  readonly client: JobClient;
+  readonly log: RunLog;
+  readonly directory: JobDirectory;
+  readonly sandbox: Sandbox;
+  readonly cgroup: Cgroup | undefined;
+  readonly stopper: Stopper;
+  /** As this agent reaches the server. */
+  readonly serverUrl: string;
+  readonly providerDirect: boolean;
+}
+
+type Sink = (chunk: Uint8Array) => Promise<void> | void;
+
+export interface Finished extends Ended {
+  /** The last of what went to the other output, where it was not merged. */
+  readonly errors: string;
+}
+
+const errorsKept = 16 * 1024;
+/** What `init` says is of interest when it fails, or takes long. */
+const initQuietMs = 5000;
+const initKeptBytes = 1024 ** 2;
+const lockFileBytesMax = 16 * 1024 ** 2;
+
+export class Execution {
+  readonly options: ExecutionOptions;
+  #variables: string[] = [];
+  #environment: Record<string, string> = {};
+
+  constructor(options: ExecutionOptions) {
+    this.options = options;
+  }
+
+  /** The variables' files, as the engine sees them. */
+  get variables(): readonly string[] {
+    return this.#variables;
+  }
+
+  get lockFile(): string {
+    return join(this.options.directory.workingDirectory, ".terraform.lock.hcl");
+  }
+
+  /** A directory with everything in it, and the engine initialized. Raises ConfigurationFault, EngineFault, ArchiveFault, Stopped. */
+  async prepare(): Promise<void> {
+    const { job, engine, client, log, directory, stopper } = this.options;
+    const { arch } = process;
+    await log.say(`${titleOf(engine.product)} v${engine.version}`);
+    await log.say(`on linux_${arch === "x64" ? "amd64" : arch}`);
+    await log.say("Initializing plugins and modules...");
+    await unpack(await client.download(job.configurationUrl), directory.configuration);
+    stopper.check();
+    await directory.enter(job.workingDirectory);
+    await writeOverride(directory.workingDirectory);
+    await this.#writePrivate();
+    if (job.phase === "apply") await this.#restorePlan();
+    await directory.give();
+    await this.#init();
+  }
+
+  /** The state that the phase begins with, put where the engine looks for it; its MD5, or undefined where there is none. */
+  async fetchState(): Promise<string | undefined> {
+    const { job, client, directory } = this.options;
+    if (job.stateUrl === null) return undefined;
+    const hash = createHash("md5");
+    const passing = async function* (source: AsyncIterable<Uint8Array>) {
+      for await (const chunk of source) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    };
+    await writeInside(directory.root, directory.stateFile, passing(await client.download(job.stateUrl)), directory.uid);
+    return hash.digest("hex");
+  }
+
+  /** Everything that it says goes to the log, and is looked at for counts and errors. */
+  async speak(words: readonly string[]): Promise<Ended & { readonly output: OutputReader }> {
+    const output = new OutputReader();
+    const ended = await this.run(words, true, async (chunk) => {
+      output.write(chunk);
+      await this.options.log.write(chunk);
+    });
+    output.end();
+    return { ...ended, output };
+  }
+
+  /** Starts the engine and hands on its output. Raises Stopped, and what the sink raises. */
+  async run(words: readonly string[], merged: boolean, sink: Sink): Promise<Finished> {
+    const { directory, sandbox, cgroup, stopper, job } = this.options;
+    stopper.check();
+    const { inside, mounts, uid } = directory;
+    const environment = this.#environment;
+    const command = {
+      program: inside.engine,
+      words,
+      environment,
+      directory: directory.insideOf(directory.workingDirectory),
+    };
+    const process = new JobProcess(sandbox.launch(command, mounts), {
+      merged,
+      uid,
+      cgroup,
+      mark: `TFE_RUN_ID=${job.runId}`,
+    });
+    const kills = cgroup?.outOfMemory() ?? 0;
+    return stopper.during(process, async () => {
+      try {
+        const errors = tail(process.stderr);
+        for await (const chunk of process.stdout) await sink(chunk as Uint8Array);
+        const ended = await process.ended;
+        if (ended.code !== 0 && (cgroup?.outOfMemory() ?? 0) > kills)
+          throw new EngineFault(
+            "The engine, or something that it started, was ended because the job's memory was used up.",
+          );
+        return { ...ended, errors: await errors };
+      } catch (error) {
+        process.kill();
+        process.stdout.resume();
+        await process.ended.catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  async #writePrivate(): Promise<void> {
+    const { job, log, directory, serverUrl, providerDirect } = this.options;
+    const broken = brokenValues(job.variables);
+    if (broken.length > 0)
+      throw new ConfigurationFault(
+        `The HCL value of ${broken.join(", ")} is not one expression. Correct the variable.`,
+      );
+    const { inside } = directory;
+    const names = { sshKey: "ssh-key", gitConfiguration: "gitconfig", cliConfiguration: "cli.tfrc" };
+    const at = (name: string) => directory.insideOf(join(directory.root, "private", name));
+    const places = {
+      home: directory.insideOf(join(directory.root, "home")),
+      tmp: inside.job === directory.root ? directory.insideOf(join(directory.root, "tmp")) : "/tmp",
+      sshKey: at(names.sshKey),
+      gitConfiguration: at(names.gitConfiguration),
+      cliConfiguration: at(names.cliConfiguration),
+      knownHosts: { file: inside.knownHosts ?? at("known_hosts"), isComplete: inside.knownHosts !== undefined },
+      ca: inside.ca,
+    };
+    const { variables, refused } = environmentOf(job, places);
+    this.#environment = variables;
+    if (refused.length > 0) await log.say(`Not taken over, because the agent sets them itself: ${refused.join(", ")}.`);
+    await directory.writePrivate(
+      names.cliConfiguration,
+      cliConfiguration({
+        publicUrl: job.server,
+        agentUrl: serverUrl,
+        token: job.token,
+        mirror: inside.mirror,
+        direct: providerDirect,
+      }),
+    );
+    if (job.sshKey !== null) {
+      await directory.writePrivate(names.sshKey, `${job.sshKey.trimEnd()}\n`);
+      await directory.writePrivate(names.gitConfiguration, `[core]\n\tsshCommand = ${sshCommand(places)}\n`);
+    }
+    for (const { name, text } of variableFiles(job.variables))
+      this.#variables.push(await directory.writePrivate(name, text));
+  }
+
+  /** An apply executes the plan as it was made, with the providers that it was made with. */
+  async #restorePlan(): Promise<void> {
+    const { client, directory } = this.options;
+    const plan = await client.getContent("plan");
+    if (plan === undefined)
+      throw new EngineFault("The plan of this run is gone, so there is nothing to apply. Start a new run.");
+    await writeInside(directory.root, planFile(directory), plan, undefined);
+    const lockFile = await client.getContent("lock-file");
+    if (lockFile !== undefined) await writeInside(directory.root, this.lockFile, lockFile, undefined);
+  }
+
+  async #init(): Promise<void> {
+    const { job, engine, log } = this.options;
+    const held: Uint8Array[] = [];
+    let heldBytes = 0;
+    let isShown = job.debuggingMode;
+    const startedAt = performance.now();
+    const show = async () => {
+      isShown = true;
+      for (const chunk of held.splice(0)) await log.write(chunk);
+    };
+    const output = new OutputReader();
+    const ended = await this.run(initArguments(job, engine, this.#variables), true, async (chunk) => {
+      output.write(chunk);
+      if (isShown) return log.write(chunk);
+      held.push(chunk);
+      heldBytes += chunk.length;
+      if (heldBytes > initKeptBytes || performance.now() - startedAt > initQuietMs) await show();
+    });
+    output.end();
+    if (ended.code !== 0) {
+      await show();
+      this.options.stopper.check();
+      throw faultOf(output, ended);
+    }
+    await this.#checkBackend();
+  }
+
+  /** Whatever the configuration did to have another: the state is ours to keep. Raises ConfigurationFault. */
+  async #checkBackend(): Promise<void> {
+    const { directory } = this.options;
+    const path = join(directory.workingDirectory, ".terraform", "terraform.tfstate");
+    const bytes = await readInside(directory.root, path, lockFileBytesMax);
+    let type: string | undefined;
+    try {
+      type = (JSON.parse(String(bytes)) as { backend?: { type?: string } }).backend?.type;
+    } catch {
+      type = undefined;
+    }
+    if (type !== "local")
+      throw new ConfigurationFault(
+        "The configuration's own cloud or backend block is still in force. Take it out of its override files.",
+      );
+  }
+}
+
+export const planFile = (directory: JobDirectory): string => join(directory.root, "output", "plan.tfplan");
+export const generatedFile = (directory: JobDirectory): string => join(directory.root, "output", "generated.tf");
+
+/** The last of what a stream brings. */
+async function tail(stream: AsyncIterable<Buffer>): Promise<string> {
+  let kept: Buffer = Buffer.alloc(0);
+  for await (const chunk of stream) kept = Buffer.concat([kept, chunk]).subarray(-errorsKept);
+  return kept.toString("utf8");
+}

@@ -1,0 +1,142 @@
+/**
+ * Files in a job's directory, which other people's programs write: whatever they put there, nothing outside the directory is ever
+ * read, written or removed. A link where a file is expected counts as no file.
+ */
+import { constants } from "node:fs";
+import {
+  chmod,
+  type FileHandle,
+  lchown,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readdir,
+  readlink,
+  realpath,
+  rm,
+} from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** An open file, or undefined where there is none: links, and whatever else is no file, are none. */
+export async function openInside(root: string, path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle;
+  try {
+    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch {
+    return undefined;
+  }
+  try {
+    // By what was opened, not by its name: that may lead elsewhere a moment later.
+    const where = await readlink(`/proc/self/fd/${file.fd}`);
+    const expected = join(await realpath(root), relative(root, path));
+    const { nlink } = await file.stat();
+    if (where === expected && nlink === 1 && (await file.stat()).isFile()) return file;
+  } catch {
+    // Then it is none.
+  }
+  await file.close();
+  return undefined;
+}
+
+export async function readInside(
+  root: string,
+  path: string,
+  bytesMax: number,
+): Promise<Buffer<ArrayBuffer> | undefined> {
+  const file = await openInside(root, path);
+  if (file === undefined) return undefined;
+  try {
+    const { size } = await file.stat();
+    return size > bytesMax ? undefined : ((await file.readFile()) as Buffer<ArrayBuffer>);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Copies a file out of the directory; whether there was one. */
+export async function copyOut(root: string, path: string, target: string): Promise<boolean> {
+  const file = await openInside(root, path);
+  if (file === undefined) return false;
+  await writeNew(target, file.createReadStream());
+  return true;
+}
+
+/** Raises an Error where the file, or a link by its name, is there already. */
+export async function writeNew(
+  path: string,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+  mode = 0o600,
+): Promise<void> {
+  const file = await open(path, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, mode);
+  try {
+    await file.writeFile(content);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes a file below the directory, with the directories on the way to it. Raises an Error where the way leads out by a link. */
+export async function writeInside(
+  root: string,
+  path: string,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+  uid: number | undefined,
+): Promise<void> {
+  const real = await realpath(root);
+  const steps = relative(root, dirname(path)).split(sep).filter(Boolean);
+  let folder = root;
+  for (const step of steps) {
+    folder = join(folder, step);
+    const kind = await lstat(folder).catch(() => undefined);
+    if (kind === undefined) {
+      await mkdir(folder, { mode: 0o755 });
+      if (uid !== undefined) await lchown(folder, uid, uid);
+    }
+  }
+  if ((await realpath(folder)) !== join(real, ...steps)) throw new Error(`${relative(root, folder)} is a link.`);
+  await rm(path, { force: true });
+  await writeNew(path, content);
+  if (uid !== undefined) await lchown(path, uid, uid);
+}
+
+/** Everything below becomes the user's; links themselves, not what they lead to. */
+export async function giveTo(path: string, uid: number): Promise<void> {
+  await lchown(path, uid, uid);
+  if (!(await lstat(path)).isDirectory()) return;
+  for (const name of await readdir(path)) await giveTo(join(path, name), uid);
+}
+
+/** How much the directory holds; counting stops beyond `bytesMax`. What goes away meanwhile counts nothing. */
+export async function sizeOf(path: string, bytesMax = Number.POSITIVE_INFINITY): Promise<number> {
+  let bytes = 0;
+  try {
+    for await (const entry of await opendir(path)) {
+      const inner = join(path, entry.name);
+      if (entry.isDirectory()) bytes += await sizeOf(inner, bytesMax - bytes);
+      else bytes += ((await lstat(inner).catch(() => undefined))?.blocks ?? 0) * 512;
+      if (bytes > bytesMax) break;
+    }
+  } catch {
+    // Removed, or closed to us: then it can't grow by our doing.
+  }
+  return bytes;
+}
+
+/** Removes a directory whatever is in it, also where its programs have taken away the right to. */
+export async function removeTree(path: string): Promise<void> {
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch {
+    await openUp(path);
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+async function openUp(path: string): Promise<void> {
+  if (!(await lstat(path)).isDirectory()) return;
+  await chmod(path, 0o700);
+  for (const name of await readdir(path)) await openUp(join(path, name));
+}

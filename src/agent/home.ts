@@ -1,0 +1,97 @@
+/** The agent's own directory: of one agent at a time, cleared of what an earlier one left, and of what its jobs need of the system. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { SettingError } from "../kernel/settings.ts";
+import { removeTree } from "./files.ts";
+import { isRoot } from "./sandbox/choose.ts";
+import { keepLostState } from "./state.ts";
+
+/** Makes it, and takes it for this process; its real path. Raises SettingError. */
+export function openHome(directory: string): string {
+  try {
+    // Users of jobs pass through it to their own directories; nothing in it can be listed or read by them.
+    const mode = isRoot() ? 0o711 : 0o700;
+    for (const path of [directory, join(directory, "jobs")]) {
+      mkdirSync(path, { recursive: true, mode });
+      chmodSync(path, mode);
+    }
+    mkdirSync(join(directory, "spool"), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new SettingError(
+      `The directory ${directory} can't be used (${(error as Error).message}). Choose another with CADASTRE_AGENT_DIRECTORY.`,
+    );
+  }
+  const home = realpathSync(directory);
+  const file = join(home, "agent.pid");
+  const other = existsSync(file) ? readFileSync(file, "utf8") : "";
+  if (other !== "" && other !== identity(process.pid) && other === identity(Number.parseInt(other, 10)))
+    throw new SettingError(
+      `Another agent (process ${Number.parseInt(other, 10)}) uses ${home}. Give each its own CADASTRE_AGENT_DIRECTORY.`,
+    );
+  writeFileSync(file, identity(process.pid), { mode: 0o600 });
+  return home;
+}
+
+/** A process's number, and when it began: numbers are used again. */
+function identity(pid: number): string {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return `${pid} ${fields[19]}`;
+  } catch {
+    return `${pid}`;
+  }
+}
+
+/** What an agent left that was killed: states of applies are kept, all else is removed. */
+export async function clearHome(home: string, say: (line: string) => void): Promise<void> {
+  for (const name of await readdir(join(home, "jobs"))) {
+    const root = join(home, "jobs", name);
+    for (const file of statesIn(join(root, "configuration"))) {
+      const kept = await keepLostState(join(home, "lost"), { runId: name, phase: "apply" }, root, file).catch(
+        () => undefined,
+      );
+      if (kept !== undefined)
+        say(`${name}: an earlier agent was ended while it was executed; a state that it left is in ${kept}.`);
+    }
+    await removeTree(root);
+  }
+  for (const name of await readdir(join(home, "spool"))) await removeTree(join(home, "spool", name));
+}
+
+const depthMax = 8;
+
+/** Where engines write states: only names are looked at, and links are not followed. */
+function statesIn(folder: string, depth = 0): string[] {
+  if (depth > depthMax) return [];
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return entry.name === ".terraform" ? [] : statesIn(path, depth + 1);
+      return entry.name === "terraform.tfstate" && entry.isFile() ? [path] : [];
+    });
+  } catch {
+    return [];
+  }
+}
+
+const systemBundles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
+
+/** One file with the system's certificates and those of the setting, for engines and for git. Raises SettingError. */
+export function writeCertificates(home: string, extra: string): string {
+  let own: string;
+  try {
+    own = readFileSync(extra, "utf8");
+  } catch (error) {
+    throw new SettingError(`CADASTRE_AGENT_CA can't be read (${(error as Error).message}).`);
+  }
+  if (!own.includes("-----BEGIN CERTIFICATE-----"))
+    throw new SettingError(`CADASTRE_AGENT_CA must name a file of certificates (PEM); ${extra} is none.`);
+  const bundle = systemBundles.find((path) => existsSync(path));
+  mkdirSync(join(home, "etc"), { recursive: true, mode: 0o755 });
+  const path = join(home, "etc", "ca.pem");
+  writeFileSync(path, `${bundle === undefined ? "" : readFileSync(bundle, "utf8")}\n${own}`, { mode: 0o644 });
+  return path;
+}

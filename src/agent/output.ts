@@ -1,0 +1,142 @@
+/** What an engine says in passing and the server wants as numbers: counts of changes, and why it failed. Read line by line. */
+
+export interface Counts {
+  readonly additions: number;
+  readonly changes: number;
+  readonly destructions: number;
+  readonly imports: number;
+}
+
+const none: Counts = { additions: 0, changes: 0, destructions: 0, imports: 0 };
+/** A line that is longer says nothing that we look for. */
+const lineBytesMax = 1024 ** 2;
+const errorLengthMax = 2000;
+
+/** A JSON message of an engine, as far as it is looked at. */
+interface Message {
+  readonly type?: string;
+  readonly changes?: { add?: number; change?: number; remove?: number; import?: number };
+  readonly hook?: { action?: string };
+  readonly diagnostic?: { severity?: string; summary?: string; detail?: string };
+}
+
+const summarySentence =
+  /^(?:Plan: |Apply complete! Resources: |Destroy complete! Resources: )(?:(\d+) (?:to import|imported)(?:, |\.|$))?(?:(\d+) (?:to add|added), (\d+) (?:to change|changed), )?(?:(\d+) (?:to destroy|destroyed))?/;
+
+export class OutputReader {
+  #line: Buffer[] = [];
+  #lineBytes = 0;
+  #summary: Counts | undefined;
+  #done = { ...none };
+  #error: string | undefined;
+
+  write(chunk: Uint8Array): void {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    for (let at = 0; at < bytes.length;) {
+      const end = bytes.indexOf(10, at);
+      this.#keep(bytes.subarray(at, end === -1 ? bytes.length : end));
+      if (end === -1) return;
+      this.#endLine();
+      at = end + 1;
+    }
+  }
+
+  end(): void {
+    this.#endLine();
+  }
+
+  /** As the engine summed them up; where it did not, because it failed, those that it said were done. */
+  get counts(): Counts {
+    return this.#summary ?? this.#done;
+  }
+
+  get hasSummary(): boolean {
+    return this.#summary !== undefined;
+  }
+
+  /** The first error that it told. */
+  get error(): string | undefined {
+    return this.#error;
+  }
+
+  #keep(part: Buffer): void {
+    this.#lineBytes += part.length;
+    if (this.#lineBytes <= lineBytesMax) this.#line.push(Buffer.from(part));
+    else this.#line = [];
+  }
+
+  #endLine(): void {
+    const line = Buffer.concat(this.#line).toString("utf8");
+    this.#line = [];
+    this.#lineBytes = 0;
+    if (line.startsWith("{")) this.#readMessage(line);
+    else if (line !== "") this.#readText(line);
+  }
+
+  #readMessage(line: string): void {
+    let message: Message;
+    try {
+      message = JSON.parse(line) as Message;
+    } catch {
+      return;
+    }
+    const { type, changes, hook, diagnostic } = message;
+    if (type === "change_summary" && changes !== undefined)
+      this.#summary = {
+        additions: changes.add ?? 0,
+        changes: changes.change ?? 0,
+        destructions: changes.remove ?? 0,
+        imports: changes.import ?? 0,
+      };
+    if (type === "apply_complete") this.#count(hook?.action ?? "");
+    if (type === "diagnostic" && diagnostic?.severity === "error")
+      this.#fail([diagnostic.summary, diagnostic.detail].filter(Boolean).join(": "));
+  }
+
+  #readText(line: string): void {
+    // oxlint-disable-next-line no-control-regex -- the escapes of terminals
+    const plain = line.replace(/\u001B\[[\d;]*m/g, "").replace(/\r$/, "");
+    const [, imports, additions, changes, destructions] = summarySentence.exec(plain) ?? [];
+    if (additions !== undefined || destructions !== undefined || imports !== undefined)
+      this.#summary = {
+        additions: Number(additions ?? 0),
+        changes: Number(changes ?? 0),
+        destructions: Number(destructions ?? 0),
+        imports: Number(imports ?? 0),
+      };
+    const [, done] = /^\S.*: (Creation|Modifications|Destruction) complete after /.exec(plain) ?? [];
+    if (done !== undefined)
+      this.#count({ Creation: "create", Modifications: "update", Destruction: "delete" }[done] ?? "");
+    const [, error] = /^[│╷ ]*Error: (.*)$/.exec(plain) ?? [];
+    if (error !== undefined) this.#fail(error);
+  }
+
+  #count(action: string): void {
+    if (action === "create") this.#done.additions += 1;
+    if (action === "update") this.#done.changes += 1;
+    if (action === "delete") this.#done.destructions += 1;
+  }
+
+  #fail(sentence: string): void {
+    this.#error ??= sentence.slice(0, errorLengthMax);
+  }
+}
+
+interface ResourceChange {
+  readonly mode?: string;
+  readonly change?: { readonly actions?: readonly string[]; readonly importing?: unknown };
+}
+
+/** From the JSON form of a plan; a replacement is an addition and a destruction. */
+export function countsOfPlan(plan: unknown): Counts {
+  const counts = { ...none };
+  const { resource_changes: changes = [] } = plan as { resource_changes?: readonly ResourceChange[] };
+  for (const { change } of changes) {
+    const actions = change?.actions ?? [];
+    if (actions.includes("create")) counts.additions += 1;
+    if (actions.includes("update")) counts.changes += 1;
+    if (actions.includes("delete")) counts.destructions += 1;
+    if (change?.importing) counts.imports += 1;
+  }
+  return counts;
+}

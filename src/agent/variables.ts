@@ -1,0 +1,184 @@
+/**
+ * A job's variables as engines take them: files for `-var-file`, which alone beat `*.auto.tfvars`, and the process's environment.
+ * Refuses what would replace something that the agent itself relies on.
+ */
+import { version } from "../version.ts";
+import type { Job, JobVariable } from "./job.ts";
+import { textsInHcl } from "./masking.ts";
+
+export interface VariableFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** An identifier of HCL; nothing else can be declared, so nothing else can be meant. */
+const identifier = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u;
+
+/**
+ * Plain values in one file of JSON, where no letter has a meaning. A value in HCL has a file of its own: when it can't be read,
+ * the engine names the file, and no other value is lost with it.
+ */
+export function variableFiles(variables: readonly JobVariable[]): VariableFile[] {
+  const declared = variables.filter(({ category, key }) => category === "terraform" && identifier.test(key));
+  const plain = declared.filter(({ hcl }) => !hcl);
+  const files = declared
+    .filter(({ hcl }) => hcl)
+    .map(({ key, value }, index) => ({ name: `${index + 1}-${fileName(key)}.tfvars`, text: `${key} = ${value}\n` }));
+  if (plain.length === 0) return files;
+  const members = plain.map(({ key, value }) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+  return [{ name: "variables.tfvars.json", text: `{\n${members.join(",\n")}\n}\n` }, ...files];
+}
+
+const fileName = (key: string) => key.replace(/[^\w-]/gu, "_").slice(0, 100);
+
+/**
+ * Raises nothing: whether a value of HCL is one expression. One that goes on after it could set other variables as well, also those
+ * that whoever wrote it may not set.
+ */
+export function isOneExpression(value: string): boolean {
+  let depth = 0;
+  let rest = value;
+  while (rest !== "") {
+    const heredoc = /^<<(-?)([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/u.exec(rest);
+    const token = heredoc
+      ? (new RegExp(`^[^]*?\\n[ \\t]*${heredoc[2]}(?=\\r?\\n|$)`, "u").exec(rest)?.[0] ?? rest)
+      : (/^(?:"(?:[^"\\]|\\.)*"|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\/|[^])/u.exec(rest)?.[0] ?? rest);
+    rest = rest.slice(token.length);
+    if (/^[([{]$/.test(token)) depth += 1;
+    else if (/^[)\]}]$/.test(token)) depth -= 1;
+    else if (token === "\n" && depth === 0) return /^(?:\s|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\/)*$/u.test(rest);
+    if (depth < 0) return false;
+  }
+  return depth === 0;
+}
+
+/** The variables that hold more than one expression, by name. */
+export const brokenValues = (variables: readonly JobVariable[]): string[] =>
+  variables
+    .filter(({ category, hcl, value }) => category === "terraform" && hcl && !isOneExpression(value))
+    .map(({ key }) => key);
+
+/** What the sandbox and the steps of a phase rely on. */
+const refused = new Set([
+  "PATH",
+  "HOME",
+  "TMPDIR",
+  "USER",
+  "SHELL",
+  "TF_CLI_CONFIG_FILE",
+  "TERRAFORM_CONFIG",
+  "TF_DATA_DIR",
+  "TF_WORKSPACE",
+  "TF_IN_AUTOMATION",
+  "TF_INPUT",
+  "TF_FORCE_LOCAL_BACKEND",
+  "TF_PLUGIN_CACHE_DIR",
+  "CHECKPOINT_DISABLE",
+  "BASH_ENV",
+  "ENV",
+  // What C libraries do not listen to in programs with privileges, for good reasons.
+  "GCONV_PATH",
+  "GETCONF_DIR",
+  "GLIBC_TUNABLES",
+  "HOSTALIASES",
+  "LOCALDOMAIN",
+  "LOCPATH",
+  "MALLOC_TRACE",
+  "NIS_PATH",
+  "NLSPATH",
+  "RESOLV_HOST_CONF",
+  "RES_OPTIONS",
+  "TZDIR",
+]);
+
+/** Whether an environment variable may be set by a workspace. */
+export function mayBeSet(name: string): boolean {
+  return /^[^=\0]+$/.test(name) && !refused.has(name) && !name.startsWith("LD_") && !name.startsWith("TF_TOKEN_");
+}
+
+export interface Places {
+  readonly home: string;
+  readonly tmp: string;
+  readonly cliConfiguration: string;
+  readonly sshKey: string;
+  readonly gitConfiguration: string;
+  /** Where the keys of hosts are, and whether only those are trusted. */
+  readonly knownHosts: { readonly file: string; readonly isComplete: boolean };
+  readonly ca: string | undefined;
+}
+
+export interface Environment {
+  readonly variables: Record<string, string>;
+  /** Names of the workspace's that were not taken over. */
+  readonly refused: readonly string[];
+}
+
+/** All that the engine's process has: nothing of the agent's own. */
+export function environmentOf(job: Job, places: Places): Environment {
+  const own = job.variables.filter(({ category }) => category === "env");
+  const taken = own.filter(({ key }) => mayBeSet(key));
+  const facts = factsOf(job);
+  const variables: Record<string, string> = {
+    ...(places.ca === undefined ? {} : caVariables(places.ca)),
+    LANG: "C.UTF-8",
+    ...Object.fromEntries(taken.map(({ key, value }) => [key, value.replaceAll("\0", "")])),
+    ...facts,
+    ...Object.fromEntries(Object.entries(facts).map(([name, value]) => [`TF_VAR_${name}`, value])),
+    ...Object.fromEntries(job.identityTokens.map(({ name, value }) => [name, value])),
+    ...(job.sshKey === null ? {} : { GIT_SSH_COMMAND: sshCommand(places), GIT_CONFIG_GLOBAL: places.gitConfiguration }),
+    ...(job.debuggingMode ? { TF_LOG: "TRACE" } : {}),
+    PATH: "/usr/local/bin:/usr/bin:/bin",
+    HOME: places.home,
+    TMPDIR: places.tmp,
+    TF_IN_AUTOMATION: "1",
+    TF_INPUT: "0",
+    CHECKPOINT_DISABLE: "1",
+    TF_CLI_CONFIG_FILE: places.cliConfiguration,
+    TF_WORKSPACE: job.workspaceName,
+    TFC_AGENT_VERSION: agentVersion,
+    CADASTRE_AGENT_VERSION: version,
+  };
+  return { variables, refused: own.filter(({ key }) => !mayBeSet(key)).map(({ key }) => key) };
+}
+
+/** Engines ask for at least 1.10 before they import by configuration; it is what our steps are equal to, not our own version. */
+const agentVersion = "1.22.0";
+
+const caVariables = (file: string) => ({ SSL_CERT_FILE: file, GIT_SSL_CAINFO: file, CURL_CA_BUNDLE: file });
+
+/** Without known hosts there is nothing to check against: then a host is trusted on first sight. */
+export const sshCommand = ({
+  sshKey,
+  knownHosts: { file, isComplete },
+}: Pick<Places, "sshKey" | "knownHosts">): string =>
+  `ssh -i ${sshKey} -o IdentitiesOnly=yes -o BatchMode=yes -o UserKnownHostsFile=${file} -o StrictHostKeyChecking=${isComplete ? "yes" : "accept-new"}`;
+
+function factsOf(job: Job): Record<string, string> {
+  const facts: Record<string, string | null> = {
+    TFC_RUN_ID: job.runId,
+    TFE_RUN_ID: job.runId,
+    TFC_WORKSPACE_ID: job.workspaceId,
+    TFC_WORKSPACE_NAME: job.workspaceName,
+    TFC_WORKSPACE_SLUG: `${job.organizationName}/${job.workspaceName}`,
+    TFC_PROJECT_ID: job.projectId,
+    TFC_PROJECT_NAME: job.projectName,
+    TFC_CONFIGURATION_VERSION_GIT_BRANCH: job.commit.branch,
+    TFC_CONFIGURATION_VERSION_GIT_COMMIT_SHA: job.commit.sha,
+    TFC_CONFIGURATION_VERSION_GIT_TAG: job.commit.tag,
+  };
+  return Object.fromEntries(
+    Object.entries(facts).filter((fact): fact is [string, string] => fact[1] !== null && fact[1] !== ""),
+  );
+}
+
+/** What must not be read in a log. */
+export function secretsOf(job: Job): string[] {
+  return [
+    job.token,
+    ...job.identityTokens.map(({ value }) => value),
+    ...(job.sshKey === null ? [] : [job.sshKey]),
+    ...job.variables
+      .filter(({ sensitive }) => sensitive)
+      .flatMap(({ value, hcl }) => (hcl ? textsInHcl(value) : [value])),
+  ];
+}

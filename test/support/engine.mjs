@@ -1,0 +1,241 @@
+/**
+ * A stand-in for Terraform, for tests that have Node alone: init, plan, apply, show and providers schema, as far as an agent looks.
+ * What it plans comes from `stand-in.json` in its directory:
+ *   resources   { name: value } that there shall be; `${var.NAME}` in a value is replaced
+ *   slowMs      how long each resource takes
+ *   failAt      the name of a resource whose creation fails
+ *   planFails   a sentence with which plan fails
+ *   print       lines that plan prints
+ *   printVariables, printEnvironment   names whose values plan prints
+ *   noiseBytes  how much apply prints before it begins
+ *   deaf        whether it ignores interrupts
+ *   writeBytes  the size of a file that plan writes
+ *   serialBack  whether apply writes its state with a serial of long ago
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { randomUUID } from "node:crypto";
+
+const [command, ...words] = process.argv.slice(2);
+const flag = (name) => words.find((word) => word.startsWith(`-${name}=`))?.slice(name.length + 2);
+const isOn = (name) => words.includes(`-${name}`);
+const settings = existsSync("stand-in.json") ? JSON.parse(readFileSync("stand-in.json", "utf8")) : {};
+const workspace = process.env.TF_WORKSPACE ?? "default";
+const stateFile =
+  workspace === "default" ? "terraform.tfstate" : join("terraform.tfstate.d", workspace, "terraform.tfstate");
+const engineVersion = "1.5.7";
+const isJson = isOn("json");
+
+const told = { isInterrupted: false };
+process.on("SIGINT", () => {
+  if (settings.deaf) return;
+  told.isInterrupted = true;
+  console.log("Interrupt received.");
+});
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function say(text, message) {
+  console.log(isJson ? JSON.stringify({ "@level": "info", "@message": text, ...message }) : text);
+}
+
+function fail(summary) {
+  if (isJson)
+    say(`Error: ${summary}`, {
+      "@level": "error",
+      type: "diagnostic",
+      diagnostic: { severity: "error", summary, detail: "" },
+    });
+  else console.error(`\n\u001b[31m│\u001b[0m \u001b[1m\u001b[31mError: \u001b[0m\u001b[1m${summary}\u001b[0m`);
+  process.exit(1);
+}
+
+function readState() {
+  if (!existsSync(stateFile))
+    return {
+      version: 4,
+      terraform_version: engineVersion,
+      serial: 0,
+      lineage: randomUUID(),
+      outputs: {},
+      resources: [],
+    };
+  return JSON.parse(readFileSync(stateFile, "utf8"));
+}
+
+function writeState(state) {
+  mkdirSync(dirname(stateFile), { recursive: true });
+  writeFileSync(stateFile, JSON.stringify(state, null, 2));
+}
+
+const valueOf = (resource) => resource.instances[0].attributes.input;
+const toResource = (name, value) => ({
+  mode: "managed",
+  type: "terraform_data",
+  name,
+  provider: 'provider["terraform.io/builtin/terraform"]',
+  instances: [{ schema_version: 0, attributes: { id: randomUUID(), input: value } }],
+});
+
+function variables() {
+  const values = {};
+  for (const [name, value] of Object.entries(process.env))
+    if (name.startsWith("TF_VAR_")) values[name.slice(7)] = value;
+  for (const word of words.filter((each) => each.startsWith("-var-file="))) {
+    const text = readFileSync(word.slice(10), "utf8");
+    if (word.endsWith(".json")) Object.assign(values, JSON.parse(text));
+    else
+      for (const [, name, value] of text.matchAll(/^(\S+) = (.*)$/gm)) values[name] = value.replace(/^"(.*)"$/, "$1");
+  }
+  return values;
+}
+
+function wanted() {
+  if (isOn("destroy")) return {};
+  const values = variables();
+  const fill = (text) =>
+    String(text).replace(
+      /\$\{var\.(\w+)\}/g,
+      (_, name) => values[name] ?? fail(`No value for required variable "${name}"`),
+    );
+  return Object.fromEntries(Object.entries(settings.resources ?? {}).map(([name, value]) => [name, fill(value)]));
+}
+
+function changesFor(state) {
+  const want = wanted();
+  const have = Object.fromEntries(state.resources.map((resource) => [resource.name, valueOf(resource)]));
+  const targets = words.filter((word) => word.startsWith("-target=")).map((word) => word.slice(8));
+  const replaced = words.filter((word) => word.startsWith("-replace=")).map((word) => word.slice(9));
+  return [...new Set([...Object.keys(want), ...Object.keys(have)])]
+    .filter((name) => targets.length === 0 || targets.includes(`terraform_data.${name}`))
+    .map((name) => ({
+      name,
+      value: want[name],
+      actions: !(name in want)
+        ? ["delete"]
+        : !(name in have)
+          ? ["create"]
+          : replaced.includes(`terraform_data.${name}`)
+            ? ["delete", "create"]
+            : want[name] !== have[name]
+              ? ["update"]
+              : ["no-op"],
+    }));
+}
+
+const count = (changes, action) => changes.filter(({ actions }) => actions.includes(action)).length;
+const summary = (changes) => ({
+  add: count(changes, "create"),
+  change: count(changes, "update"),
+  remove: count(changes, "delete"),
+});
+
+async function init() {
+  if (!existsSync("zzzz_cadastre_override.tf")) fail("there is no override file");
+  if (existsSync(stateFile)) fail("a state is here already; do you want to migrate it?");
+  if (isOn("lockfile=readonly") && !existsSync(".terraform.lock.hcl")) fail("the lock file is missing");
+  mkdirSync(".terraform", { recursive: true });
+  writeFileSync(".terraform/terraform.tfstate", JSON.stringify({ version: 3, backend: { type: "local" } }));
+  if (!existsSync(".terraform.lock.hcl")) writeFileSync(".terraform.lock.hcl", "# made by the stand-in\n");
+  if (settings.initFails) fail(settings.initFails);
+  console.log("Terraform has been successfully initialized!");
+}
+
+async function plan() {
+  const state = readState();
+  for (const line of settings.print ?? []) say(line);
+  const values = variables();
+  for (const name of settings.printVariables ?? []) say(`${name} = ${values[name]}`);
+  for (const name of settings.printEnvironment ?? []) say(`${name} = ${process.env[name]}`);
+  if (settings.writeBytes) writeFileSync("large", Buffer.alloc(settings.writeBytes, 1));
+  if (settings.planFails) fail(settings.planFails);
+  const changes = isOn("refresh-only") ? [] : changesFor(state);
+  const steps = settings.planMs ? Math.ceil(settings.planMs / 20) : 0;
+  for (let step = 0; step < steps && !told.isInterrupted; step += 1) await pause(20);
+  if (told.isInterrupted) fail("operation canceled");
+  const { add, change, remove } = summary(changes);
+  say(`Plan: ${add} to add, ${change} to change, ${remove} to destroy.`, {
+    type: "change_summary",
+    changes: { add, change, import: 0, remove, operation: "plan" },
+  });
+  writeFileSync(
+    flag("out"),
+    JSON.stringify({ changes, lineage: state.lineage, serial: state.serial, directory: process.cwd() }),
+  );
+  const generated = flag("generate-config-out");
+  if (generated !== undefined) writeFileSync(generated, "# generated\n");
+  process.exitCode = add + change + remove > 0 ? 2 : 0;
+}
+
+async function apply() {
+  const planned = JSON.parse(readFileSync(words.at(-1), "utf8"));
+  const state = readState();
+  if (state.serial !== planned.serial || (state.serial > 0 && state.lineage !== planned.lineage))
+    fail("Saved plan is stale");
+  if (planned.directory !== process.cwd()) fail(`the plan was made in ${planned.directory}`);
+  if (settings.noiseBytes) await noise(settings.noiseBytes);
+  state.lineage = planned.lineage;
+  const done = [];
+  for (const change of planned.changes.filter(({ actions }) => !actions.includes("no-op"))) {
+    const steps = Math.ceil((settings.slowMs ?? 0) / 20);
+    for (let step = 0; step < steps && !told.isInterrupted; step += 1) await pause(20);
+    if (told.isInterrupted) fail("execution halted");
+    if (change.name === settings.failAt) fail(`creating ${change.name} failed`);
+    state.resources = state.resources.filter(({ name }) => name !== change.name);
+    if (change.value !== undefined) state.resources.push(toResource(change.name, change.value));
+    state.serial += 1;
+    writeState(settings.serialBack ? { ...state, serial: 0 } : state);
+    done.push(change);
+    say(`terraform_data.${change.name}: ${change.value === undefined ? "Destruction" : "Creation"} complete after 0s`, {
+      type: "apply_complete",
+      hook: { action: change.actions.at(-1) },
+    });
+  }
+  const { add, change, remove } = summary(done);
+  say(`Apply complete! Resources: ${add} added, ${change} changed, ${remove} destroyed.`, {
+    type: "change_summary",
+    changes: { add, change, import: 0, remove, operation: "apply" },
+  });
+}
+
+async function noise(bytes) {
+  const line = Buffer.from(`${"noise ".repeat(170)}\n`);
+  for (let written = 0; written < bytes; written += line.length)
+    if (!process.stdout.write(line)) await new Promise((resolve) => process.stdout.once("drain", resolve));
+}
+
+function show() {
+  const { changes } = JSON.parse(readFileSync(words.at(-1), "utf8"));
+  console.log(
+    JSON.stringify({
+      format_version: "1.2",
+      terraform_version: engineVersion,
+      resource_changes: changes.map(({ name, actions, value }) => ({
+        address: `terraform_data.${name}`,
+        mode: "managed",
+        type: "terraform_data",
+        name,
+        provider_name: "terraform.io/builtin/terraform",
+        change: {
+          actions,
+          before: null,
+          after: value === undefined ? null : { input: value },
+          before_sensitive: false,
+          after_sensitive: {},
+        },
+      })),
+    }),
+  );
+}
+
+const schemas = {
+  format_version: "1.0",
+  provider_schemas: { "terraform.io/builtin/terraform": { provider: { version: 0, block: {} } } },
+};
+
+if (command === "init") await init();
+else if (command === "plan") await plan();
+else if (command === "apply") await apply();
+else if (command === "show") show();
+else if (command === "providers") console.log(JSON.stringify(schemas));
+else if (command === "version") console.log(JSON.stringify({ terraform_version: engineVersion }));
+else fail(`the stand-in does not know ${command}`);

@@ -1,0 +1,22 @@
+/** A folder of engines for agents under test: the stand-in, under the versions that a test wants. */
+import { chmodSync, copyFileSync, linkSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const standIn = fileURLToPath(new URL("engine.mjs", import.meta.url));
+
+/** Node itself goes with it: in a sandbox there is nothing but the engine's own folder. */
+export function addStandIn(folder: string, product: "terraform" | "tofu" = "terraform", version = "1.5.7"): void {
+  const place = join(folder, product, version);
+  mkdirSync(place, { recursive: true });
+  copyFileSync(standIn, join(place, "engine.mjs"));
+  const node = realpathSync(process.execPath);
+  try {
+    linkSync(node, join(place, "node"));
+  } catch {
+    copyFileSync(node, join(place, "node"));
+  }
+  const program = join(place, product);
+  writeFileSync(program, '#!/bin/sh\nexec "${0%/*}/node" "${0%/*}/engine.mjs" "$@"\n');
+  chmodSync(program, 0o755);
+}
