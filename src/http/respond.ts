@@ -12,7 +12,7 @@ import type {
   ResourceDefinition,
 } from "../jsonapi/define.ts";
 import { writeIncluded, writeResource, writeResources } from "../jsonapi/document.ts";
-import { pagination, withParameters } from "../jsonapi/pagination.ts";
+import { openPagination, pagination, withParameters } from "../jsonapi/pagination.ts";
 import type { HttpFacts } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
@@ -135,8 +135,12 @@ function sendContent(reply: FastifyReply, { mediaType, size, bytes }: ContentAns
 }
 
 function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {
-  const { totalCount, statusCounts } = answer;
+  const { totalCount, hasMore, statusCounts } = answer;
   const data = `{"data":${writeResources(definition, answer.views)}${writeIncluded(answer.included)}`;
+  if (hasMore !== undefined) {
+    const { links, meta } = openPagination({ page, hasMore, url });
+    return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify(meta)}}`;
+  }
   if (totalCount === undefined) return `${data}}`;
   const { links, meta } = pagination({ page, totalCount, url });
   const counts = statusCounts === undefined ? meta : { ...meta, "status-counts": statusCounts };

@@ -330,15 +330,17 @@ export interface DocumentAnswer<View> {
   readonly view: View;
   /** Where it can be told cheaply that the same answer is still right. */
   readonly warrant?: Warrant;
-  readonly included?: readonly Included[];
+  readonly included?: readonly Included[] | undefined;
 }
 
 export interface ListAnswer<View> {
   readonly views: readonly View[];
   readonly warrant?: Warrant;
-  readonly included?: readonly Included[];
+  readonly included?: readonly Included[] | undefined;
   /** Undefined for a list that is complete: no pagination is shown. */
   readonly totalCount?: number;
+  /** Instead, of a list that nobody counts: whether there is another page. */
+  readonly hasMore?: boolean;
   readonly statusCounts?: { readonly total: number; readonly matching: number };
 }
 

@@ -34,6 +34,32 @@ export function pagination({ page, totalCount, url }: PageFacts) {
   };
 }
 
+/** Of a list that is not counted: whether there is another page is all that is known of the rest. */
+export function openPagination({
+  page,
+  hasMore,
+  url,
+}: Pick<PageFacts, "page" | "url"> & { readonly hasMore: boolean }) {
+  const prevPage = page.number > 1 ? page.number - 1 : null;
+  const nextPage = hasMore ? page.number + 1 : null;
+  const link = (number: number) => pageLink(url, { number, size: page.size });
+  return {
+    links: {
+      self: link(page.number),
+      prev: prevPage === null ? null : link(prevPage),
+      next: nextPage === null ? null : link(nextPage),
+    },
+    meta: {
+      pagination: {
+        "current-page": page.number,
+        "page-size": page.size,
+        "prev-page": prevPage,
+        "next-page": nextPage,
+      },
+    },
+  };
+}
+
 function pageLink(url: string, page: Page): string {
   return withParameters(url, { "page[number]": String(page.number), "page[size]": String(page.size) });
 }

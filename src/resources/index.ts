@@ -42,6 +42,8 @@ import { planResource } from "./runs/phases/plans/operations.ts";
 import { commentResource } from "./runs/comments/operations.ts";
 import { planOutputResource } from "./runs/plan-outputs/operations.ts";
 import { runEventResource } from "./runs/run-events/operations.ts";
+import { runNeighbours } from "./runs/neighbours.ts";
+import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
@@ -89,6 +91,7 @@ export const resources: readonly Resource<Context>[] = [
   subscriptionResource,
   auditEventResource,
   runResource,
+  organizationCapacityResource,
   planResource,
   applyResource,
   planOutputResource,
@@ -97,7 +100,12 @@ export const resources: readonly Resource<Context>[] = [
 ];
 
 /** What the rooms above do where something below happens. */
-export const neighbours: Neighbours = { ...registerNeighbours, ...connectionNeighbours, ...stateNeighbours };
+export const neighbours: Neighbours = {
+  ...registerNeighbours,
+  ...connectionNeighbours,
+  ...stateNeighbours,
+  ...runNeighbours,
+};
 
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */
 export const foreignTypes: readonly string[] = [

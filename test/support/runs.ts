@@ -99,9 +99,23 @@ const steps = {
   planning: [{ event: "claim" }],
   planned: [{ event: "claim" }, { event: "phase-finished", hasChanges: true }],
   finished: [{ event: "claim" }, { event: "phase-finished", hasChanges: false }],
+  errored: [{ event: "claim" }, { event: "phase-errored" }],
 } as const satisfies Record<string, readonly Happening[]>;
 
 /** A queued run on its way as an agent would bring it. */
 export async function bring(api: Api, runId: string, to: keyof typeof steps): Promise<void> {
   for (const step of steps[to]) await happen(api, runId, step);
+}
+
+/** Cancels it, and lets the time pass that an engine has to stop. */
+export async function cancelLongAgo(api: Api, runId: string): Promise<void> {
+  await happen(api, runId, { event: "cancel" });
+  await passCoolOff(api, runId);
+}
+
+export async function passCoolOff(api: Api, runId: string): Promise<void> {
+  await api.database.write(async (tx) => {
+    const forceCancelAvailableAt = new Date(Date.now() - 1000).toISOString();
+    await tx.db.updateTable("runs").set({ forceCancelAvailableAt }).where("id", "=", runId).execute();
+  });
 }

@@ -16,7 +16,7 @@ import {
   unique,
 } from "./builders.ts";
 import { finishedPlan, logUrlOf, storeOutput, storeRun } from "./phases.ts";
-import { makeConfiguration } from "./runs.ts";
+import { bring, cancelLongAgo, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
 import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
 
@@ -134,6 +134,15 @@ async function withRunnable({ api, tenant }: Scene): Promise<Twist> {
     ids: { workspaces: workspace.id, "configuration-versions": await makeConfiguration(api, workspace.id) },
   };
 }
+
+/** A run of its own, brought so far. */
+const onRun =
+  (attributes: object = {}, prepare: (api: Api, id: string, workspaceId: string) => Promise<string | void>) =>
+  async ({ api, tenant }: Scene): Promise<Twist> => {
+    const workspace = await makeRunnable(api, tenant.name);
+    const { id } = await makeRun(tenant.owner, workspace.id, attributes);
+    return { params: { run_id: (await prepare(api, id, workspace.id)) ?? id } };
+  };
 
 const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
@@ -256,6 +265,18 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     resource("oauth-tokens", { "ssh-key": "-----BEGIN PRIVATE KEY-----\nnone\n-----END PRIVATE KEY-----" }),
   ),
   createRun: withRunnable,
+  applyRun: onRun({}, (api, id) => bring(api, id, "planned")),
+  discardRun: onRun({}, (api, id) => bring(api, id, "planned")),
+  cancelRun: onRun({}, async () => {}),
+  forceCancelRun: onRun({}, async (api, id) => {
+    await bring(api, id, "planning");
+    await cancelLongAgo(api, id);
+  }),
+  forceExecuteRun: onRun({}, async (api, id, workspaceId) => {
+    await bring(api, id, "planned");
+    return (await makeRun(api.admin, workspaceId)).id;
+  }),
+  forceCancelAdminRun: onRun({}, (api, id) => bring(api, id, "planning")),
   updateTerraformVersion: async ({ api, tenant }) => {
     const path = `/admin/terraform-versions/${tenant.params["terraform_version_id"]}`;
     data(await api.admin.patch(path, resource("terraform-versions", { enabled: true })));

@@ -207,7 +207,11 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
   return JSON.parse(text);
 }
 
-/** How many statements a request may need: a step of a run is one of its phases, its workspace and its events too. */
-export const statementsMax = ({ type }: Route): number => (type === "runs" ? 12 : 9);
+/**
+ * How many statements a request may need: a step of a run is one of its phases, its workspace and its events too, and a run that
+ * passes others is a step of several.
+ */
+export const statementsMax = ({ id, type }: Route): number =>
+  id === "forceExecuteRun" ? 20 : type === "runs" ? 12 : 9;
 
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

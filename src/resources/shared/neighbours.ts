@@ -60,6 +60,29 @@ export interface Neighbours {
     context: Context,
     workspace: Granted<StateHolder, "can-force-unlock" | "can-move-run">,
   ): Promise<void>;
+  /**
+   * Whoever held a workspace's lock lets it go: whose turn it is among its runs, told as what its row is to hold; undefined where
+   * nobody waits. `state` is what becomes the current one with it.
+   */
+  workspaceReleased(
+    tx: Tx,
+    context: Context,
+    workspace: Granted<
+      Pick<WorkspaceTable, "id" | "organizationId" | "currentRunStatus">,
+      "can-unlock" | "can-force-unlock"
+    >,
+    state: SettledState | undefined,
+  ): Promise<Partial<WorkspaceTable> | undefined>;
+  /** The ids of a workspace's runs that have not ended, the oldest first. */
+  livingRuns(tx: Tx, workspace: { readonly id: string; readonly organizationId: string }): Promise<readonly string[]>;
+  /** Before a workspace goes by force: what it executes is cut off, and the trail tells which runs that were. */
+  workspaceLeaves(
+    tx: Tx,
+    context: Context,
+    workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId">, "can-destroy" | "can-force-delete">,
+  ): Promise<void>;
+  /** Runs that the caller may read, with what else is asked for of them (`plan`, `created_by`, `configuration_version` …). */
+  runsOf(tx: Tx, context: Context, ids: readonly string[], beside: ReadonlySet<string>): Promise<Included[]>;
   /** The outputs of workspaces' states that the caller may read. */
   outputsOf(tx: Tx, context: Context, organizationId: string, stateVersionIds: readonly string[]): Promise<Included[]>;
 }

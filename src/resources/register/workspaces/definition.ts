@@ -198,6 +198,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     "tag-names": readOnly(text().array(), "Its tags.", {
       from: ({ tagNames }) => (tagNames === "" ? [] : tagNames.split(",")),
     }),
+    engine: optional(
+      oneOf(["terraform", "tofu"]).nullable(),
+      "What executes its runs: `terraform` or `tofu`; null for what the site uses.",
+      { default: null },
+    ),
     "engine-version": optional(
       engineVersion,
       "An exact version, or a constraint such as `~> 1.0.0`; the newest known release when it is not sent.",

@@ -45,6 +45,13 @@ export async function includedWith(
       included.push(...(await context.neighbours.outputsOf(tx, context, first.organizationId, versionIds)));
   }
   if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
+  const ofRuns = [...wanted].filter((name) => name.startsWith("current_run")).map((name) => name.slice(12));
+  if (ofRuns.length > 0) {
+    const ids = views.flatMap((view) => view.currentRunId ?? []);
+    included.push(
+      ...(await context.neighbours.runsOf(tx, context, ids, new Set(ofRuns.filter((name) => name !== "")))),
+    );
+  }
   return included;
 }
 
@@ -71,7 +78,7 @@ async function lockHolders(tx: Tx, context: Context, views: readonly WorkspaceVi
   const idsOf = (type: string) =>
     views.filter((view) => view.lockedByType === type).flatMap((view) => view.lockedById ?? []);
   const [userIds, teamIds] = [idsOf("users"), idsOf("teams")];
-  const included: Included[] = [];
+  const included = await context.neighbours.runsOf(tx, context, idsOf("runs"), new Set());
   if (userIds.length > 0) {
     included.push(...(await readableUsers(tx, context, userIds)).map((view) => ({ definition: users, view })));
   }

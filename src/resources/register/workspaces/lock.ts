@@ -4,12 +4,12 @@
  */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
-import type { SettledState } from "../../shared/neighbours.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { workspaces } from "./definition.ts";
 import { holderOf, holdsLock, type LockColumns, nameOfHolder } from "./holder.ts";
@@ -43,16 +43,15 @@ export async function unlock(context: Context, reference: WorkspaceReference): P
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
-    if (!holdsLock(context.actor, workspace))
+    if (workspace.lockedByType === "runs" || !holdsLock(context.actor, workspace))
       throw conflict(
         `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.`,
       );
-    const state = await context.neighbours.settleState(tx, workspace);
-    return change(tx, context, workspace, "unlock", { ...unlocked, ...state });
+    return release(tx, context, workspace, "unlock");
   });
 }
 
-/** The same, but what is still awaited is given up. Raises `conflict` when it is not locked. */
+/** The same, but what is still awaited is given up. Raises `conflict` when it is not locked, or by a run, which ends by itself. */
 export async function forceUnlock(
   context: Context,
   reference: WorkspaceReference,
@@ -61,10 +60,30 @@ export async function forceUnlock(
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-force-unlock", "hide");
     if (workspace.lockedByType === null)
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
+    if (await isHeldByLivingRun(tx, context, workspace))
+      throw conflict(
+        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)}, which has not ended. Cancel or discard the run: that frees the workspace.`,
+      );
     await context.neighbours.discardPendingStates(tx, context, workspace);
-    const state = await context.neighbours.settleState(tx, workspace);
-    return change(tx, context, workspace, "force-unlock", { ...unlocked, ...state });
+    return release(tx, context, workspace, "force-unlock");
   });
+}
+
+async function isHeldByLivingRun(tx: Tx, { neighbours }: Context, workspace: WorkspaceView): Promise<boolean> {
+  if (workspace.lockedByType !== "runs" || workspace.lockedById === null) return false;
+  return (await neighbours.livingRuns(tx, workspace)).includes(workspace.lockedById);
+}
+
+/** The state that was written under the lock is the current one from now on, and the next run that waits has its turn. */
+async function release(
+  tx: Tx,
+  context: Context,
+  workspace: Granted<WorkspaceView, "can-unlock" | "can-force-unlock">,
+  verb: string,
+): Promise<DocumentAnswer<WorkspaceView>> {
+  const state = await context.neighbours.settleState(tx, workspace);
+  const turn = await context.neighbours.workspaceReleased(tx, context, workspace, state);
+  return change(tx, context, workspace, verb, { ...unlocked, ...state, ...turn });
 }
 
 type LockPermission = "can-lock" | "can-unlock" | "can-force-unlock";
@@ -74,7 +93,7 @@ async function change(
   context: Context,
   workspace: Granted<WorkspaceView, LockPermission>,
   verb: string,
-  columns: LockColumns & Partial<SettledState>,
+  columns: Partial<WorkspaceTable>,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   await updateWorkspaceRow(tx, workspace, columns);
   const view = afterUpdate<WorkspaceView>(workspace, columns);

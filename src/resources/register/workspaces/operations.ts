@@ -223,7 +223,11 @@ async function destinationOf(tx: Tx, context: Context, workspace: WorkspaceView,
 async function safeDelete(context: Context, reference: WorkspaceReference): Promise<void> {
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-destroy", "hide");
-    const obstacle = safeDeleteObstacle(workspace, await context.neighbours.isStateProcessing(tx, workspace.id));
+    const { neighbours } = context;
+    const obstacle = safeDeleteObstacle(workspace, {
+      livingRun: (await neighbours.livingRuns(tx, workspace))[0],
+      stateIsProcessing: await neighbours.isStateProcessing(tx, workspace.id),
+    });
     if (obstacle !== undefined) throw obstacle;
     await remove(tx, context, workspace);
   });
@@ -233,6 +237,7 @@ async function forceDelete(context: Context, reference: WorkspaceReference, ifMa
   await context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, "alone"), "can-force-delete");
     checkIfMatch(ifMatch, workspaces, workspace);
+    await context.neighbours.workspaceLeaves(tx, context, workspace);
     await remove(tx, context, workspace);
   });
 }

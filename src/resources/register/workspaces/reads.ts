@@ -45,3 +45,13 @@ export async function loadWorkspaces(
   const found = await findWorkspaces(tx, context, ids);
   return found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
 }
+
+/** The same for reading alone, to show them beside what belongs to them. */
+export async function readableWorkspaces(
+  tx: Tx,
+  context: Pick<Context, "actor" | "options">,
+  ids: readonly string[],
+): Promise<WorkspaceView[]> {
+  const found = await findWorkspaces(tx, context, ids, false);
+  return found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+}

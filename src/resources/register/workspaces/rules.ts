@@ -47,7 +47,6 @@ const untouched = {
   applyDurationAverage: 0,
   currentAssessmentResultId: null,
   lastAssessmentResultAt: null,
-  engine: null,
   version: 1,
   factsVersion: 0,
 } as const;
@@ -203,8 +202,12 @@ export function servingFaults(serving: { readonly agentPool: boolean; readonly o
 /** Why a workspace can't be deleted safely, if it can't. */
 export function safeDeleteObstacle(
   workspace: Pick<WorkspaceTable, "lockedByType" | "resourceCount" | "stateEncrypted">,
-  stateIsProcessing: boolean,
+  { livingRun, stateIsProcessing }: { readonly livingRun: string | undefined; readonly stateIsProcessing: boolean },
 ): AppError | undefined {
+  if (livingRun !== undefined)
+    return conflict(
+      `Unable to delete workspace. The workspace is ${workspace.lockedByType === "runs" ? "locked by" : "used by"} the run ${livingRun}, which has not ended; wait for it, or cancel it.`,
+    );
   if (workspace.lockedByType !== null)
     return conflict("Unable to delete workspace. The workspace is locked; unlock it first.");
   if (stateIsProcessing)

@@ -98,11 +98,12 @@ export async function findWorkspaces(
   tx: Tx,
   { actor, options }: Pick<Context, "actor" | "options">,
   ids: readonly string[],
+  lock: Lock = true,
 ): Promise<WorkspaceView[]> {
   const rows = await workspaceForActor(tx.db, principalOf(actor))
     .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
     .orderBy("w.id")
-    .modifyEnd(held(tx.dialect, "w", true))
+    .modifyEnd(held(tx.dialect, "w", lock))
     .execute();
   refuseMoved(rows);
   return rows.map((row) => toWorkspaceView(row, standingOf(actor, row), options));

@@ -1,7 +1,8 @@
 /** What runs have done to their plans and applies, in the run's own transaction. */
+import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
-import { updateRow } from "../../shared/versions.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
 import type { Vault } from "../../../database/vault.ts";
 import type { MayMove } from "../proofs.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
@@ -22,14 +23,37 @@ export interface PhaseChange {
   readonly changes: Partial<RunPhaseTable>;
 }
 
-/** The phases of a run that a step changes, and with those that it makes final the ends of their logs. */
-export async function updatePhases(tx: Tx, _by: MayMove, vault: Vault, changed: readonly PhaseChange[]): Promise<void> {
+/**
+ * The phases that a step changes, and with those that it makes final the ends of their logs. `alike` where the same happens to all
+ * of them, and nothing was ever said in their logs: one statement for all.
+ */
+export async function updatePhases(
+  tx: Tx,
+  _by: MayMove,
+  vault: Vault,
+  changed: readonly PhaseChange[],
+  how: "each" | "alike" = "each",
+): Promise<void> {
   const over = changed.filter(({ changes }) => isFinalPhase(changes.status ?? ""));
   const ends = await endLogs(
     tx,
     vault,
     over.map(({ phase }) => phase),
   );
+  const [first] = changed;
+  if (how === "alike" && first !== undefined) {
+    await tx.db
+      .updateTable("runPhases")
+      .set({ ...first.changes, ...ends.get(first.phase.id), ...raised })
+      .where(
+        tx.dialect.isOneOf(
+          sql.ref("id"),
+          changed.map(({ phase }) => phase.id),
+        ),
+      )
+      .execute();
+    return;
+  }
   for (const { phase, changes } of changed)
     await updateRow(tx, "runPhases", phase.id, {
       ...changes,

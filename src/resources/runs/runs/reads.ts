@@ -2,12 +2,18 @@
 import { grant, type Granted } from "../../../access/granted.ts";
 import { type RunPermission, runPermissionNeeds, workspacePermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { movedBy, type Moving } from "../proofs.ts";
-import { findRun, findRunInPlace } from "./store.ts";
+import { runs } from "./definition.ts";
+import { includedWithRuns } from "./includes.ts";
+import { findRun, findRunInPlace, findRuns } from "./store.ts";
 import type { RunInPlace, RunView } from "./view.ts";
+
+export { capacityOf } from "./list.ts";
+export { findLiving as livingRuns } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault">;
 
@@ -47,4 +53,17 @@ export async function loadRunToMove(
   const run = await findRunInPlace(tx, id);
   if (run === undefined) throw notFound("run");
   return movedBy(by, run);
+}
+
+/** Runs to be shown beside others, those that the caller may read, with what is to be shown beside them in turn. */
+export async function runsBeside(
+  tx: Tx,
+  context: Context,
+  ids: readonly string[],
+  beside: ReadonlySet<string>,
+): Promise<Included[]> {
+  if (ids.length === 0) return [];
+  const found = (await findRuns(tx, context, ids)).filter((run) => workspacePermissions(run)["can-read-run"]);
+  const further = await includedWithRuns(tx, context, found, beside);
+  return [...found.map((view) => ({ definition: runs, view })), ...(further ?? [])];
 }

@@ -177,6 +177,8 @@ export interface Happening {
   readonly hasChanges?: boolean;
   /** Why, in a sentence, for the run's events. */
   readonly description?: string | null;
+  /** What a person says about it. */
+  readonly comment?: string | null | undefined;
 }
 
 /** The columns that a step changes. */

@@ -11,12 +11,12 @@ import { factsColumns } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
-import { updateRow } from "../../shared/versions.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
 import type { MayMove } from "../proofs.ts";
 import type { UsableConfiguration } from "./rules.ts";
 import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
 
-type RunRow = RunInPlace &
+export type RunRow = RunInPlace &
   RunSurroundings &
   WorkspaceAccessRow &
   Pick<RunView, "organizationName" | "organizationFacts">;
@@ -121,6 +121,13 @@ export async function findRun(tx: Tx, context: Caller, id: string, lock = false)
   return row && toRunView(row, context);
 }
 
+export async function findRuns(tx: Tx, context: Caller, ids: readonly string[]): Promise<RunView[]> {
+  const rows = await runsForActor(tx.db, principalOf(context.actor), tx.dialect)
+    .where(tx.dialect.isOneOf(sql.ref("r.id"), ids))
+    .execute();
+  return rows.map((row) => toRunView(row, context));
+}
+
 /** For what happens without a caller who would be asked what it may: agents' reports, schedules. Held. */
 export async function findRunInPlace(tx: Tx, id: string): Promise<RunInPlace | undefined> {
   const [row] = await inPlaceLocked(tx, { id });
@@ -217,3 +224,69 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
       .where("c.organizationId", "=", organizationId)
       .where("c.id", "=", id),
 );
+
+/** The runs that wait before this one, the oldest first; the workspace is held. */
+export async function findWaitingBefore(
+  tx: Tx,
+  run: Pick<RunTable, "organizationId" | "workspaceId" | "position">,
+): Promise<RunInPlace[]> {
+  return runsInPlace(tx.db)
+    .where("r.organizationId", "=", run.organizationId)
+    .where("r.workspaceId", "=", run.workspaceId)
+    .where("r.endedAt", "is", null)
+    .where("r.status", "=", "pending")
+    .where("r.planOnly", "=", 0)
+    .where("r.savePlan", "=", 0)
+    .where("r.position", "<", run.position)
+    .orderBy("r.position")
+    .execute();
+}
+
+/** Plans that were saved on a state that is no longer the workspace's; the workspace is held. */
+export async function findSavedPlans(
+  tx: Tx,
+  { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
+): Promise<RunInPlace[]> {
+  return runsInPlace(tx.db)
+    .where("r.organizationId", "=", organizationId)
+    .where("r.workspaceId", "=", workspaceId)
+    .where("r.endedAt", "is", null)
+    .where("r.status", "=", "planned_and_saved")
+    .orderBy("r.position")
+    .execute();
+}
+
+/** Which of a workspace's runs is still alive, if any; the oldest. */
+export async function findLiving(tx: Tx, workspace: { id: string; organizationId: string }): Promise<RunTable[]> {
+  return tx.db
+    .selectFrom("runs as r")
+    .selectAll("r")
+    .where("r.organizationId", "=", workspace.organizationId)
+    .where("r.workspaceId", "=", workspace.id)
+    .where("r.endedAt", "is", null)
+    .orderBy("r.position")
+    .execute();
+}
+
+/**
+ * Many that wait are discarded by one statement: all that has happened to such a run is that it was made. The table of steps was
+ * asked for each.
+ */
+export async function discardWaitingRuns(
+  tx: Tx,
+  _by: MayMove,
+  waiting: readonly Pick<RunTable, "id">[],
+  at: string,
+): Promise<void> {
+  const ids = waiting.map(({ id }) => id);
+  await tx.db
+    .updateTable("runs")
+    .set({
+      status: "discarded",
+      statusTimestamps: sql<string>`'{"plan-queueable-at":"' || created_at || '","discarded-at":"' || ${at} || '"}'`,
+      endedAt: at,
+      ...raised,
+    })
+    .where(tx.dialect.isOneOf(sql.ref("id"), ids))
+    .execute();
+}

@@ -101,6 +101,11 @@ async function shownWith(
         : (await readableUsers(tx, context, [view.createdById])).map((user) => ({ definition: users, view: user }));
     included.push(...maker);
   }
+  const ofRun = [...wanted].filter((name) => /^run\b/.test(name)).map((name) => name.slice(4));
+  if (ofRun.length > 0 && view.runId !== null)
+    included.push(
+      ...(await context.neighbours.runsOf(tx, context, [view.runId], new Set(ofRun.filter((name) => name !== "")))),
+    );
   return { view, included };
 }
 

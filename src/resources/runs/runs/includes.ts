@@ -1,0 +1,59 @@
+/** What is shown beside runs: each thing once, and never what the caller couldn't read by itself. */
+import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { isIdOf } from "../../../kernel/ids.ts";
+import { teams } from "../../identity/teams/definition.ts";
+import { readableTeams } from "../../identity/teams/reads.ts";
+import { users } from "../../identity/users/definition.ts";
+import { readableUsers } from "../../identity/users/reads.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
+import { readableWorkspaces } from "../../register/workspaces/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { applies } from "../phases/applies/definition.ts";
+import { plans } from "../phases/plans/definition.ts";
+import { findPhasesOf } from "../phases/reads.ts";
+import type { RunView } from "./view.ts";
+
+/** A statement for each kind of thing that is asked for and there. Undefined when nothing was asked for. */
+export async function includedWithRuns(
+  tx: Tx,
+  context: Context,
+  views: readonly RunView[],
+  wanted: ReadonlySet<string>,
+): Promise<Included[] | undefined> {
+  if (wanted.size === 0) return undefined;
+  if (views.length === 0) return [];
+  const ids = views.map((view) => view.id);
+  const included: Included[] = [];
+  for (const [name, kind, definition] of [
+    ["plan", "plan", plans],
+    ["apply", "apply", applies],
+  ] as const)
+    if (wanted.has(name))
+      included.push(...(await findPhasesOf(tx, context, kind, ids)).map((view) => ({ definition, view })));
+  const people = [
+    ...(wanted.has("created_by") ? views.map((view) => view.createdById) : []),
+    ...(wanted.has("confirmed_by") ? views.map((view) => view.confirmedById) : []),
+  ];
+  included.push(...(await peopleOf(tx, context, people)));
+  if (wanted.has("workspace")) {
+    const found = await readableWorkspaces(
+      tx,
+      context,
+      views.map((view) => view.workspaceId),
+    );
+    included.push(...found.map((view) => ({ definition: workspaces, view })));
+  }
+  return included;
+}
+
+async function peopleOf(tx: Tx, context: Context, given: readonly (string | null)[]): Promise<Included[]> {
+  const ids = given.filter((id) => id !== null);
+  const [userIds, teamIds] = [ids.filter((id) => !isIdOf("teams", id)), ids.filter((id) => isIdOf("teams", id))];
+  const included: Included[] = [];
+  if (userIds.length > 0)
+    included.push(...(await readableUsers(tx, context, userIds)).map((view) => ({ definition: users, view })));
+  if (teamIds.length > 0)
+    included.push(...(await readableTeams(tx, context.actor, teamIds)).map((view) => ({ definition: teams, view })));
+  return included;
+}

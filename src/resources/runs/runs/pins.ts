@@ -1,0 +1,27 @@
+/** The variables of a run are those of the moment in which its turn came: what is changed later is for later runs. */
+import type { Tx } from "../../../database/database.ts";
+import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import type { RunInPlace } from "./view.ts";
+
+const ownerOf = (runId: string): string => `runs/${runId}/pinned_variables`;
+
+/** All that is in force in its workspace, sealed. One statement. */
+export async function pinned(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  run: Pick<RunInPlace, "id" | "organizationId" | "workspaceId" | "projectId">,
+): Promise<Uint8Array> {
+  const { id, organizationId, workspaceId, projectId } = run;
+  const inForce = await effectiveVariables(tx, vault, { id: workspaceId, organizationId, projectId });
+  return vault.seal(ownerOf(id), Buffer.from(JSON.stringify(inForce)));
+}
+
+/** What was pinned, for whoever executes the run; none once it has ended. */
+export function pinnedVariables(
+  { vault }: Pick<Context, "vault">,
+  { id, pinnedVariables }: Pick<RunInPlace, "id" | "pinnedVariables">,
+): readonly EffectiveVariable[] {
+  if (pinnedVariables === null) return [];
+  return JSON.parse(Buffer.from(vault.open(ownerOf(id), pinnedVariables)).toString()) as EffectiveVariable[];
+}
