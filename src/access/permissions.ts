@@ -391,7 +391,8 @@ export function runPermissions(actor: Actor, run: RunAccessFacts): Record<RunPer
     "can-comment": held["can-queue-run"],
     "can-discard": held["can-queue-apply"],
     "can-force-execute": held["can-queue-apply"],
-    "can-force-cancel": held["can-update"],
+    // An organization's token owns, but does not run.
+    "can-force-cancel": held["can-update"] && held["can-queue-run"],
     "can-override-policy-check": holds(run.access.mask, "policyOverrides", true),
   };
 }
