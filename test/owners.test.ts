@@ -41,7 +41,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/runs/phases": ["runPhases", "runLogChunks"],
   "resources/runs/run-events": ["runEvents"],
   "resources/runs/comments": ["comments"],
-  "resources/runs/run-triggers": ["runTriggers"],
+  "resources/runs/run-triggers": ["runTriggers", "runTriggerFirings"],
   "resources/runs/agents": ["agents", "siteOperations"],
   "resources/runs/assessment-results": ["assessmentResults"],
   "resources/runs/identity-keys": ["identityKeys"],

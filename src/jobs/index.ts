@@ -1,6 +1,14 @@
 /** The explicit list of background jobs. What each does is in its resource; here it gets a name and a rhythm. */
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
+import { runTriggering } from "./runs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
-export const jobs: readonly Job[] = [stateProcessing, retention, abandonedUploads, supersededResources, expiredTokens];
+export const jobs: readonly Job[] = [
+  stateProcessing,
+  retention,
+  abandonedUploads,
+  supersededResources,
+  expiredTokens,
+  runTriggering,
+];

@@ -44,6 +44,7 @@ import { planOutputResource } from "./runs/plan-outputs/operations.ts";
 import { runEventResource } from "./runs/run-events/operations.ts";
 import { runNeighbours } from "./runs/neighbours.ts";
 import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
+import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
@@ -97,6 +98,7 @@ export const resources: readonly Resource<Context>[] = [
   planOutputResource,
   runEventResource,
   commentResource,
+  runTriggerResource,
 ];
 
 /** What the rooms above do where something below happens. */

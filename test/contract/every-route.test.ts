@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../support/api.ts";
 import { deep, seed } from "../support/depth.ts";
 import { describeOnce } from "../support/once.ts";
-import { makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
+import { makeTenant, pathOf, routes, type Tenant, withQuery, writes } from "../support/tenant.ts";
 
 const api = useApi();
 let mine: Tenant;
@@ -56,7 +56,7 @@ describe("another organization's callers", () => {
     });
     await fc.assert(
       fc.asyncProperty(call, async ({ route, kind, query }) => {
-        const answer = await mine.callers[kind].get(pathOf(route.operation, mine.params) + query);
+        const answer = await mine.callers[kind].get(withQuery(pathOf(route.operation, mine.params), query));
         const text = JSON.stringify({ ...answer.body, links: undefined });
         for (const secret of secrets) expect(text).not.toContain(secret);
       }),

@@ -11,6 +11,7 @@ import {
   routes,
   statementsMax,
   type Tenant,
+  withQuery,
   writes,
 } from "../support/tenant.ts";
 
@@ -57,7 +58,7 @@ async function count(
   const before = api.database.statementCount();
   const answer = await caller.send(
     route.operation.method,
-    pathOf(route.operation, tenant.params) + query,
+    withQuery(pathOf(route.operation, tenant.params), query),
     route.operation.example,
   );
   return { statements: api.database.statementCount() - before, status: answer.status };

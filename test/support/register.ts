@@ -27,6 +27,7 @@ const unversioned = new Set([
   "run_events",
   "comments",
   "identity_keys",
+  "run_trigger_firings",
   "site_operations",
 ]);
 

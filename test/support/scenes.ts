@@ -216,6 +216,7 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     const version = await awaited(scene, stateOf(), { "json-state-md5": md5(form) });
     return { url: version.attributes["hosted-json-state-upload-url"], body: form };
   },
+  createRunTrigger: withNewWorkspace,
   showPlanJson: onFinishedPlan,
   showRunPlanJson: onFinishedPlan,
   showRedactedPlanJson: onFinishedPlan,

@@ -62,6 +62,11 @@ export async function makeTenant(api: Api): Promise<Tenant> {
   );
   const varset = await makeVarsetFor(api, org, workspace);
   const state = await makeState(org.owner, workspace.id);
+  const source = await makeWorkspace(api, org.name, {}, inProject(project.id));
+  const trigger = await org.owner.post(
+    `/workspaces/${workspace.id}/run-triggers`,
+    resource("run-triggers", {}, { sourceable: { data: { type: "workspaces", id: source.id } } }),
+  );
   const callers = {
     owner: org.owner,
     member,
@@ -94,6 +99,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       team_workspace_id: teamWorkspaceId,
       ...(await makeConnections(api, org)),
       reserved_tag_key_id: data(reservedKey).id,
+      run_trigger_id: data(trigger).id,
       log_key: `${unique("plan-none")}.0.unsigned`,
       ...(await makeRuns(api, org.owner, workspace.id)),
     },
@@ -176,8 +182,20 @@ export const routes: readonly Route[] = resources.flatMap(({ definition }) =>
   Object.entries(definition.operations).map(([id, operation]) => ({ id, type: definition.type, operation })),
 );
 
+/** Parameters of a query without which nothing is answered. */
+const required: Readonly<Record<string, string>> = { "filter[run-trigger][type]": "inbound" };
+
+/** One more parameter, behind those that are there already. */
+export const withQuery = (path: string, query: string): string =>
+  query === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${query.slice(1)}`;
+
 /** The path of an operation with its parameters filled in. Fails for a parameter that no tenant has yet. */
 export function pathOf(operation: Operation, params: Readonly<Record<string, string>>): string {
+  const names = Object.keys(operation.query?.parameters ?? {}).filter((name) => name in required);
+  return names.reduce((path, name) => withQuery(path, `?${name}=${required[name]}`), filled(operation, params));
+}
+
+function filled(operation: Operation, params: Readonly<Record<string, string>>): string {
   return operation.path.replaceAll(/:([a-z_]+)/g, (_, name: string) => {
     const value = params[name];
     if (value === undefined) throw new Error(`test/support/tenant.ts knows no ${name}; add one to the tenant`);

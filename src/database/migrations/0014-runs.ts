@@ -191,6 +191,14 @@ export const runs: Migration = {
     `CREATE UNIQUE INDEX run_triggers_pair ON run_triggers (workspace_id, sourceable_id)`,
     `CREATE INDEX run_triggers_outbound ON run_triggers (sourceable_id)`,
     `CREATE INDEX run_triggers_organization ON run_triggers (organization_id, workspace_id, created_at)`,
+    // Applied runs whose workspace others follow, until a job has started the runs that they cause.
+    `CREATE TABLE run_trigger_firings (
+      ${ofOrganization},
+      run_id TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+      created_at TEXT NOT NULL
+    )`,
+    `CREATE INDEX run_trigger_firings_oldest ON run_trigger_firings (created_at)`,
+    `CREATE INDEX run_trigger_firings_organization ON run_trigger_firings (organization_id)`,
 
     `CREATE TABLE site_agent_pools (
       id TEXT PRIMARY KEY,

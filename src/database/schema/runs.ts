@@ -189,6 +189,13 @@ export interface RunTriggerTable {
   version: number;
 }
 
+/** An apply that is to start runs in the workspaces that follow its own. */
+export interface RunTriggerFiringTable {
+  organizationId: string;
+  runId: string;
+  createdAt: string;
+}
+
 /** A pool of no organization: its agents serve workspaces in remote mode. */
 export interface SiteAgentPoolTable {
   id: string;

@@ -33,6 +33,7 @@ import type {
   RunLogChunkTable,
   RunPhaseTable,
   RunTable,
+  RunTriggerFiringTable,
   RunTriggerTable,
   SiteAgentPoolTable,
 } from "./runs.ts";
@@ -92,6 +93,7 @@ export interface Schema {
   runEvents: RunEventTable;
   comments: CommentTable;
   runTriggers: RunTriggerTable;
+  runTriggerFirings: RunTriggerFiringTable;
   siteAgentPools: SiteAgentPoolTable;
   agents: AgentTable;
   siteOperations: SiteOperationTable;

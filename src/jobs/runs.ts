@@ -1,0 +1,12 @@
+/** What is done for runs without anybody asking. */
+import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
+import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
+import type { Job } from "./job.ts";
+
+/** Woken by whoever ends an apply; what is due is only what a server left behind that ended in the middle. */
+export const runTriggering: Job = {
+  name: triggeringJob,
+  doc: "starts runs in the workspaces that follow one that was applied.",
+  everyMs: 5_000,
+  run: fireTriggers,
+};

@@ -1,0 +1,97 @@
+/** Operations on run triggers: load → authorize → decide → write. */
+import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { AppError, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
+import { grantWorkspace, loadWorkspace, loadWorkspaces, readableWorkspaces } from "../../register/workspaces/reads.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { runTriggers, type RunTriggerForActor, type RunTriggerView } from "./definition.ts";
+import { newTrigger, presentFaults, sourceFaults } from "./rules.ts";
+import { deleteTrigger, findRunTrigger, findSourceIds, insertTrigger, pageOfTriggers } from "./store.ts";
+
+export const runTriggerResource = implement(runTriggers, {
+  async listRunTriggers({ context, params, query }) {
+    const isInbound = query.filterRunTriggerType === "inbound";
+    if (!isInbound && query.include.size > 0)
+      throw new AppError("bad-request", [
+        { detail: "include can only be used with filter[run-trigger][type]=inbound", parameter: "include" },
+      ]);
+    const tx = context.database.reader;
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    const found = await pageOfTriggers(tx, workspace, isInbound ? "workspaceId" : "sourceableId", query.page);
+    return { ...found, included: await includedWith(tx, context, found.views, query.include) };
+  },
+
+  async createRunTrigger({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const sourceId = body.relationships.sourceable ?? "";
+      const held = await loadWorkspaces(tx, context, [params.workspaceId, sourceId]);
+      const found = held.find(({ id }) => id === params.workspaceId);
+      if (found === undefined) throw notFound("workspace");
+      const workspace = grantWorkspace(found, "can-update");
+      const source = held.find(({ id }) => id === sourceId);
+      refuseIfAny(sourceFaults(workspace, source));
+      if (source === undefined) throw notFound("workspace");
+      refuseIfAny(presentFaults(await findSourceIds(tx, workspace.id), source.id));
+      const view = newTrigger(workspace, source);
+      await insertTrigger(tx, workspace, view);
+      await record(tx, context, "create", view);
+      return { view };
+    });
+  },
+
+  async showRunTrigger({ context, params, query }) {
+    const tx = context.database.reader;
+    const view = grantOnWorkspace("run trigger", await load(tx, context, params.runTriggerId), "can-read-run");
+    return { view, included: await includedWith(tx, context, [view], query.include) };
+  },
+
+  async deleteRunTrigger({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const trigger = grantOnWorkspace("run trigger", await load(tx, context, params.runTriggerId, true), "can-update");
+      checkIfMatch(ifMatch, runTriggers, trigger);
+      await deleteTrigger(tx, trigger);
+      await record(tx, context, "delete", trigger);
+    });
+  },
+});
+
+/** Raises `not-found`. */
+async function load(tx: Tx, context: Context, id: string, lock = false): Promise<RunTriggerForActor> {
+  const trigger = await findRunTrigger(tx, context.actor, id, lock);
+  if (trigger === undefined) throw notFound("run trigger");
+  return trigger;
+}
+
+/** Each workspace once, and only those that the caller may read: one statement for both kinds. */
+async function includedWith(
+  tx: Tx,
+  context: Context,
+  views: readonly RunTriggerView[],
+  wanted: ReadonlySet<string>,
+): Promise<Included[] | undefined> {
+  if (wanted.size === 0) return undefined;
+  const ids = views.flatMap((view) => [
+    ...(wanted.has("workspace") ? [view.workspaceId] : []),
+    ...(wanted.has("sourceable") ? [view.sourceableId] : []),
+  ]);
+  if (ids.length === 0) return [];
+  const found = await readableWorkspaces(tx, context, [...new Set(ids)]);
+  return found.map((view) => ({ definition: workspaces, view }));
+}
+
+/** Both workspaces are what it is. */
+async function record(tx: Tx, context: Context, verb: "create" | "delete", trigger: RunTriggerView): Promise<void> {
+  const { id, organizationId, workspaceId, workspaceName, sourceableId, sourceableName } = trigger;
+  const told = {
+    workspace: workspaceId,
+    "workspace-name": workspaceName,
+    sourceable: sourceableId,
+    "sourceable-name": sourceableName,
+  };
+  const subject = { type: runTriggers.type, id };
+  await recordEvent(tx, context, { organizationId, verb, subject, [verb === "create" ? "after" : "before"]: told });
+}

@@ -1,0 +1,139 @@
+/** SQL of run triggers, and of the applies that are still to start runs. Whoever makes or removes one holds its workspaces. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow, prepared } from "../../../database/prepared.ts";
+import type { RunTable, RunTriggerTable } from "../../../database/schema/runs.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { now } from "../../../kernel/time.ts";
+import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import { type Lock, lockable } from "../../shared/locks.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import type { MayMove } from "../proofs.ts";
+import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
+
+const triggers = (db: Kysely<Schema>) =>
+  db
+    .selectFrom("runTriggers as t")
+    .innerJoin("workspaces as w", "w.id", "t.workspaceId")
+    .innerJoin("workspaces as s", "s.id", "t.sourceableId")
+    .innerJoin("organizations as o", "o.id", "t.organizationId")
+    .selectAll("t")
+    .select(["w.name as workspaceName", "w.factsVersion as workspaceFacts"])
+    .select(["s.name as sourceableName", "s.factsVersion as sourceableFacts"]);
+
+type ById = { id: string; principal: string };
+
+const byId = lockable<ById, RunTriggerView & WorkspaceAccessRow>("w", (db, { id, principal }) =>
+  triggers(db).select("o.allowForceDeleteWorkspaces").select(workspaceAccessColumns(principal)).where("t.id", "=", id),
+);
+
+/** One statement: the trigger, and what the caller holds on its workspace; `lock` holds that. */
+export async function findRunTrigger(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<RunTriggerForActor | undefined> {
+  const [row] = await byId(tx, { id, principal: principalOf(actor) }, lock);
+  return row && { ...row, ...workspaceFactsOf(actor, row) };
+}
+
+export async function pageOfTriggers(
+  tx: Tx,
+  { organizationId, id }: Pick<WorkspaceView, "organizationId" | "id">,
+  end: "workspaceId" | "sourceableId",
+  page: Page,
+): Promise<{ views: RunTriggerView[]; totalCount: number }> {
+  const rows = triggers(tx.db)
+    .where("t.organizationId", "=", organizationId)
+    .where(sql.ref<string>(`t.${end}`), "=", id);
+  const order = [
+    { column: "t.createdAt", descending: true },
+    { column: "t.id", descending: true },
+  ];
+  const { rows: views, totals } = await fetchPage(tx, { rows, order, page, totals: { totalCount: countOf(rows) } });
+  return { views, totalCount: totals.totalCount };
+}
+
+/** The sources of a workspace: never more than twenty. */
+export async function findSourceIds(tx: Tx, workspaceId: string): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("runTriggers")
+    .select("sourceableId")
+    .where("workspaceId", "=", workspaceId)
+    .execute();
+  return rows.map(({ sourceableId }) => sourceableId);
+}
+
+export async function insertTrigger(
+  tx: Tx,
+  _into: Granted<WorkspaceView, "can-update">,
+  { id, organizationId, workspaceId, sourceableId, createdAt, version }: RunTriggerTable,
+): Promise<void> {
+  await insertRow(tx, "runTriggers", { id, organizationId, workspaceId, sourceableId, createdAt, version });
+}
+
+export async function deleteTrigger(tx: Tx, { id }: Granted<RunTriggerForActor, "can-update">): Promise<void> {
+  await tx.db.deleteFrom("runTriggers").where("id", "=", id).execute();
+}
+
+// --- applies that are to start runs
+
+const inserting = prepared<{ runId: string; workspaceId: string; createdAt: string }, never>(
+  (db, { runId, workspaceId, createdAt }) =>
+    db
+      .insertInto("runTriggerFirings")
+      .columns(["organizationId", "runId", "createdAt"])
+      .expression(
+        db
+          .selectFrom("runs as r")
+          .select(["r.organizationId", "r.id", sql<string>`cast(${createdAt} as text)`.as("createdAt")])
+          .where("r.id", "=", runId)
+          .where((where) =>
+            where.exists(where.selectFrom("runTriggers as t").select("t.id").where("t.sourceableId", "=", workspaceId)),
+          ),
+      ) as never,
+);
+
+/** Where other workspaces follow this one. */
+export async function insertFiring(
+  tx: Tx,
+  _by: MayMove,
+  { id, workspaceId }: Pick<RunTable, "id" | "workspaceId">,
+): Promise<void> {
+  await inserting(tx, { runId: id, workspaceId, createdAt: now() });
+}
+
+export type FiringRun = Pick<RunTable, "id" | "organizationId" | "workspaceId" | "chainLength">;
+
+/** The oldest apply that is still to start runs. */
+export async function findFiring(tx: Tx): Promise<FiringRun | undefined> {
+  return tx.db
+    .selectFrom("runTriggerFirings as f")
+    .innerJoin("runs as r", "r.id", "f.runId")
+    .select(["r.id", "r.organizationId", "r.workspaceId", "r.chainLength"])
+    .orderBy("f.createdAt")
+    .orderBy("f.runId")
+    .limit(1)
+    .executeTakeFirst();
+}
+
+export async function findTargetIds(tx: Tx, sourceableId: string): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("runTriggers")
+    .select("workspaceId")
+    .where("sourceableId", "=", sourceableId)
+    .orderBy("workspaceId")
+    .execute();
+  return rows.map(({ workspaceId }) => workspaceId);
+}
+
+/** Tells whether it was still there. */
+export async function deleteFiring(tx: Tx, _by: MayMove, runId: string): Promise<boolean> {
+  const { numDeletedRows } = await tx.db.deleteFrom("runTriggerFirings").where("runId", "=", runId).executeTakeFirst();
+  return Number(numDeletedRows) === 1;
+}
