@@ -30,6 +30,7 @@ const decidedByTheEngine = [
   "test/resources/**/{delete,removal,move,placement,change,links,in-force}.test.ts",
   "test/resources/**/{tags,tag-bindings,reserved-tag-keys,resources,outputs}.test.ts",
   "test/resources/state/state-versions/{contents,fairness,succession,upkeep,upload}.test.ts",
+  "test/resources/runs/configuration-versions/upload.test.ts",
   "test/resources/register/defaults.test.ts",
 ];
 /** Whoever names files or folders gets all of them. */

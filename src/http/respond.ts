@@ -30,6 +30,7 @@ const statusOf: Record<AnswerKind, number> = {
   "cursor-list": 200,
   content: 200,
   nothing: 204,
+  done: 200,
   accepted: 202,
 };
 
@@ -84,6 +85,7 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
   reply.code(statusOf[operation.answer]);
   switch (operation.answer) {
     case "nothing":
+    case "done":
     case "accepted":
       return reply.send();
     case "content":

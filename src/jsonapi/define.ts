@@ -136,8 +136,8 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /**
  * `document` 200, `created` 201, `granted` 200 (a record of access that was made), `list` 200 with pagination, `content` 200
- * with the bytes of something that is no document (204 where there are none yet), `nothing` 204, `accepted` 202 without a body (what
- * was asked for is under way). Only `http/respond.ts` knows these numbers.
+ * with the bytes of something that is no document (204 where there are none yet), `nothing` 204, `done` 200 and `accepted` 202
+ * without a body (then what was asked for is under way). Only `http/respond.ts` knows these numbers.
  */
 export type AnswerKind =
   | "document"
@@ -147,6 +147,7 @@ export type AnswerKind =
   | "cursor-list"
   | "content"
   | "nothing"
+  | "done"
   | "accepted";
 
 /** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
@@ -365,7 +366,7 @@ type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
     ? CursorAnswer<View>
     : Kind extends "content"
       ? ContentAnswer | undefined
-      : Kind extends "nothing" | "accepted"
+      : Kind extends "nothing" | "done" | "accepted"
         ? void
         : DocumentAnswer<View>;
 

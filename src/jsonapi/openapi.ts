@@ -207,7 +207,7 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
 }
 
 function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
-  if (operation.answer === "nothing") return { description: "Done; there is no body." };
+  if (operation.answer === "nothing" || operation.answer === "done") return { description: "Done; there is no body." };
   if (operation.answer === "accepted") return { description: "Under way; there is no body." };
   if (operation.answer === "content") return { description: "The content.", content: { "application/json": bytes } };
   const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };

@@ -13,6 +13,10 @@ import { agentTokenResource } from "./connections/agent-tokens/operations.ts";
 import { auditEventResource } from "./identity/audit-events/operations.ts";
 import { authenticationTokenResource } from "./identity/authentication-tokens/operations.ts";
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
+import { configurationVersionResource } from "./runs/configuration-versions/operations.ts";
+import { ingressAttributesResource } from "./runs/ingress-attributes/operations.ts";
+import { runNeighbours } from "./runs/neighbours.ts";
+import { workspaceReadmes } from "./runs/workspace-readmes/definition.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
 import { featureSetResource } from "./site/feature-sets/operations.ts";
 import { logResource } from "./runs/logs/operations.ts";
@@ -86,6 +90,9 @@ export const resources: readonly Resource<Context>[] = [
   agentTokenResource,
   oauthClientResource,
   oauthTokenResource,
+  configurationVersionResource,
+  ingressAttributesResource,
+  { definition: workspaceReadmes, handlers: {} },
   logResource,
   terraformVersionResource,
   featureSetResource,
@@ -112,12 +119,10 @@ export const neighbours: Neighbours = {
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */
 export const foreignTypes: readonly string[] = [
   "assessment-results",
-  "configuration-versions",
   "cost-estimates",
   "plan-exports",
   "policy-checks",
   "stacks",
   "task-stages",
   "workspace-run-alerts",
-  "workspace-readme",
 ];

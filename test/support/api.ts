@@ -145,7 +145,8 @@ export async function addFirstAdmin(database: Database): Promise<void> {
 
 export function callerOn(url: string, token: string | undefined): Caller {
   const send: Caller["send"] = async (method, path, body, headers = {}) => {
-    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+    const isReady = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+    const text = isReady ? body : JSON.stringify(body);
     const isWhole = path.startsWith("/api/") || path.startsWith("/.") || !path.startsWith("/");
     const answer = await exchange(url + (isWhole ? path : `/api/v2${path}`), {
       method,

@@ -7,7 +7,7 @@ import { Agent, type IncomingHttpHeaders, request } from "node:http";
 export interface Exchange {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  readonly body?: string | Uint8Array | undefined;
 }
 
 /** The headers of an answer. */

@@ -17,6 +17,8 @@ import {
 } from "./builders.ts";
 import { finishedPlan, logUrlOf, storeOutput, storeRun } from "./phases.ts";
 import { bring, cancelLongAgo, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
+import { archive } from "./archives.ts";
+import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
 import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
 
@@ -144,6 +146,28 @@ const onRun =
     return { params: { run_id: (await prepare(api, id, workspace.id)) ?? id } };
   };
 
+/** A configuration that comes from a commit. */
+async function onCommit(scene: Scene): Promise<Twist> {
+  const workspace = await makeWorkspace(scene.api, scene.tenant.name);
+  const { id } = await storeCommit(scene.api, { id: workspace.id, organizationId: scene.tenant.id });
+  return { params: { configuration_version_id: id } };
+}
+
+/** A configuration that another has followed. */
+async function onOldConfiguration(scene: Scene): Promise<Twist> {
+  const workspaceId = await newWorkspace(scene);
+  const { id } = await sendConfiguration(scene.tenant.owner, workspaceId);
+  await sendConfiguration(scene.tenant.owner, workspaceId);
+  return { params: { configuration_version_id: id } };
+}
+
+const onDeletedConfiguration = async (scene: Scene): Promise<Twist> => {
+  const twist = await onOldConfiguration(scene);
+  const path = `/configuration-versions/${twist.params?.["configuration_version_id"]}`;
+  data(await scene.tenant.owner.post(`${path}/actions/soft_delete_backing_data`));
+  return twist;
+};
+
 const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
@@ -230,6 +254,15 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
     return { url: logUrlOf(api, run.plan.id) };
   },
+  uploadConfiguration: async (scene) => {
+    const version = data(await announce(scene.tenant.owner, await newWorkspace(scene)));
+    return { url: configurationUrlOf(version), body: archive([mainTf]) };
+  },
+  archiveConfigurationVersion: onOldConfiguration,
+  softDeleteConfigurationBackingData: onOldConfiguration,
+  restoreConfigurationBackingData: onDeletedConfiguration,
+  permanentlyDeleteConfigurationBackingData: onDeletedConfiguration,
+  showIngressAttributes: onCommit,
   softDeleteBackingData: onOldState,
   restoreBackingData: onDeletedState,
   permanentlyDeleteBackingData: onDeletedState,

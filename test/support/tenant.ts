@@ -23,7 +23,8 @@ import {
   resource,
   unique,
 } from "./builders.ts";
-import { makeConfiguration, makeRun } from "./runs.ts";
+import { sendConfiguration } from "./configurations.ts";
+import { makeRun } from "./runs.ts";
 import { managed, stateOf, writeState } from "./states.ts";
 
 export interface Tenant extends Org {
@@ -101,7 +102,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       reserved_tag_key_id: data(reservedKey).id,
       run_trigger_id: data(trigger).id,
       log_key: `${unique("plan-none")}.0.unsigned`,
-      ...(await makeRuns(api, org.owner, workspace.id)),
+      ...(await makeRuns(org.owner, workspace.id)),
     },
   };
 }
@@ -123,8 +124,8 @@ async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
 }
 
 /** A run that holds no lock, so that the workspace is free for everything else. */
-async function makeRuns(api: Api, owner: Caller, workspaceId: string): Promise<Record<string, string>> {
-  const configurationVersionId = await makeConfiguration(api, workspaceId);
+async function makeRuns(owner: Caller, workspaceId: string): Promise<Record<string, string>> {
+  const { id: configurationVersionId } = await sendConfiguration(owner, workspaceId);
   const run = await makeRun(owner, workspaceId, { "plan-only": true });
   const comment = data(await owner.post(`/runs/${run.id}/comments`, resource("comments", { body: "A word." })));
   return {

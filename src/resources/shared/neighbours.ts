@@ -4,6 +4,7 @@
  * happens in the caller's transaction.
  */
 import type { Granted } from "../../access/granted.ts";
+import type { WorkspaceFacts } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import type { OrganizationTable, TokenTable } from "../../database/schema/identity.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
@@ -30,6 +31,10 @@ export interface HeldToken extends Omit<TokenTable, "hash"> {
   readonly agentPoolId: string;
 }
 type ManagedToken = Granted<HeldToken, "can-update-agent-pools">;
+
+/** A workspace that the caller may see, as far as its configuration is concerned. */
+export type ConfiguredWorkspace = WorkspaceFacts &
+  Pick<WorkspaceTable, "organizationId" | "currentConfigurationVersionId">;
 
 export interface Neighbours {
   /** An organization was made: it begins with a project. */
@@ -85,4 +90,8 @@ export interface Neighbours {
   runsOf(tx: Tx, context: Context, ids: readonly string[], beside: ReadonlySet<string>): Promise<Included[]>;
   /** The outputs of workspaces' states that the caller may read. */
   outputsOf(tx: Tx, context: Context, organizationId: string, stateVersionIds: readonly string[]): Promise<Included[]>;
+  /** The current configurations of workspaces; with the commits that they come from, where those are asked for. */
+  configurationsOf(tx: Tx, workspaces: readonly ConfiguredWorkspace[], withCommits: boolean): Promise<Included[]>;
+  /** The readmes of configurations that the caller may read. */
+  readmesOf(tx: Tx, context: Pick<Context, "vault">, configurationVersionIds: readonly string[]): Promise<Included[]>;
 }

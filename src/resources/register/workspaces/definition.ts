@@ -248,7 +248,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
   relationships: {
     "agent-pool": toOne("agent-pools", "The agent pool in force.", { nullable: true, id: agentPoolOf }),
     "current-assessment-result": none("assessment-results", "The latest assessment."),
-    "current-configuration-version": none("configuration-versions", "The configuration in force."),
+    "current-configuration-version": toOne(
+      "configuration-versions",
+      "The configuration that runs begin with: the latest one that was sent to stay, or the first one while it is awaited.",
+      { nullable: true, id: (workspace) => workspace.currentConfigurationVersionId },
+    ),
     "current-run": toOne("runs", "The current run.", {
       nullable: true,
       id: (workspace) => workspace.currentRunId,
@@ -293,7 +297,10 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       id: (workspace) => workspace.projectId,
       related: (workspace) => `/api/v2/projects/${workspace.projectId}`,
     }),
-    readme: none("workspace-readme", "The repository's readme."),
+    readme: toOne("workspace-readme", "The readme of the current configuration.", {
+      nullable: true,
+      id: (workspace) => workspace.readmeConfigurationVersionId,
+    }),
     "remote-state-consumers": toMany("workspaces", "Workspaces that may read its state.", {
       related: (workspace) => `/api/v2/workspaces/${workspace.id}/relationships/remote-state-consumers`,
     }),

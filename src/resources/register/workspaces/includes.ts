@@ -44,6 +44,13 @@ export async function includedWith(
     if (versionIds.length > 0)
       included.push(...(await context.neighbours.outputsOf(tx, context, first.organizationId, versionIds)));
   }
+  const withCommits = wanted.has("current_configuration_version.ingress_attributes");
+  if (withCommits || wanted.has("current_configuration_version"))
+    included.push(...(await context.neighbours.configurationsOf(tx, views, withCommits)));
+  if (wanted.has("readme")) {
+    const ids = views.flatMap((view) => view.readmeConfigurationVersionId ?? []);
+    if (ids.length > 0) included.push(...(await context.neighbours.readmesOf(tx, context, ids)));
+  }
   if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
   const ofRuns = [...wanted].filter((name) => name.startsWith("current_run")).map((name) => name.slice(12));
   if (ofRuns.length > 0) {

@@ -169,3 +169,20 @@ export async function setRunColumns(
 ): Promise<void> {
   await updateRow(tx, "workspaces", workspaceId, columns);
 }
+
+/** Whoever brings a configuration, and whoever applies it. */
+type ConfigurationBringer = Granted<object, "can-queue-run" | "can-upload" | "can-move-run"> | "version control";
+
+/** Which configuration runs begin with from now on; its readme is the workspace's. The row is held. */
+export async function setCurrentConfiguration(
+  tx: Tx,
+  _by: ConfigurationBringer,
+  workspaceId: string,
+  version: { readonly id: string; readonly hasReadme: number } | null,
+): Promise<void> {
+  const columns = {
+    currentConfigurationVersionId: version?.id ?? null,
+    readmeConfigurationVersionId: version?.hasReadme === 1 ? version.id : null,
+  };
+  await updateRow(tx, "workspaces", workspaceId, columns);
+}

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { pipeline, Readable } from "node:stream";
 import { pipeline as piped } from "node:stream/promises";
 import { promisify } from "node:util";
-import { createZstdCompress, createZstdDecompress, zstdCompress } from "node:zlib";
+import { createZstdCompress, createZstdDecompress, zstdCompress, zstdDecompress } from "node:zlib";
 import type { Database, Tx } from "../../../database/database.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { freeBuffersAfter } from "../../../kernel/buffers.ts";
@@ -21,14 +21,16 @@ import {
   type ContentOwner,
   type ContentPlace,
   findAbandoned,
+  findContents,
   orphanContent,
   type PreparedContent,
+  readAllChunks,
   readChunks,
   removeSome,
   type StoredContent,
 } from "./store.ts";
 
-export { abandonContents, completeContent, findContent, insertContents } from "./store.ts";
+export { abandonContents, completeContent, findContent, insertContents, orphanContent } from "./store.ts";
 export type { ContentOwner, ContentPlace, PreparedContent, StoredContent };
 
 /** How large a content can be, and what its sender calls it. */
@@ -43,6 +45,7 @@ export const contentBytesMax = 256 * 1024 * 1024;
 const chunkBytes = 256 * 1024;
 
 const compressed = promisify(zstdCompress);
+const decompressed = promisify(zstdDecompress);
 
 /** A chunk belongs to one place in one content, so that none can be moved, repeated or left out unnoticed. */
 const placeOf = (contentId: string, position: number): string => `state_chunks/${contentId}/${position}`;
@@ -63,6 +66,9 @@ export async function prepareContent(
 
 export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("hex");
 
+/** Sees a piece on its way; the next one waits until it has. */
+export type Look = (piece: Uint8Array) => void | Promise<void>;
+
 /**
  * Stores bytes as they arrive; nothing refers to them yet. `look` sees each piece on its way. Raises `too-large`, `bad-request`
  * where the sender breaks off, and what `look` raises; what was stored by then is removed later, by a job.
@@ -71,7 +77,7 @@ export async function receiveContent(
   context: Pick<Context, "database" | "vault" | "wake">,
   place: ContentPlace,
   source: AsyncIterable<Uint8Array>,
-  look: (piece: Uint8Array) => void,
+  look: Look,
   limit: ContentLimit,
 ): Promise<StoredContent> {
   const { database, vault } = context;
@@ -113,10 +119,10 @@ export async function giveUp({ database, wake }: Pick<Context, "database" | "wak
 class Meter {
   size = 0;
   readonly #hash = createHash("md5");
-  readonly #look: (piece: Uint8Array) => void;
+  readonly #look: Look;
   readonly #limit: ContentLimit;
 
-  constructor(look: (piece: Uint8Array) => void, limit: ContentLimit) {
+  constructor(look: Look, limit: ContentLimit) {
     this.#look = look;
     this.#limit = limit;
   }
@@ -128,7 +134,7 @@ class Meter {
       if (this.size > bytes)
         throw new AppError("too-large", `${thing} can have at most ${bytes} bytes; this one has more.`);
       this.#hash.update(piece);
-      this.#look(piece);
+      await this.#look(piece);
       freeBuffersAfter(piece.length);
       yield piece;
     }
@@ -236,6 +242,39 @@ export async function* readContent(
   }
   if (hash.digest("hex") !== content.md5) throw new Error(`the content ${content.id} is not what was stored`);
   if (held !== undefined) yield held;
+}
+
+/** Contents of one kind, by their owners. */
+export interface SmallContents {
+  readonly column: ContentOwner["column"];
+  readonly ids: readonly string[];
+  readonly kind: string;
+}
+
+/** Small contents of several owners, by the owner's id, as many as have so many bytes together: two statements. */
+export async function readSmallContents(
+  tx: Tx,
+  vault: Vault,
+  wanted: SmallContents,
+  bytesMax: number,
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  let left = bytesMax;
+  const contents = (await findContents(tx, wanted.column, wanted.ids, wanted.kind)).filter(
+    ({ size }) => (left -= size) >= 0,
+  );
+  const chunks = await readAllChunks(
+    tx,
+    contents.map(({ id }) => id),
+  );
+  const found = new Map<string, Uint8Array>();
+  for (const { id, md5, owner } of contents) {
+    const own = chunks.filter(({ contentId }) => contentId === id);
+    const packed = own.map(({ bytes, position }) => vault.open(placeOf(id, position), bytes));
+    const bytes = await decompressed(Buffer.concat(packed));
+    if (md5Of(bytes) !== md5) throw new Error(`the content ${id} is not what was stored`);
+    found.set(owner.id, bytes);
+  }
+  return found;
 }
 
 const chunksPerStep = 32;

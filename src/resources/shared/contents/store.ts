@@ -1,4 +1,5 @@
 /** SQL of contents and their chunks; others ask `contents.ts`. */
+import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { ContentChunkTable, ContentTable } from "../../../database/schema/contents.ts";
 import { now } from "../../../kernel/time.ts";
@@ -91,6 +92,36 @@ export async function findContent(tx: Tx, owner: ContentOwner, kind: string): Pr
     .where("complete", "=", 1)
     .executeTakeFirst();
   return row && { ...row, owner, kind };
+}
+
+/** Those of one kind that several owners have, in the order of the owners' ids. */
+export async function findContents(
+  tx: Tx,
+  column: ContentOwner["column"],
+  ids: readonly string[],
+  kind: string,
+): Promise<StoredContent[]> {
+  const rows = await tx.db
+    .selectFrom("contents")
+    .select(["id", "organizationId", "size", "md5", "chunkCount", `${column} as ownedBy`])
+    .where(tx.dialect.isOneOf(sql.ref(column), ids))
+    .where("kind", "=", kind)
+    .where("complete", "=", 1)
+    .orderBy(column)
+    .execute();
+  return rows.map(({ ownedBy, ...row }) => ({ ...row, kind, owner: { column, id: ownedBy ?? "" } }));
+}
+
+/** Every chunk of some contents, in their order. */
+export async function readAllChunks(tx: Tx, contentIds: readonly string[]): Promise<ContentChunkTable[]> {
+  if (contentIds.length === 0) return [];
+  return tx.db
+    .selectFrom("contentChunks")
+    .selectAll()
+    .where(tx.dialect.isOneOf(sql.ref("contentId"), contentIds))
+    .orderBy("contentId")
+    .orderBy("position")
+    .execute();
 }
 
 export async function readChunks(tx: Tx, contentId: string, from: number, limit: number): Promise<Uint8Array[]> {

@@ -1,0 +1,160 @@
+/** Operations on configuration versions: load → authorize → decide → write. */
+import type { Tx } from "../../../database/database.ts";
+import type { ContentAnswer, Included } from "../../../jsonapi/define.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
+import { ofConfigurationVersion } from "./kinds.ts";
+import {
+  grantConfigurationVersion,
+  includedIngress,
+  loadConfigurationOfRun,
+  loadConfigurationVersion,
+} from "./reads.ts";
+import {
+  archiveObstacle,
+  type BackingDataMove,
+  backingDataMoves,
+  backingDataObstacle,
+  becomesCurrent,
+  newConfigurationVersion,
+  reaching,
+} from "./rules.ts";
+import {
+  hasRunInProgress,
+  insertConfigurationVersion,
+  inWorkspace,
+  latestRunIds,
+  nextPosition,
+  pageOfVersions,
+  updateConfigurationVersion,
+} from "./store.ts";
+import { receiveArchive } from "./upload.ts";
+import { checkUploadUrl, uploadUrl } from "./upload-urls.ts";
+
+export const configurationVersionResource = implement(configurationVersions, {
+  async listConfigurationVersions({ context, params, query }) {
+    const tx = context.database.reader;
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    const { views, totalCount } = await pageOfVersions(tx, workspace, query.page);
+    return { ...(await withIncluded(tx, context, views, query.include)), totalCount };
+  },
+
+  async createConfigurationVersion({ context, params, body }) {
+    const view = await context.database.write(async (tx) => {
+      const workspace = grantWorkspace(await loadWorkspace(tx, context, params, true), "can-queue-run");
+      const facts = { workspace, position: await nextPosition(tx, workspace.id), createdAt: now() };
+      const row = newConfigurationVersion(body?.attributes ?? {}, facts, context);
+      await insertConfigurationVersion(tx, workspace, row);
+      // Until there is another, the one that is awaited stands for it.
+      if (workspace.currentConfigurationVersionId === null && becomesCurrent(row))
+        await setCurrentConfiguration(tx, workspace, workspace.id, { id: row.id, hasReadme: 0 });
+      const made = inWorkspace(row, workspace);
+      await recordChange(tx, context, configurationVersions, { after: made }, { after: { workspace: workspace.id } });
+      return { ...made, uploadUrl: uploadUrl(context, row) };
+    });
+    return { view };
+  },
+
+  showConfigurationVersion: ({ context, params, query }) =>
+    shown(context, (tx) => loadConfigurationVersion(tx, context, params.configurationVersionId), query.include),
+  showConfigurationVersionOfRun: ({ context, params, query }) =>
+    shown(context, (tx) => loadConfigurationOfRun(tx, context, params.runId), query.include),
+
+  downloadConfiguration: ({ context, params }) =>
+    download(context, (tx) => loadConfigurationVersion(tx, context, params.configurationVersionId)),
+  downloadConfigurationOfRun: ({ context, params }) =>
+    download(context, (tx) => loadConfigurationOfRun(tx, context, params.runId)),
+
+  async uploadConfiguration({ context, params, query, body }) {
+    const id = params.configurationVersionId;
+    await receiveArchive(context, checkUploadUrl(context, id, query), id, body);
+  },
+
+  async archiveConfigurationVersion({ context, params }) {
+    const id = params.configurationVersionId;
+    await context.database.write(async (tx) => {
+      const found = await loadConfigurationVersion(tx, context, id, true);
+      const version = grantConfigurationVersion(found, "can-queue-run");
+      const obstacle = archiveObstacle(version, await hasRunInProgress(tx, id));
+      if (obstacle !== undefined) throw obstacle;
+      const columns = reaching(version, "archived", { "archived-at": now() });
+      await updateConfigurationVersion(tx, version, id, { ...columns, hasReadme: 0 });
+      await abandonContents(tx, ofConfigurationVersion(id));
+      await recordMove(tx, context, version, "archive", "archived");
+    });
+  },
+
+  softDeleteConfigurationBackingData: ({ context, params }) =>
+    move(context, params.configurationVersionId, "soft-delete"),
+  restoreConfigurationBackingData: ({ context, params }) => move(context, params.configurationVersionId, "restore"),
+  permanentlyDeleteConfigurationBackingData: ({ context, params }) =>
+    move(context, params.configurationVersionId, "permanently-delete"),
+});
+
+type Load = (tx: Tx) => Promise<ConfigurationVersionView>;
+
+async function shown(context: Context, load: Load, wanted: ReadonlySet<string>) {
+  const tx = context.database.reader;
+  const { views, included } = await withIncluded(tx, context, [await load(tx)], wanted);
+  const [view] = views;
+  if (view === undefined) throw notFound("configuration version");
+  return { view, ...(included && { included }) };
+}
+
+/** Commits come with the versions; for runs there is a statement for the ids and one for the runs. */
+async function withIncluded(
+  tx: Tx,
+  _context: Context,
+  versions: readonly ConfigurationVersionView[],
+  wanted: ReadonlySet<string>,
+): Promise<{ views: readonly ConfigurationVersionView[]; included?: Included[] }> {
+  if (wanted.size === 0) return { views: versions };
+  const included: Included[] = wanted.has("ingress_attributes") ? includedIngress(versions) : [];
+  if (!wanted.has("run") || versions.length === 0) return { views: versions, included };
+  const runIds = await latestRunIds(
+    tx,
+    versions.map(({ id }) => id),
+  );
+  return { views: versions.map((view) => ({ ...view, runId: runIds.get(view.id) ?? null })), included };
+}
+
+async function download(context: Context, load: Load): Promise<ContentAnswer> {
+  const tx = context.database.reader;
+  const version = await load(tx);
+  const content =
+    version.status === "uploaded" ? await findContent(tx, ofConfigurationVersion(version.id), "archive") : undefined;
+  if (content === undefined) throw notFound("configuration");
+  return { mediaType: "application/gzip", size: content.size, bytes: readContent(context, content) };
+}
+
+/** Hides, restores or removes an archive. Raises `bad-request` where its status does not allow it. */
+async function move(context: Context, id: string, how: BackingDataMove): Promise<void> {
+  // The hosted edition does not have these endpoints.
+  if (context.options.edition === "hosted") throw notFound("path");
+  await context.database.write(async (tx) => {
+    const version = grantConfigurationVersion(await loadConfigurationVersion(tx, context, id, true), "can-update");
+    const obstacle = backingDataObstacle(how, version, await hasRunInProgress(tx, id));
+    if (obstacle !== undefined) throw obstacle;
+    const { to } = backingDataMoves[how];
+    await updateConfigurationVersion(tx, version, id, { status: to });
+    if (how === "permanently-delete") await abandonContents(tx, ofConfigurationVersion(id));
+    await recordMove(tx, context, version, `${how}-backing-data`, to);
+  });
+}
+
+async function recordMove(
+  tx: Tx,
+  context: Context,
+  { id, organizationId, status }: ConfigurationVersionView,
+  verb: string,
+  to: string,
+): Promise<void> {
+  const subject = { type: configurationVersions.type, id };
+  await recordEvent(tx, context, { organizationId, verb, subject, before: { status }, after: { status: to } });
+}

@@ -1,0 +1,65 @@
+/** How a configuration version is loaded and granted, by what its workspace allows; and what neighbours show of them. */
+import type { Granted } from "../../../access/granted.ts";
+import type { WorkspacePermission } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Included } from "../../../jsonapi/define.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import type { ConfiguredWorkspace } from "../../shared/neighbours.ts";
+import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { ingressAttributes } from "../ingress-attributes/definition.ts";
+import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
+import { findConfigurationOfRun, findConfigurationVersion, findVersions, inWorkspace } from "./store.ts";
+
+/** Raises `not-found`. */
+export async function loadConfigurationVersion(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock = false,
+): Promise<Granted<ConfigurationVersionView, "can-read-run">> {
+  return granted(await findConfigurationVersion(tx, context, id, lock));
+}
+
+/** By what the caller holds on the run's workspace. Raises `not-found`. */
+export async function loadConfigurationOfRun(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  runId: string,
+): Promise<Granted<ConfigurationVersionView, "can-read-run">> {
+  return granted(await findConfigurationOfRun(tx, context, runId));
+}
+
+function granted(version: ConfigurationVersionView | undefined): Granted<ConfigurationVersionView, "can-read-run"> {
+  if (version === undefined) throw notFound("configuration version");
+  return grantConfigurationVersion(version, "can-read-run");
+}
+
+/** Raises `forbidden`, or `not-found` where the caller may not see the workspace. */
+export const grantConfigurationVersion = <Permission extends WorkspacePermission>(
+  version: ConfigurationVersionView,
+  permission: Permission,
+): Granted<ConfigurationVersionView, Permission> => grantOnWorkspace("configuration version", version, permission);
+
+/** The commits of those that come from one. */
+export const includedIngress = (versions: readonly ConfigurationVersionView[]): Included[] =>
+  versions.filter(({ ingressId }) => ingressId !== null).map((view) => ({ definition: ingressAttributes, view }));
+
+/** The current configurations of workspaces that the caller may see; with their commits where those are asked for. */
+export async function currentConfigurations(
+  tx: Tx,
+  workspaces: readonly ConfiguredWorkspace[],
+  withIngress: boolean,
+): Promise<Included[]> {
+  const [first] = workspaces;
+  const places = new Map(workspaces.map((workspace) => [workspace.currentConfigurationVersionId ?? "", workspace]));
+  places.delete("");
+  if (first === undefined || places.size === 0) return [];
+  const rows = await findVersions(tx, first.organizationId, [...places.keys()]);
+  const views = rows.flatMap((row) => {
+    const workspace = places.get(row.id);
+    return workspace === undefined ? [] : [inWorkspace(row, workspace)];
+  });
+  const versions = views.map((view) => ({ definition: configurationVersions, view }));
+  return withIngress ? [...versions, ...includedIngress(views)] : versions;
+}

@@ -1,0 +1,134 @@
+/** Pure rules of configuration versions: what a new one is, what may become of one, and which is the workspace's current one. */
+import { type Actor, actorId, actorName, tokenIdOf } from "../../../access/actor.ts";
+import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { AppError, conflict } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import type { Context } from "../../shared/context.ts";
+import { type ConfigurationStatus, configurationVersions, type VcsSource } from "./definition.ts";
+import type { Ingress } from "./ingress.ts";
+
+export type NewConfiguration = Partial<CreateAttributes<typeof configurationVersions>>;
+
+/** Where a configuration comes from that is fetched and not sent. */
+export interface Commit {
+  readonly source: VcsSource;
+  readonly ingress: Ingress;
+}
+
+interface NewFacts {
+  readonly workspace: { readonly id: string; readonly organizationId: string };
+  readonly position: number;
+  readonly createdAt: string;
+}
+
+/** Long enough for whoever was interrupted to send once more. */
+export const uploadLifetimeMs = 60 * 60 * 1000;
+
+/** One that is awaited: from whoever calls, or from version control. */
+export function newConfigurationVersion(
+  attributes: NewConfiguration,
+  { workspace, position, createdAt }: NewFacts,
+  { actor, source, integration }: Pick<Context, "actor" | "source" | "integration">,
+  commit?: Commit,
+): ConfigurationVersionTable {
+  const begun: ConfigurationStatus = commit === undefined ? "pending" : "fetching";
+  const stamps = { "queued-at": createdAt, ...(commit !== undefined && { "fetching-at": createdAt }) };
+  return {
+    ...createdColumns(configurationVersions, attributes),
+    id: newId("configuration-versions"),
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    position,
+    source: commit?.source ?? (integration === undefined ? (source ?? "tfe-api") : "terraform"),
+    status: begun,
+    statusTimestamps: JSON.stringify(stamps),
+    error: null,
+    errorMessage: null,
+    uploadExpiresAt: new Date(Date.parse(createdAt) + uploadLifetimeMs).toISOString(),
+    size: 0,
+    hasReadme: 0,
+    ingressId: commit === undefined ? null : newId("ingress-attributes"),
+    ingress: commit === undefined ? null : JSON.stringify(commit.ingress),
+    ...(commit === undefined ? makerColumns(actor) : nobody),
+    createdAt,
+    version: 1,
+  };
+}
+
+const nobody = { createdByKind: null, createdById: null, createdByName: null, createdByTokenId: null };
+
+const makerColumns = (actor: Actor) => ({
+  createdByKind: actor.kind,
+  createdById: actorId(actor),
+  createdByName: actorName(actor),
+  createdByTokenId: tokenIdOf(actor),
+});
+
+/** The columns of a status that is reached at a moment. */
+export function reaching(
+  { statusTimestamps }: Pick<ConfigurationVersionTable, "statusTimestamps">,
+  status: ConfigurationStatus,
+  stamps: Readonly<Record<string, string>>,
+): Pick<ConfigurationVersionTable, "status" | "statusTimestamps"> {
+  const before = JSON.parse(statusTimestamps) as object;
+  return { status, statusTimestamps: JSON.stringify({ ...before, ...stamps }) };
+}
+
+/** Whoever made a version, as the caller that a token of theirs would be; nobody for version control. */
+export function makerOf(version: ConfigurationVersionTable, siteAdmin: boolean): Actor | undefined {
+  const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
+  if (id === null || name === null) return undefined;
+  const tokenId = createdByTokenId ?? "";
+  return kind === "team"
+    ? { kind, teamId: id, name, organizationId, tokenId }
+    : { kind: "user", userId: id, name, siteAdmin, tokenId, tokenAgeMs: 0 };
+}
+
+type Kind = Pick<ConfigurationVersionTable, "speculative" | "provisional">;
+
+/** Whether it becomes the workspace's current one by being there. */
+export const becomesCurrent = ({ speculative, provisional }: Kind): boolean => speculative === 0 && provisional === 0;
+
+interface Situation extends Pick<ConfigurationVersionTable, "id" | "status" | "ingress"> {
+  readonly currentConfigurationVersionId: string | null;
+}
+
+/** Why a version can't be archived, if it can't. */
+export function archiveObstacle(version: Situation, hasRunInProgress: boolean): AppError | undefined {
+  const refused = (why: string) =>
+    conflict(`Status transition not allowed: configuration could not be archived because ${why}.`);
+  if (version.ingress !== null) return refused("it comes from version control, which archives by itself");
+  if (version.status !== "uploaded") return refused(`it is ${version.status}, and only one that is uploaded can be`);
+  if (version.id === version.currentConfigurationVersionId)
+    return refused("it is current: upload a newer configuration first");
+  if (hasRunInProgress) return refused("a run with it is in progress: wait for its end, or cancel it");
+  return undefined;
+}
+
+/** What each action on a version's archive leads from and to. */
+export const backingDataMoves = {
+  "soft-delete": { from: "uploaded", to: "backing_data_soft_deleted" },
+  restore: { from: "backing_data_soft_deleted", to: "uploaded" },
+  "permanently-delete": { from: "backing_data_soft_deleted", to: "backing_data_permanently_deleted" },
+} as const satisfies Record<string, { from: ConfigurationStatus; to: ConfigurationStatus }>;
+export type BackingDataMove = keyof typeof backingDataMoves;
+
+/** Why the archive of a version can't be hidden, restored or removed, if it can't. */
+export function backingDataObstacle(
+  move: BackingDataMove,
+  version: Situation,
+  hasRunInProgress: boolean,
+): AppError | undefined {
+  const { from, to } = backingDataMoves[move];
+  const refused = (why: string) => new AppError("bad-request", `Status transition not allowed: ${why}.`);
+  if (version.status !== from)
+    return refused(`the configuration version is ${version.status}, and only one that is ${from} can become ${to}`);
+  if (move !== "soft-delete") return undefined;
+  if (version.id === version.currentConfigurationVersionId)
+    return refused("the configuration version is the workspace's current one; upload a newer one first");
+  if (hasRunInProgress)
+    return refused("a run with the configuration version is in progress; wait for its end, or cancel it");
+  return undefined;
+}

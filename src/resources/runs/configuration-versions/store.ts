@@ -1,0 +1,231 @@
+/** SQL of configuration versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
+import { type Kysely, sql } from "kysely";
+import { principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow, prepared } from "../../../database/prepared.ts";
+import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import type { ConfiguredWorkspace } from "../../shared/neighbours.ts";
+import { held } from "../../shared/locks.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { ConfigurationVersionView } from "./definition.ts";
+import type { Arrival } from "./proofs.ts";
+import type { UploadRight } from "./upload-urls.ts";
+
+type Caller = Pick<Context, "actor">;
+type VersionRow = ConfigurationVersionTable &
+  WorkspaceAccessRow &
+  Pick<ConfigurationVersionView, "currentConfigurationVersionId">;
+type ById = { id: string; principal: string };
+
+function versionForActor(db: Kysely<Schema>, principal: string) {
+  return db
+    .selectFrom("configurationVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .selectAll("v")
+    .select(["w.currentConfigurationVersionId", "o.allowForceDeleteWorkspaces"])
+    .select(workspaceAccessColumns(principal));
+}
+
+// A version is locked after its workspace: what waits for that would otherwise go on with the version as it was before.
+const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
+  versionForActor(db, principal).where("v.id", "=", id),
+);
+const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =>
+  versionForActor(db, principal)
+    .where("v.id", "=", id)
+    .modifyEnd(held(dialect, "w", true))
+    .modifyEnd(dialect.lockRows("v")),
+);
+
+/** What the caller holds on the run's workspace counts: the configuration may be another's that was promoted. */
+const byRun = prepared<ById, VersionRow>((db, { id, principal }) =>
+  db
+    .selectFrom("runs as r")
+    .innerJoin("configurationVersions as v", "v.id", "r.configurationVersionId")
+    .innerJoin("workspaces as w", "w.id", "r.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .selectAll("v")
+    .select(["w.currentConfigurationVersionId", "o.allowForceDeleteWorkspaces"])
+    .select(workspaceAccessColumns(principal))
+    .where("r.id", "=", id),
+);
+
+/** One statement: the version and what the caller holds on its workspace; `lock` keeps others from changing either. */
+export async function findConfigurationVersion(
+  tx: Tx,
+  { actor }: Caller,
+  id: string,
+  lock = false,
+): Promise<ConfigurationVersionView | undefined> {
+  const [row] = await (lock ? byIdLocked : byId)(tx, { id, principal: principalOf(actor) });
+  return row && toView(row, actor);
+}
+
+export async function findConfigurationOfRun(
+  tx: Tx,
+  { actor }: Caller,
+  runId: string,
+): Promise<ConfigurationVersionView | undefined> {
+  const [row] = await byRun(tx, { id: runId, principal: principalOf(actor) });
+  return row && toView(row, actor);
+}
+
+const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionView => ({
+  ...row,
+  ...workspaceFactsOf(actor, row),
+  uploadUrl: null,
+});
+
+/** A version of a workspace that is loaded already. */
+export function inWorkspace(row: ConfigurationVersionTable, workspace: ConfiguredWorkspace): ConfigurationVersionView {
+  const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
+  return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
+}
+
+export async function pageOfVersions(
+  tx: Tx,
+  workspace: Granted<WorkspaceView, "can-read-run">,
+  page: Page,
+): Promise<{ views: ConfigurationVersionView[]; totalCount: number }> {
+  const found = tx.db
+    .selectFrom("configurationVersions as v")
+    .where("v.organizationId", "=", workspace.organizationId)
+    .where("v.workspaceId", "=", workspace.id);
+  const { rows, totals } = await fetchPage(tx, {
+    rows: found.selectAll("v"),
+    order: [
+      { column: "v.position", descending: true },
+      { column: "v.id", descending: true },
+    ],
+    page,
+    totals: { totalCount: countOf(found.select("v.id")) },
+  });
+  return { views: rows.map((row) => inWorkspace(row, workspace)), totalCount: totals.totalCount };
+}
+
+const lastPosition = prepared<{ workspaceId: string }, { last: number | null }>((db, { workspaceId }) =>
+  db
+    .selectFrom("configurationVersions")
+    .select((select) => select.fn.max("position").as("last"))
+    .where("workspaceId", "=", workspaceId),
+);
+
+/** Where the next version of a workspace stands, which is held. */
+export async function nextPosition(tx: Tx, workspaceId: string): Promise<number> {
+  const [row] = await lastPosition(tx, { workspaceId });
+  return Number(row?.last ?? 0) + 1;
+}
+
+export async function insertConfigurationVersion(
+  tx: Tx,
+  _into: Arrival,
+  row: ConfigurationVersionTable,
+): Promise<void> {
+  await insertRow(tx, "configurationVersions", row);
+}
+
+export async function updateConfigurationVersion(
+  tx: Tx,
+  _by: Arrival | Granted<object, "can-update">,
+  id: string,
+  changes: Partial<ConfigurationVersionTable>,
+): Promise<void> {
+  await updateRow(tx, "configurationVersions", id, changes);
+}
+
+/** A version whose archive comes, with what must be known of its workspace. */
+export interface ArrivingVersion extends ConfigurationVersionTable {
+  readonly workingDirectory: string | null;
+  readonly currentConfigurationVersionId: string | null;
+  /** Whether whoever made it is a site admin. */
+  readonly isSiteAdmin: number;
+}
+
+/** There is no caller to ask what it may: a signed URL is the right itself, and version control asks nobody. */
+export async function findArriving(
+  tx: Tx,
+  _by: UploadRight | Arrival,
+  id: string,
+  lock = false,
+): Promise<Granted<ArrivingVersion, "can-upload"> | undefined> {
+  const row = await tx.db
+    .selectFrom("configurationVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .selectAll("v")
+    .select(["w.workingDirectory", "w.currentConfigurationVersionId"])
+    .select([
+      sql<number>`(select count(*) from users as u where u.id = v.created_by_id and u.is_site_admin = 1)`.as(
+        "isSiteAdmin",
+      ),
+    ])
+    .where("v.id", "=", id)
+    .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
+    .executeTakeFirst();
+  return row as Granted<ArrivingVersion, "can-upload"> | undefined;
+}
+
+/** Whether any run was ever made with this version. */
+export async function hasRun(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("runs")
+    .select("id")
+    .where("configurationVersionId", "=", id)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Whether a run with this version goes on. */
+export async function hasRunInProgress(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("runs")
+    .select("id")
+    .where("configurationVersionId", "=", id)
+    .where("endedAt", "is", null)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** The latest run of each of these versions, by the version's id. */
+export async function latestRunIds(tx: Tx, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.db
+    .selectFrom("runs as r")
+    .select(["r.id", "r.configurationVersionId"])
+    .where(tx.dialect.isOneOf(sql.ref("r.configurationVersionId"), ids))
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("runs as later")
+            .select("later.id")
+            .whereRef("later.configurationVersionId", "=", "r.configurationVersionId")
+            .where(sql<boolean>`(later.created_at, later.id) > (r.created_at, r.id)`),
+        ),
+      ),
+    )
+    .execute();
+  return new Map(rows.map((row) => [row.configurationVersionId ?? "", row.id]));
+}
+
+/** Versions by their ids, of one organization, to be shown beside what names them. */
+export async function findVersions(
+  tx: Tx,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<ConfigurationVersionTable[]> {
+  return tx.db
+    .selectFrom("configurationVersions as v")
+    .selectAll("v")
+    .where("v.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("v.id"), ids))
+    .execute();
+}

@@ -1,0 +1,191 @@
+/**
+ * Archives on their way in: looked at and streamed into chunks, then given to their version in one short transaction. So an
+ * archive that is not taken, or whose sender breaks off, leaves nothing behind but what its version tells of it.
+ */
+import { ArchiveCheck, type CheckedArchive } from "../../../archive/check.ts";
+import { ArchiveFault } from "../../../archive/faults.ts";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import {
+  completeContent,
+  digestOf,
+  findContent,
+  giveUp,
+  insertContents,
+  orphanContent,
+  prepareContent,
+  type PreparedContent,
+  receiveContent,
+  type StoredContent,
+} from "../../shared/contents/contents.ts";
+import { Crowd } from "../../shared/contents/crowd.ts";
+import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
+import { archiveLimit, type ContentKind, ofConfigurationVersion } from "./kinds.ts";
+import type { Arrival } from "./proofs.ts";
+import { queueRun } from "./queueing.ts";
+import { becomesCurrent, makerOf, reaching } from "./rules.ts";
+import { type ArrivingVersion, findArriving, hasRun, updateConfigurationVersion } from "./store.ts";
+
+type Bytes = AsyncIterable<Uint8Array>;
+type Version = Granted<ArrivingVersion, "can-upload">;
+
+/** Each needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
+const uploads = new Crowd("Too many configurations are being sent at once. Try again shortly.", {
+  all: 64,
+  organization: 16,
+  version: 4,
+});
+
+/**
+ * Raises `invalid` or `too-large` for an archive that is not taken, which its version then tells too, `bad-request` where the
+ * sender breaks off, and `conflict` for a version that awaits nothing any more.
+ */
+export async function receiveArchive(context: Context, by: Arrival, id: string, bytes: Bytes): Promise<void> {
+  const version = await load(context.database.reader, by, id);
+  await uploads.among({ organization: version.organizationId, version: id }, async () => {
+    refuseUnawaited(version);
+    // What a run was made with stays what it was; the same once more is no mistake: the answer to the first was lost.
+    if (version.status === "uploaded" && (await hasRun(context.database.reader, id)))
+      return refuseOther(context, version, bytes);
+    const startedAt = now();
+    const received = await receive(context, by, version, bytes);
+    const contents = await preparedReadme(context, id, received.checked);
+    const replaces = await context.database.write((tx) =>
+      finalize(tx, context, by, { ...received, id, contents, startedAt }),
+    );
+    if (!replaces) await giveUp(context, received.content.id);
+  });
+}
+
+interface Received {
+  readonly content: StoredContent;
+  readonly checked: CheckedArchive;
+}
+
+async function receive(context: Context, by: Arrival, version: Version, bytes: Bytes): Promise<Received> {
+  const place = { organizationId: version.organizationId, owner: ofConfigurationVersion(version.id), kind: "archive" };
+  const checking = new ArchiveCheck(version.workingDirectory ?? "");
+  let content: StoredContent | undefined;
+  try {
+    content = await receiveContent(context, place, bytes, (piece) => checking.write(piece), archiveLimit);
+    return { content, checked: await checking.end() };
+  } catch (error) {
+    if (content !== undefined) await giveUp(context, content.id);
+    if (!(error instanceof ArchiveFault)) throw error;
+    await context.database.write((tx) => noteFault(tx, context, by, version.id, error));
+    throw refusalOf(error);
+  } finally {
+    checking.destroy();
+  }
+}
+
+const refusalOf = (fault: ArchiveFault): AppError =>
+  new AppError(
+    fault.word === "too_large" ? "too-large" : "invalid",
+    `The configuration was not taken. ${fault.message}`,
+  );
+
+/** The version tells what is wrong, unless it has an archive that was taken. */
+export async function noteFault(
+  tx: Tx,
+  context: Context,
+  by: Arrival,
+  id: string,
+  { word, message }: Pick<ArchiveFault, "word" | "message"> | { readonly word: string; readonly message: string },
+): Promise<void> {
+  const version = await load(tx, by, id, true);
+  if (version.status !== "pending" && version.status !== "fetching") return;
+  const changes = { ...reaching(version, "errored", { "finished-at": now() }), error: word, errorMessage: message };
+  await updateConfigurationVersion(tx, version, id, changes);
+  if (version.currentConfigurationVersionId === id)
+    await setCurrentConfiguration(tx, version, version.workspaceId, null);
+  await record(tx, context, version, { status: "errored", error: word, "error-message": message });
+}
+
+async function preparedReadme({ vault }: Context, id: string, { readme }: CheckedArchive): Promise<PreparedContent[]> {
+  if (readme === undefined) return [];
+  return [await prepareContent(vault, { owner: ofConfigurationVersion(id), kind: "readme" }, readme)];
+}
+
+interface Arrived extends Received {
+  readonly id: string;
+  readonly contents: readonly PreparedContent[];
+  readonly startedAt: string;
+}
+
+/** The archive becomes its version's: version → contents → workspace → trail → run. Tells whether it did. */
+async function finalize(
+  tx: Tx,
+  context: Context,
+  by: Arrival,
+  { id, content, contents, startedAt }: Arrived,
+): Promise<boolean> {
+  const version = await load(tx, by, id, true);
+  refuseUnawaited(version);
+  if (version.status === "uploaded" && !(await makeRoom(tx, version, content))) return false;
+  const stamps = { "started-at": startedAt, "finished-at": now() };
+  const hasReadme = contents.length;
+  const columns = { ...reaching(version, "uploaded", stamps), size: content.size, hasReadme };
+  await updateConfigurationVersion(tx, version, id, columns);
+  await completeContent(tx, content);
+  if (contents.length > 0) await insertContents(tx, version, contents);
+  if (becomesCurrent(version)) await setCurrentConfiguration(tx, version, version.workspaceId, { id, hasReadme });
+  await record(tx, context, version, { status: "uploaded", size: content.size });
+  if (version.status !== "uploaded") await queueRun(tx, context, version);
+  return true;
+}
+
+/** Another archive took its place meanwhile, or earlier: this one follows it, unless it is the same. Raises `conflict`. */
+async function makeRoom(tx: Tx, version: Version, { md5 }: StoredContent): Promise<boolean> {
+  const [archive, readme] = [await findOwn(tx, version, "archive"), await findOwn(tx, version, "readme")];
+  if (archive?.md5 === md5) return false;
+  if (await hasRun(tx, version.id)) throw anotherArchive();
+  for (const content of [archive, readme]) if (content !== undefined) await orphanContent(tx, content.id);
+  return true;
+}
+
+const findOwn = (tx: Tx, { id }: Version, kind: ContentKind) => findContent(tx, ofConfigurationVersion(id), kind);
+
+async function refuseOther(context: Context, version: Version, bytes: Bytes): Promise<void> {
+  const archive = await findOwn(context.database.reader, version, "archive");
+  if ((await digestOf(bytes, archiveLimit)) !== archive?.md5) throw anotherArchive();
+}
+
+const anotherArchive = (): AppError =>
+  conflict(
+    "This configuration version has its archive already, another one, and a run was made with it. Create a new configuration version.",
+  );
+
+const awaiting: readonly string[] = ["pending", "fetching", "uploaded"];
+
+function refuseUnawaited({ status }: Version): void {
+  if (!awaiting.includes(status))
+    throw conflict(`This archive is not awaited any more: the configuration version is ${status}. Create a new one.`);
+}
+
+/** Raises `not-found`: the version has gone since its URL was signed. */
+async function load(tx: Tx, by: Arrival, id: string, lock = false): Promise<Version> {
+  const version = await findArriving(tx, by, id, lock);
+  if (version === undefined) throw notFound("upload");
+  return version;
+}
+
+/** Nobody but whoever made the version was given the URL. */
+async function record(tx: Tx, context: Context, version: Version, after: object): Promise<void> {
+  const actor = makerOf(version, false) ?? context.actor;
+  await recordEvent(
+    tx,
+    { ...context, actor },
+    {
+      organizationId: version.organizationId,
+      verb: "upload",
+      subject: { type: "configuration-versions", id: version.id },
+      before: { status: version.status },
+      after,
+    },
+  );
+}

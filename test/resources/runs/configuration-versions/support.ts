@@ -1,0 +1,74 @@
+/** What the tests of configurations share: a workspace of its own for each test, and what the tables hold. */
+import { beforeAll, beforeEach, expect } from "vitest";
+import type { Answer, Api, Caller, Json } from "../../../support/api.ts";
+import { data, details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { announce, sendConfiguration } from "../../../support/configurations.ts";
+import type { Entry } from "../../../support/archives.ts";
+
+export interface Stage {
+  readonly org: Org;
+  readonly owner: Caller;
+  /** Another one for each test. */
+  readonly workspace: Json;
+  announced(attributes?: object, caller?: Caller): Promise<Json>;
+  sent(attributes?: object, entries?: readonly (Entry | Buffer)[]): Promise<Json>;
+  show(id: string): Promise<Json>;
+  currentId(): Promise<string | null>;
+  readmeId(): Promise<string | null>;
+  shown(query?: string): Promise<Json>;
+  act(id: string, action: string, caller?: Caller): Promise<Answer>;
+  events(id: string): Promise<Json[]>;
+}
+
+export function useStage(api: Api): Stage {
+  let org: Org;
+  let workspace: Json;
+  beforeAll(async () => {
+    org = await makeOrganization(api);
+  });
+  beforeEach(async () => {
+    workspace = await makeWorkspace(api, org.name);
+  });
+  const related = async (name: string) =>
+    data(await org.owner.get(`/workspaces/${workspace.id}`)).relationships[name].data?.id ?? null;
+  return {
+    get org() {
+      return org;
+    },
+    get owner() {
+      return org.owner;
+    },
+    get workspace() {
+      return workspace;
+    },
+    announced: async (attributes = {}, caller = org.owner) => data(await announce(caller, workspace.id, attributes)),
+    sent: (attributes, entries) => sendConfiguration(org.owner, workspace.id, attributes, entries),
+    show: async (id) => data(await org.owner.get(`/configuration-versions/${id}`)),
+    currentId: () => related("current-configuration-version"),
+    readmeId: () => related("readme"),
+    shown: async (query = "") => (await org.owner.get(`/workspaces/${workspace.id}${query}`)).body,
+    act: (id, action, caller = org.owner) => caller.post(`/configuration-versions/${id}/actions/${action}`),
+    events: async (id) => {
+      const path = `/organizations/${org.name}/audit-events?filter[subject][id]=${id}&page[size]=100`;
+      return data(await org.owner.get(path))
+        .map(({ attributes }: Json) => attributes)
+        .toReversed();
+    },
+  };
+}
+
+export const contentsOf = (api: Api, id: string) =>
+  api.database.reader.db.selectFrom("contents").selectAll().where("configurationVersionId", "=", id).execute();
+
+export const completeKinds = async (api: Api, id: string): Promise<string[]> =>
+  (await contentsOf(api, id))
+    .filter(({ complete }) => complete === 1)
+    .map(({ kind }) => kind)
+    .toSorted();
+
+/** One sentence, and the status that goes with it. */
+export function expectRefused(answer: { status: number; body: Json }, status: number, sentence: string | RegExp): void {
+  expect(answer.status, JSON.stringify(answer.body)).toBe(status);
+  expect(details(answer as Answer)).toHaveLength(1);
+  expect(details(answer as Answer)[0]).toMatch(sentence);
+}

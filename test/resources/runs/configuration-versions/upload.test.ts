@@ -1,0 +1,318 @@
+/** Archives that are sent to the upload URL: whole, broken off, slowly, twice, and what is refused. */
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, vi } from "vitest";
+import { uploadUrl } from "../../../../src/resources/runs/configuration-versions/upload-urls.ts";
+import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { useApi, type Json } from "../../../support/api.ts";
+import { archive, header, part, tar } from "../../../support/archives.ts";
+import { data, makeWorkspace } from "../../../support/builders.ts";
+import { announce, configurationUrlOf, fetchBytes, mainTf } from "../../../support/configurations.ts";
+import { storeRun, testVault } from "../../../support/phases.ts";
+import { put, slowPut, upkeepOf } from "../../../support/states.ts";
+import { completeKinds, contentsOf, expectRefused, useStage } from "./support.ts";
+
+const api = useApi();
+const stage = useStage(api);
+const whole = archive([mainTf, { name: "README.md", content: "# Networks\n" }]);
+
+const download = (id: string) => fetchBytes(api, stage.owner, `/configuration-versions/${id}/download`);
+const send = (version: Json, bytes: Uint8Array | string) => put(configurationUrlOf(version), bytes);
+const statusOf = async (id: string) => (await stage.show(id)).attributes.status;
+
+describe("uploadConfiguration: 200", () => {
+  it("needs no token; the status is there with the answer", async () => {
+    const version = await stage.announced();
+    const answer = await send(version, whole);
+    expect([answer.status, answer.body]).toEqual([200, undefined]);
+    const { attributes } = await stage.show(version.id);
+    expect(attributes).toMatchObject({ status: "uploaded", error: null, "error-message": null, "upload-url": null });
+    expect(Object.keys(attributes["status-timestamps"])).toEqual(["queued-at", "started-at", "finished-at"]);
+    expect(await stage.currentId()).toBe(version.id);
+  });
+
+  it("gives back the very bytes, of many chunks too", async () => {
+    const large = archive([mainTf, { name: "random", content: randomBytes(3 * 1024 * 1024) }]);
+    for (const bytes of [whole, large]) {
+      const version = await stage.announced();
+      expect((await send(version, bytes)).status).toBe(200);
+      const fetched = await download(version.id);
+      expect([fetched.status, fetched.type, fetched.bytes.equals(bytes)]).toEqual([200, "application/gzip", true]);
+    }
+  });
+
+  it("in pieces cut anywhere, slowly", async () => {
+    const version = await stage.announced();
+    const sending = slowPut(configurationUrlOf(version));
+    for (const byte of whole) await sending.write(Buffer.of(byte));
+    expect(await statusOf(version.id)).toBe("pending");
+    expect((await sending.end()).status).toBe(200);
+    expect((await download(version.id)).bytes.equals(whole)).toBe(true);
+  });
+
+  it("once more with the same bytes, when the first answer was lost", async () => {
+    const version = await stage.announced();
+    for (let time = 0; time < 3; time += 1) expect((await send(version, whole)).status).toBe(200);
+    expect(await completeKinds(api, version.id)).toEqual(["archive", "readme"]);
+    const events = await stage.events(version.id);
+    expect(events.map(({ action }) => action)).toEqual([
+      "configuration-versions.create",
+      "configuration-versions.upload",
+    ]);
+  });
+
+  it("with other bytes takes the place of the first, as long as no run was made with them", async () => {
+    const version = await stage.announced();
+    await send(version, whole);
+    expect(await stage.readmeId()).toBe(version.id);
+    const other = archive([{ ...mainTf, content: "" }]);
+    expect((await send(version, other)).status).toBe(200);
+    expect((await download(version.id)).bytes.equals(other)).toBe(true);
+    expect(await completeKinds(api, version.id)).toEqual(["archive"]);
+    expect(await stage.readmeId()).toBeNull();
+    expect((await send(version, whole)).status).toBe(200);
+    expect(await stage.readmeId()).toBe(version.id);
+  });
+
+  it("twice at once leaves one of them, whole", async () => {
+    const other = archive([{ ...mainTf, content: "other" }]);
+    for (let time = 0; time < 5; time += 1) {
+      const version = await stage.announced();
+      const answers = await Promise.all([send(version, whole), send(version, other), send(version, whole)]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+      const { bytes } = await download(version.id);
+      expect(bytes.equals(whole) || bytes.equals(other)).toBe(true);
+      expect((await completeKinds(api, version.id)).filter((kind) => kind === "archive")).toHaveLength(1);
+    }
+  });
+
+  it("leaves an event in the name of whoever made the version", async () => {
+    const version = await stage.announced();
+    await send(version, whole);
+    const event = (await stage.events(version.id)).at(-1);
+    expect(event).toMatchObject({ action: "configuration-versions.upload", "actor-id": stage.org.owner.id });
+    expect([event.before, event.after]).toEqual([{ status: "pending" }, { status: "uploaded", size: whole.length }]);
+  });
+});
+
+describe("uploadConfiguration: an archive that is not taken", () => {
+  it.each<[string, Buffer, string, RegExp]>([
+    ["text", Buffer.from("resource {}"), "not_gzip", /This is no gzip archive/],
+    ["nothing", Buffer.alloc(0), "truncated", /ends too early/],
+    ["half of it", whole.subarray(0, whole.length / 2), "truncated", /ends too early/],
+    ["damaged", gzipSync("no tar ".repeat(200)), "corrupt", /is damaged/],
+    ["something after it", Buffer.concat([whole, Buffer.alloc(3)]), "trailing_data", /Something follows/],
+    ["an absolute name", archive([{ ...mainTf, name: "/etc/x" }]), "name_absolute", /'\/etc\/x' is absolute/],
+    ["'..'", archive([{ ...mainTf, name: "../x" }]), "name_outside", /'\.\.\/x' leads out/],
+    ["a link to outside", archive([{ name: "a", type: "2", target: "/etc/passwd" }]), "link_outside", /'a' leads out/],
+    ["a device", archive([{ name: "a", type: "3" }]), "special_file", /device or a pipe/],
+    ["a file that runs as its owner", archive([{ ...mainTf, mode: 0o4755 }]), "set_user_id", /mode 4755/],
+  ])("422, and the version tells why: %s", async (_, bytes, word, sentence) => {
+    const version = await stage.announced();
+    expect(await stage.currentId()).toBe(version.id);
+    expectRefused(await send(version, bytes), 422, sentence);
+    const { attributes } = await stage.show(version.id);
+    expect(attributes).toMatchObject({ status: "errored", error: word });
+    expect(attributes["error-message"]).toMatch(sentence);
+    expect(attributes["status-timestamps"]).toHaveProperty("finished-at");
+    expect(await completeKinds(api, version.id)).toEqual([]);
+    expect(await stage.currentId()).toBeNull();
+    expect((await download(version.id)).status).toBe(404);
+    expectRefused(await send(version, whole), 409, /is errored\. Create a new one/);
+    const event = (await stage.events(version.id)).at(-1);
+    expect(event.after).toMatchObject({ status: "errored", error: word });
+  });
+
+  it("leaves one that was taken before as it was", async () => {
+    const version = await stage.announced();
+    await send(version, whole);
+    expectRefused(await send(version, "no archive"), 422, /no gzip/);
+    expect(await statusOf(version.id)).toBe("uploaded");
+    expect((await download(version.id)).bytes.equals(whole)).toBe(true);
+  });
+
+  it("413: more than 100 MiB", async () => {
+    const version = await stage.announced();
+    const sending = slowPut(configurationUrlOf(version));
+    // Stored and not compressed, so that as many bytes are sent as are meant.
+    const content = randomBytes(1024 * 1024);
+    await sending.write(gzipSync(header({ ...mainTf, size: 200 * 1024 * 1024 })));
+    const piece = gzipSync(content, { level: 0 });
+    for (let mebibytes = 0; mebibytes <= 100; mebibytes += 1) await sending.write(piece);
+    const answer = await sending.end();
+    expect(answer.status).toBe(413);
+    expect(answer.body.errors[0].detail).toMatch(/at most 104857600 bytes/);
+    expect((await stage.show(version.id)).attributes).toMatchObject({ status: "errored", error: "too_large" });
+    // What was stored of it is nobody's, and the job removes it.
+    expect(await contentsOf(api, version.id)).toEqual([]);
+  });
+
+  it("422: a bomb", async () => {
+    const version = await stage.announced();
+    const zeros = gzipSync(Buffer.alloc(8 * 1024 * 1024), { level: 9 });
+    const bomb = Buffer.concat([
+      gzipSync(header({ ...mainTf, size: 2 ** 33 })),
+      ...Array.from({ length: 70 }, () => zeros),
+    ]);
+    expectRefused(await send(version, bomb), 422, /Unpacked, an archive can have at most 536870912 bytes/);
+    expect((await stage.show(version.id)).attributes.error).toBe("too_large_unpacked");
+  });
+});
+
+describe("uploadConfiguration: refused, and nothing changes", () => {
+  it("400: what breaks off can be sent again", async () => {
+    const bytes = archive([mainTf, { name: "random", content: randomBytes(1024 * 1024) }]);
+    const version = await stage.announced();
+    const sending = slowPut(configurationUrlOf(version));
+    await sending.write(bytes.subarray(0, bytes.length / 2));
+    await expect.poll(() => contentsOf(api, version.id)).toHaveLength(1);
+    sending.breakOff();
+    await expect.poll(() => contentsOf(api, version.id)).toEqual([]);
+    expect(await statusOf(version.id)).toBe("pending");
+    expect((await send(version, bytes)).status).toBe(200);
+    expect((await download(version.id)).bytes.equals(bytes)).toBe(true);
+    await removeAbandonedUploads(upkeepOf(api));
+    const orphans = api.database.reader.db
+      .selectFrom("contents")
+      .select("id")
+      .where("configurationVersionId", "is", null);
+    expect(await orphans.where("stateVersionId", "is", null).where("runId", "is", null).execute()).toEqual([]);
+    expect((await download(version.id)).bytes.equals(bytes)).toBe(true);
+  });
+
+  it("404: a URL that we did not sign, or signed for another", async () => {
+    const [version, other] = [await stage.announced(), await stage.announced()];
+    const url = configurationUrlOf(version);
+    const wrong = [
+      `${url.slice(0, -10)}nonexisting`,
+      url.replace(/expires=\d+/, "expires=99999999999999"),
+      url.replace(version.id, other.id),
+      url.replace(/\?.*/, ""),
+      url.replace(/&signature=.*/, ""),
+    ];
+    for (const each of wrong) expectRefused(await put(each, whole), 404, /There is no such upload/);
+    expect(await statusOf(version.id)).toBe("pending");
+  });
+
+  it("404: the version has gone", async () => {
+    const workspace = await makeWorkspace(api, stage.org.name);
+    const version = data(await announce(stage.owner, workspace.id));
+    data(await stage.owner.delete(`/workspaces/${workspace.id}`));
+    expectRefused(await send(version, whole), 404, /There is no such upload/);
+  });
+
+  it("403: a URL that has expired", async () => {
+    const version = await stage.announced();
+    const past = new Date(Date.now() - 1000).toISOString();
+    const context = { vault: testVault, options: { publicUrl: api.url } as never };
+    const url = uploadUrl(context, { id: version.id, uploadExpiresAt: past });
+    expectRefused(await put(url, whole), 403, /has expired\. Create the configuration version again/);
+    expect(await statusOf(version.id)).toBe("pending");
+  });
+
+  it("409: other bytes than those that a run was made with; the same are no mistake", async () => {
+    const version = await stage.announced();
+    await send(version, whole);
+    await storeRun(api, stage.workspace, stage.org.id, { configurationVersionId: version.id });
+    expect((await send(version, whole)).status).toBe(200);
+    expectRefused(await send(version, archive([mainTf])), 409, /another one, and a run was made with it/);
+    expect((await download(version.id)).bytes.equals(whole)).toBe(true);
+  });
+
+  it("409: a version that is archived", async () => {
+    const version = await stage.announced();
+    await send(version, whole);
+    await stage.sent();
+    expect((await stage.act(version.id, "archive")).status).toBe(202);
+    expectRefused(await send(version, whole), 409, /is not awaited any more: the configuration version is archived/);
+  });
+
+  it("429: the fifth at once for one version", async () => {
+    const version = await stage.announced();
+    const sending = Array.from({ length: 4 }, () => slowPut(configurationUrlOf(version)));
+    await Promise.all(sending.map((each) => each.write(whole.subarray(0, 5))));
+    await expect.poll(async () => (await contentsOf(api, version.id)).length).toBe(4);
+    expectRefused(await send(version, whole), 429, /Too many configurations/);
+    for (const each of sending) expect((await each.end(whole.subarray(5))).status).toBe(200);
+    expect((await send(version, whole)).status).toBe(200);
+  });
+});
+
+describe("an upload that goes wrong on our side", () => {
+  it("500 where the database fails at the end: the version waits on", async () => {
+    const version = await stage.announced();
+    const write = api.database.write.bind(api.database);
+    const failing = vi.spyOn(api.database, "write");
+    let count = 0;
+    failing.mockImplementation(async (work) => {
+      count += 1;
+      // The first begins the content, the second brings its one chunk, the third finalizes the version.
+      if (count === 3) throw new Error("the disk is full");
+      return write(work);
+    });
+    try {
+      expect((await send(version, whole)).status).toBe(500);
+    } finally {
+      failing.mockRestore();
+    }
+    expect(await statusOf(version.id)).toBe("pending");
+    expect((await send(version, whole)).status).toBe(200);
+  });
+});
+
+describe("the readme", () => {
+  const text = "# Networks\nä \u{1F600}\n";
+  const readmes = async () => (await stage.shown("?include=readme")).included;
+
+  it("of the current configuration is the workspace's", async () => {
+    expect(await readmes()).toEqual([]);
+    const first = await stage.sent({}, [mainTf, { name: "README.md", content: text }]);
+    expect(await readmes()).toEqual([{ id: first.id, type: "workspace-readme", attributes: { "raw-markdown": text } }]);
+    // Not that of one that is only tried.
+    await stage.sent({ speculative: true }, [{ name: "README.md", content: "another" }]);
+    expect(await stage.readmeId()).toBe(first.id);
+    const second = await stage.sent({}, [{ name: "readme", content: "small" }]);
+    expect((await readmes())[0]).toMatchObject({ id: second.id, attributes: { "raw-markdown": "small" } });
+    await stage.sent({}, [mainTf]);
+    expect(await stage.readmeId()).toBeNull();
+    expect(await readmes()).toEqual([]);
+  });
+
+  it("is that of the working directory", async () => {
+    const directory = { data: { type: "workspaces", attributes: { "working-directory": "/modules/network/" } } };
+    data(await stage.owner.patch(`/workspaces/${stage.workspace.id}`, directory));
+    const entries = [
+      { name: "README.md", content: "the repository's" },
+      { name: "modules/network/README.md", content: "the module's" },
+    ];
+    await stage.sent({}, entries);
+    expect((await readmes())[0].attributes["raw-markdown"]).toBe("the module's");
+  });
+
+  it("of a mebibyte that does not compress comes back whole; a larger one is passed over", async () => {
+    const large = randomBytes(512 * 1024).toString("hex");
+    await stage.sent({}, [{ name: "README.md", content: large }]);
+    expect((await readmes())[0].attributes["raw-markdown"]).toBe(large);
+    await stage.sent({}, [{ name: "README.md", content: `${large}!` }]);
+    expect(await readmes()).toEqual([]);
+  });
+
+  it("beside a list of workspaces, as many as have 8 MiB together", async () => {
+    const large = randomBytes(512 * 1024).toString("hex");
+    for (let count = 0; count < 10; count += 1) {
+      const workspace = await makeWorkspace(api, stage.org.name, { name: `large-readme-${count}` });
+      const version = data(await announce(stage.owner, workspace.id));
+      await send(version, archive([{ name: "README.md", content: large }]));
+    }
+    const path = `/organizations/${stage.org.name}/workspaces?include=readme&search[name]=large-readme`;
+    const { body } = await stage.owner.get(path);
+    expect(body.data).toHaveLength(10);
+    expect(body.data.every((each: Json) => each.relationships.readme.data !== null)).toBe(true);
+    expect(body.included).toHaveLength(8);
+  });
+});
+
+it("an archive of a tar without anything is a configuration without files", async () => {
+  const version = await stage.announced();
+  expect((await send(version, gzipSync(tar([part({ name: "./", type: "5" })])))).status).toBe(200);
+});
