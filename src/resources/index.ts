@@ -15,7 +15,6 @@ import { authenticationTokenResource } from "./identity/authentication-tokens/op
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
 import { configurationVersionResource } from "./runs/configuration-versions/operations.ts";
 import { ingressAttributesResource } from "./runs/ingress-attributes/operations.ts";
-import { runNeighbours } from "./runs/neighbours.ts";
 import { workspaceReadmes } from "./runs/workspace-readmes/definition.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
 import { featureSetResource } from "./site/feature-sets/operations.ts";

@@ -2,7 +2,7 @@
 import type { Answer, Api, Caller, Json } from "./api.ts";
 import { archive, type Entry } from "./archives.ts";
 import { data, resource } from "./builders.ts";
-import { announceCommit, type Commit } from "../../src/resources/runs/configuration-versions/writes.ts";
+import { announceCommit, type Commit } from "../../src/resources/runs/configuration-versions/commits.ts";
 import type { ConfigurationVersionTable } from "../../src/database/schema/runs.ts";
 import { put, upkeepOf } from "./states.ts";
 

@@ -8,6 +8,7 @@ import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { runsBeside } from "../runs/reads.ts";
 import { configurationVersions, type ConfigurationVersionView } from "./definition.ts";
 import { ofConfigurationVersion } from "./kinds.ts";
 import {
@@ -110,7 +111,7 @@ async function shown(context: Context, load: Load, wanted: ReadonlySet<string>) 
 /** Commits come with the versions; for runs there is a statement for the ids and one for the runs. */
 async function withIncluded(
   tx: Tx,
-  _context: Context,
+  context: Context,
   versions: readonly ConfigurationVersionView[],
   wanted: ReadonlySet<string>,
 ): Promise<{ views: readonly ConfigurationVersionView[]; included?: Included[] }> {
@@ -121,6 +122,7 @@ async function withIncluded(
     tx,
     versions.map(({ id }) => id),
   );
+  included.push(...(await runsBeside(tx, context, [...runIds.values()], new Set())));
   return { views: versions.map((view) => ({ ...view, runId: runIds.get(view.id) ?? null })), included };
 }
 

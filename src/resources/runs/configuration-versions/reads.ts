@@ -1,7 +1,8 @@
 /** How a configuration version is loaded and granted, by what its workspace allows; and what neighbours show of them. */
 import type { Granted } from "../../../access/granted.ts";
-import type { WorkspacePermission } from "../../../access/permissions.ts";
+import type { WorkspaceFacts, WorkspacePermission } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
@@ -45,21 +46,45 @@ export const grantConfigurationVersion = <Permission extends WorkspacePermission
 export const includedIngress = (versions: readonly ConfigurationVersionView[]): Included[] =>
   versions.filter(({ ingressId }) => ingressId !== null).map((view) => ({ definition: ingressAttributes, view }));
 
+type Place = Omit<ConfiguredWorkspace, "organizationId">;
+
+/** Configurations by their ids, each of which the caller may read by what it holds there; with their commits, if asked for. */
+async function configurationsIn(
+  tx: Tx,
+  organizationId: string,
+  places: ReadonlyMap<string, Place>,
+  withCommits: boolean,
+): Promise<Included[]> {
+  if (places.size === 0) return [];
+  const rows = await findVersions(tx, organizationId, [...places.keys()]);
+  const views = rows.flatMap((row) => {
+    const place = places.get(row.id);
+    return place === undefined ? [] : [inWorkspace(row, place)];
+  });
+  const versions = views.map((view) => ({ definition: configurationVersions, view }));
+  return withCommits ? [...versions, ...includedIngress(views)] : versions;
+}
+
+/** The configurations of runs that the caller may read, also those of other workspaces. */
+export async function configurationsOfRuns(
+  tx: Tx,
+  runs: readonly (WorkspaceFacts & Pick<RunTable, "organizationId" | "configurationVersionId">)[],
+  withCommits: boolean,
+): Promise<Included[]> {
+  const places = new Map<string, Place>();
+  for (const run of runs)
+    if (run.configurationVersionId !== null)
+      places.set(run.configurationVersionId, { ...run, currentConfigurationVersionId: null });
+  return configurationsIn(tx, runs[0]?.organizationId ?? "", places, withCommits);
+}
+
 /** The current configurations of workspaces that the caller may see; with their commits where those are asked for. */
 export async function currentConfigurations(
   tx: Tx,
   workspaces: readonly ConfiguredWorkspace[],
-  withIngress: boolean,
+  withCommits: boolean,
 ): Promise<Included[]> {
-  const [first] = workspaces;
   const places = new Map(workspaces.map((workspace) => [workspace.currentConfigurationVersionId ?? "", workspace]));
   places.delete("");
-  if (first === undefined || places.size === 0) return [];
-  const rows = await findVersions(tx, first.organizationId, [...places.keys()]);
-  const views = rows.flatMap((row) => {
-    const workspace = places.get(row.id);
-    return workspace === undefined ? [] : [inWorkspace(row, workspace)];
-  });
-  const versions = views.map((view) => ({ definition: configurationVersions, view }));
-  return withIngress ? [...versions, ...includedIngress(views)] : versions;
+  return configurationsIn(tx, workspaces[0]?.organizationId ?? "", places, withCommits);
 }

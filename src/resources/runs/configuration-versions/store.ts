@@ -85,7 +85,10 @@ const toView = (row: VersionRow, actor: Context["actor"]): ConfigurationVersionV
 });
 
 /** A version of a workspace that is loaded already. */
-export function inWorkspace(row: ConfigurationVersionTable, workspace: ConfiguredWorkspace): ConfigurationVersionView {
+export function inWorkspace(
+  row: ConfigurationVersionTable,
+  workspace: Omit<ConfiguredWorkspace, "organizationId">,
+): ConfigurationVersionView {
   const { access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId } = workspace;
   return { ...row, access, owner, allowForceDeleteWorkspaces, currentConfigurationVersionId, uploadUrl: null };
 }

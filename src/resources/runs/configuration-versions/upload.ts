@@ -134,8 +134,8 @@ async function finalize(
   await completeContent(tx, content);
   if (contents.length > 0) await insertContents(tx, version, contents);
   if (becomesCurrent(version)) await setCurrentConfiguration(tx, version, version.workspaceId, { id, hasReadme });
-  await record(tx, context, version, { status: "uploaded", size: content.size });
-  if (version.status !== "uploaded") await queueRun(tx, context, version);
+  const queued = version.status === "uploaded" ? undefined : await queueRun(tx, context, version);
+  await record(tx, context, version, { status: "uploaded", size: content.size, ...queued });
   return true;
 }
 

@@ -9,6 +9,7 @@ import { readableUsers } from "../../identity/users/reads.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 import { readableWorkspaces } from "../../register/workspaces/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import { configurationsOfRuns } from "../configuration-versions/reads.ts";
 import { applies } from "../phases/applies/definition.ts";
 import { plans } from "../phases/plans/definition.ts";
 import { findPhasesOf } from "../phases/reads.ts";
@@ -36,6 +37,9 @@ export async function includedWithRuns(
     ...(wanted.has("confirmed_by") ? views.map((view) => view.confirmedById) : []),
   ];
   included.push(...(await peopleOf(tx, context, people)));
+  const withCommits = wanted.has("configuration_version.ingress_attributes");
+  if (withCommits || wanted.has("configuration_version"))
+    included.push(...(await configurationsOfRuns(tx, views, withCommits)));
   if (wanted.has("workspace")) {
     const found = await readableWorkspaces(
       tx,

@@ -12,6 +12,7 @@ import { type RunColumns, setRunColumns } from "../../register/workspaces/writes
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SettledState } from "../../shared/neighbours.ts";
+import { noteConfigurationApplied } from "../configuration-versions/writes.ts";
 import { type PhaseChange, updatePhases } from "../phases/writes.ts";
 import { movedBy, type Mover, type Moving } from "../proofs.ts";
 import { afterApplied } from "../run-triggers/writes.ts";
@@ -33,7 +34,10 @@ export async function advance(tx: Tx, context: Context, run: Movable, happening:
   const columns = await workspaceAfter(tx, context, run, after, step, ledger);
   if (columns !== undefined) await setRunColumns(tx, run, run.workspaceId, columns);
   await ledger.write(tx, context, run);
-  if (after.status === "applied") await afterApplied(tx, context, after);
+  if (after.status === "applied") {
+    await noteConfigurationApplied(tx, run);
+    await afterApplied(tx, context, after);
+  }
   return { ...after, ...columns };
 }
 

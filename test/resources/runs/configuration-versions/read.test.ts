@@ -1,10 +1,7 @@
 /** Showing and fetching configurations, what becomes of them, and commits. */
 import { describe, expect, it } from "vitest";
-import {
-  noteCommitFailed,
-  noteConfigurationApplied,
-  receiveCommit,
-} from "../../../../src/resources/runs/configuration-versions/writes.ts";
+import { noteCommitFailed, receiveCommit } from "../../../../src/resources/runs/configuration-versions/commits.ts";
+import { noteConfigurationApplied } from "../../../../src/resources/runs/configuration-versions/writes.ts";
 import { now } from "../../../../src/kernel/time.ts";
 import { type Json, startApi, useApi } from "../../../support/api.ts";
 import { archive, inPieces } from "../../../support/archives.ts";
@@ -64,6 +61,7 @@ describe("showConfigurationVersion", () => {
     expect(body.data.relationships.run.data).toEqual({ id: later.id, type: "runs" });
     const ingress = body.included.find(({ type }: Json) => type === "ingress-attributes");
     expect(body.data.relationships["ingress-attributes"].data).toEqual({ id: ingress.id, type: "ingress-attributes" });
+    expect(body.included.map(({ id: each }: Json) => each)).toEqual([ingress.id, later.id]);
     const listed = (await stage.owner.get(`/workspaces/${stage.workspace.id}/configuration-versions?include=run`)).body;
     expect(listed.data[0].relationships.run.data.id).toBe(later.id);
     expect((await stage.show(id)).relationships.run).toBeUndefined();

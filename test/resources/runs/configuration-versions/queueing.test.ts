@@ -1,0 +1,107 @@
+/** Runs that an upload queues, by the authority of whoever made the version. */
+import { describe, expect, it } from "vitest";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import { archive } from "../../../support/archives.ts";
+import { data, grantWorkspace, makeMember, makeTeam, makeTeamToken, makeWorkspace } from "../../../support/builders.ts";
+import { announce, configurationUrlOf, mainTf } from "../../../support/configurations.ts";
+import { put } from "../../../support/states.ts";
+import { useStage } from "./support.ts";
+
+const api = useApi();
+const stage = useStage(api);
+const whole = archive([mainTf]);
+
+const queueing = async (caller: Caller, workspaceId: string, attributes: object = {}): Promise<Json> =>
+  data(await announce(caller, workspaceId, { "auto-queue-runs": true, ...attributes }));
+
+const runsOf = async (workspaceId: string): Promise<Json[]> =>
+  data(await api.admin.get(`/workspaces/${workspaceId}/runs`));
+
+describe("auto-queue-runs", () => {
+  it("queues a run when the archive is there, and not before", async () => {
+    const version = await queueing(stage.owner, stage.workspace.id);
+    expect(await runsOf(stage.workspace.id)).toEqual([]);
+    expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
+    const [run, ...others] = await runsOf(stage.workspace.id);
+    expect(others).toEqual([]);
+    expect(run.attributes).toMatchObject({
+      source: "tfe-configuration-version",
+      "trigger-reason": "manual",
+      message: "Queued manually via the Terraform Enterprise API",
+      "plan-only": false,
+      status: "plan_queued",
+    });
+    expect(run.relationships["configuration-version"].data.id).toBe(version.id);
+    expect(run.relationships["created-by"].data.id).toBe(stage.org.owner.id);
+    expect((await stage.events(version.id)).at(-1).after).toMatchObject({ status: "uploaded", run: run.id });
+    // The same once more queues no other.
+    expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
+    expect(await runsOf(stage.workspace.id)).toHaveLength(1);
+  });
+
+  it("a plan alone for a speculative one", async () => {
+    const version = await queueing(stage.owner, stage.workspace.id, { speculative: true });
+    await put(configurationUrlOf(version), whole);
+    const { run } = (await stage.events(version.id)).at(-1).after;
+    expect(data(await stage.owner.get(`/runs/${run}`)).attributes["plan-only"]).toBe(true);
+  });
+
+  it("in the name of a team, whose token made the version", async () => {
+    const team = await makeTeam(api, stage.org.name);
+    await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "plan");
+    const version = await queueing(await makeTeamToken(api, team.id), stage.workspace.id);
+    await put(configurationUrlOf(version), whole);
+    expect(await runsOf(stage.workspace.id)).toHaveLength(1);
+  });
+
+  it("of a site admin, who is in no team", async () => {
+    const version = await queueing(api.admin, stage.workspace.id);
+    await put(configurationUrlOf(version), whole);
+    expect(await runsOf(stage.workspace.id)).toHaveLength(1);
+  });
+
+  it("none for an archive that is not taken", async () => {
+    const version = await queueing(stage.owner, stage.workspace.id);
+    expect((await put(configurationUrlOf(version), "no archive")).status).toBe(422);
+    expect(await runsOf(stage.workspace.id)).toEqual([]);
+  });
+
+  it("none where it was not wanted", async () => {
+    const version = await queueing(stage.owner, stage.workspace.id, { "auto-queue-runs": false });
+    await put(configurationUrlOf(version), whole);
+    expect(await runsOf(stage.workspace.id)).toEqual([]);
+  });
+
+  it("none by whoever may not queue runs any more, and the archive is taken all the same", async () => {
+    for (const left of [undefined, "read"] as const) {
+      const workspace = await makeWorkspace(api, stage.org.name);
+      const team = await makeTeam(api, stage.org.name);
+      const access = await grantWorkspace(api, stage.org.id, workspace.id, team.id, "plan");
+      const version = await queueing(await makeMember(api, stage.org.name, [team.id]), workspace.id);
+      data(await api.admin.delete(`/team-workspaces/${access}`));
+      if (left !== undefined) await grantWorkspace(api, stage.org.id, workspace.id, team.id, left);
+      expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
+      expect((await stage.show(version.id)).attributes.status).toBe("uploaded");
+      expect(await runsOf(workspace.id)).toEqual([]);
+      const { after } = (await stage.events(version.id)).at(-1);
+      expect(after).toMatchObject({ status: "uploaded", run: null });
+      expect(after.reason).toMatch(left === undefined ? /no such workspace/ : /can-queue-run/);
+    }
+  });
+
+  it("none in a workspace whose runs are executed elsewhere", async () => {
+    const workspace = await makeWorkspace(api, stage.org.name, { "execution-mode": "local" });
+    const version = await queueing(stage.owner, workspace.id);
+    expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
+    expect(await runsOf(workspace.id)).toEqual([]);
+    expect((await stage.events(version.id)).at(-1).after.reason).toMatch(/execution mode 'local'/);
+  });
+
+  it("one for two uploads at once", async () => {
+    const version = await queueing(stage.owner, stage.workspace.id);
+    const sent = [whole, archive([{ ...mainTf, content: "other" }]), whole];
+    const answers = await Promise.all(sent.map((bytes) => put(configurationUrlOf(version), bytes)));
+    expect(answers.map(({ status }) => status).filter((status) => status !== 200 && status !== 409)).toEqual([]);
+    expect(await runsOf(stage.workspace.id)).toHaveLength(1);
+  });
+});
