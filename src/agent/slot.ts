@@ -2,6 +2,7 @@
  * One job from its claim to its end: executed under a pulse, a time-out and an eye on the disk, reported once, and cleared away.
  * A job that was lost is not reported: whoever has it now would be contradicted.
  */
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { ArchiveFault } from "../archive/faults.ts";
 import { Fenced, JobClient, type Outcome } from "./client.ts";
@@ -35,6 +36,15 @@ export interface SlotOptions {
 
 const diskLookMs = 3000;
 
+/** A folder of engines may be made of links; what they lead to is what must be there in a sandbox. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
 export class JobRun {
   readonly #job: Job;
   readonly #options: SlotOptions;
@@ -52,7 +62,7 @@ export class JobRun {
     this.#secrets = secretsOf(job);
     this.#stopper = new Stopper(job.phase);
     this.#client = new JobClient(server, settings.agentToken, job, this.#lost.signal);
-    const engine = programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion);
+    const engine = realPath(programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion));
     const base = settings.agentDirectory;
     this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
     this.#log = new RunLog({

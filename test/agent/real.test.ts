@@ -1,0 +1,328 @@
+/**
+ * The agent with real engines, inside every sandbox that works here. It needs a folder of them, as CADASTRE_ENGINES has it, named by
+ * CADASTRE_TEST_ENGINES; without one it skips itself.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findEngines } from "../../src/agent/engines.ts";
+import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
+import { products } from "../../src/agent/settings.ts";
+import { start } from "../cli/support.ts";
+import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";
+import { agentToken, type Reported, TestServer } from "./support/server.ts";
+
+const folder = process.env["CADASTRE_TEST_ENGINES"] ?? "";
+const isThere = folder.startsWith("/");
+const found = isThere ? await findEngines(folder) : { terraform: [], tofu: [] };
+const engines = products.flatMap((product) => found[product].map((version) => ({ product, version })));
+
+const sandboxes = [
+  ...(findTools().bwrap === undefined ? [] : (["bubblewrap"] as const)),
+  ...(isRoot() && findTools().setpriv !== undefined ? (["user"] as const) : []),
+];
+
+const logOf = (report: Reported) => Buffer.from(report.log, "latin1").toString("utf8");
+const stateOf = (server: TestServer) =>
+  JSON.parse(String(server.states.at(-1)?.bytes)) as {
+    resources: { name: string }[];
+    outputs: Record<string, { value: unknown }>;
+  };
+
+if (!isThere)
+  it.skip("real engines: set CADASTRE_TEST_ENGINES to a folder with terraform/VERSION/terraform or tofu/VERSION/tofu", () =>
+    undefined);
+
+describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine) => ({ sandbox, ...engine }))))(
+  "$product $version in the sandbox $sandbox",
+  ({ sandbox, product, version }) => {
+    let stage: Stage;
+    let server: TestServer;
+    const attributes = { engine: product, "engine-version": version };
+
+    beforeAll(async () => {
+      stage = await startStage({ engines: folder, sandbox, agentSlots: 2 });
+      ({ server } = stage);
+    });
+    afterAll(() => stage.close());
+
+    async function planAndApply(main: string, more: object = {}) {
+      const files = { "main.tf": main };
+      const plan = server.add({ files, attributes: { ...attributes, ...more } });
+      await finished(plan);
+      const apply = server.add({
+        files,
+        phase: "apply",
+        runId: plan.runId,
+        plan,
+        attributes: { ...attributes, ...more },
+      });
+      await finished(apply);
+      return { plan, apply };
+    }
+
+    const cloud =
+      'terraform {\n  cloud {\n    organization = "acme"\n    workspaces {\n      name = "network"\n    }\n  }\n}\n';
+    const main = `${cloud}
+      variable "size" { type = number }
+      variable "words" { type = list(string) }
+      variable "secret" {
+        type      = string
+        sensitive = true
+      }
+      resource "terraform_data" "one" { input = "\${var.size} \${join(" ", var.words)} \${terraform.workspace} \${path.cwd}" }
+      output "one" { value = terraform_data.one.input }
+    `;
+    const variable = { category: "terraform", hcl: false, sensitive: false };
+    const variables = [
+      { ...variable, key: "size", value: "7" },
+      { ...variable, key: "words", value: '["a", "b"]', hcl: true },
+      { ...variable, key: "secret", value: "correct horse battery", sensitive: true },
+    ];
+
+    it.each([true, false])(
+      "plans and applies, structured %s, with a cloud block that nobody contacts",
+      async (structured) => {
+        const { plan, apply } = await planAndApply(main, {
+          structured,
+          variables: structured ? variables : [{ ...variables[0], value: "8" }, ...variables.slice(1)],
+        });
+        expect(plan.finished).toMatchObject({
+          result: "finished",
+          "has-changes": true,
+          "resource-additions": structured ? 1 : 0,
+        });
+        const lines = logOf(plan).split("\n");
+        expect(lines[0]).toBe(`${product === "tofu" ? "OpenTofu" : "Terraform"} v${version}`);
+        expect(lines[2]).toBe("Initializing plugins and modules...");
+        if (structured) {
+          expect(logOf(plan)).toContain("1 to add, 0 to change, 0 to destroy");
+          expect(JSON.parse(lines[3]!)).toMatchObject({ type: "version" });
+          expect(apply.finished).toMatchObject({ result: "finished", "resource-additions": 1 });
+          expect(logOf(apply)).toContain("1 added, 0 changed, 0 destroyed");
+        } else {
+          expect(plan.finished).toMatchObject({ "resource-changes": 1 });
+          expect(logOf(apply)).toContain("0 added, 1 changed, 0 destroyed");
+        }
+        expect(JSON.parse(String(plan.contents["provider-schemas"]))).toHaveProperty("provider_schemas");
+        expect(String(stateOf(server).outputs["one"]?.value)).toMatch(/^[78] a b network \/.*configuration$/);
+      },
+      240_000,
+    );
+
+    it("says that nothing changes, and plans destruction", async () => {
+      const plan = server.add({
+        files: { "main.tf": main },
+        attributes: { ...attributes, variables, "refresh-only": true },
+      });
+      expect(await finished(plan)).toMatchObject({ result: "finished", "has-changes": false });
+      const destroy = server.add({
+        files: { "main.tf": main },
+        attributes: { ...attributes, variables, "is-destroy": true },
+      });
+      expect(await finished(destroy)).toMatchObject({ "has-changes": true, "resource-destructions": 1 });
+    });
+
+    it("replaces and targets by address", async () => {
+      const files = { "main.tf": `${main}\nresource "terraform_data" "two" {}\n` };
+      const plan = server.add({
+        files,
+        attributes: {
+          ...attributes,
+          variables,
+          "replace-addrs": ["terraform_data.one"],
+          "target-addrs": ["terraform_data.one"],
+        },
+      });
+      expect(await finished(plan)).toMatchObject({ "resource-additions": 1, "resource-destructions": 1 });
+    });
+
+    it("tells which variable is wrong, and fails", async () => {
+      const wrong = [
+        ...variables.slice(0, 1),
+        { ...variable, key: "words", value: "[nonsense", hcl: true },
+        ...variables.slice(2),
+      ];
+      const plan = server.add({ files: { "main.tf": main }, attributes: { ...attributes, variables: wrong } });
+      expect(await finished(plan)).toMatchObject({ result: "errored" });
+    });
+
+    it("keeps the state of an apply that fails half-way", async () => {
+      const { apply } = await planAndApply(`
+        resource "terraform_data" "good" {}
+        resource "terraform_data" "bad" {
+          depends_on = [terraform_data.good]
+          provisioner "local-exec" { command = "echo no; exit 3" }
+        }`);
+      expect(apply.finished).toMatchObject({
+        result: "errored",
+        "error-message": expect.stringContaining("local-exec provisioner error"),
+      });
+      expect(stateOf(server).resources.map(({ name }) => name)).toContain("good");
+    });
+
+    it("stops gracefully on cancel, with the state of what was done", async () => {
+      const files = {
+        "main.tf": `
+          resource "terraform_data" "quick" { input = "q" }
+          resource "terraform_data" "slow" {
+            depends_on = [terraform_data.quick]
+            provisioner "local-exec" { command = "echo sleeping; sleep 300" }
+          }`,
+      };
+      const plan = server.add({ files, attributes });
+      await finished(plan);
+      const apply = server.add({ files, phase: "apply", runId: plan.runId, plan, attributes });
+      await until(() => apply.log.includes("sleeping"), 90);
+      server.signals.set(apply.id, "cancel");
+      const before = performance.now();
+      expect(await finished(apply)).toMatchObject({ result: "canceled" });
+      expect(performance.now() - before).toBeLessThan(30_000);
+      expect(stateOf(server).resources.map(({ name }) => name)).toContain("quick");
+      expect(logOf(apply)).toMatch(/[Ii]nterrupt/);
+    });
+
+    it("kills at once on kill", async () => {
+      const plan = server.add({
+        files: {
+          "main.tf":
+            'resource "terraform_data" "slow" {\n  provisioner "local-exec" {\n    command = "trap : INT TERM; echo sleeping; sleep 300; sleep 300"\n  }\n}',
+        },
+        attributes,
+      });
+      await finished(plan);
+      const apply = server.add({ files: { "main.tf": "" }, phase: "apply", runId: plan.runId, plan, attributes });
+      await until(() => apply.log.includes("sleeping"), 90);
+      server.signals.set(apply.id, "kill");
+      expect(await finished(apply)).toMatchObject({ result: "canceled" });
+    });
+
+    it("leaves nothing running", async () => {
+      await until(() => stage.agent.jobCount === 0);
+      expect(stage.said.filter((line) => /can't be removed|given up/.test(line))).toEqual([]);
+    });
+  },
+);
+
+const secrets = {
+  database: secret("database"),
+  key: secret("key"),
+  victim: secret("victim"),
+  environment: secret("environment"),
+};
+
+function secret(name: string): string {
+  return `${name}-${randomBytes(12).toString("hex")}`;
+}
+
+/** All that one can think of to get at what is not one's own. What it finds it prints. */
+const crimes = (home: string, data: string) => `
+  exec 2>&1
+  echo "--- files"; cat ${data}/cadastre.db ${data}/cadastre.key; ls -la ${home} ${home}/jobs ${home}/spool ${home}/lost
+  cat ${home}/jobs/*/private/* ${home}/jobs/*/configuration/*; cat /job/../../*/private/*
+  find / -xdev -name '*.tfvars*' -exec cat {} + ; find / -xdev -name cli.tfrc -not -path "$HOME/../*" -exec cat {} +
+  echo "--- processes"; for p in /proc/[0-9]*; do tr '\\\\0' '\\\\n' < $p/environ; tr '\\\\0' ' ' < $p/cmdline; cat $p/root/${data}/cadastre.db; cat $p/cwd/data/*; done
+  echo "--- kernel"; p=$(cat /proc/sys/kernel/core_pattern); (echo "$p" > /proc/sys/kernel/core_pattern) && echo "wrote core_pattern"
+  (echo h > /proc/sysrq-trigger) && echo "wrote sysrq-trigger"
+  unshare -Ur true && echo "made a user namespace"; mount -t tmpfs none /mnt && echo mounted; (echo x > /usr/evil) && echo "wrote to usr"
+  cat /etc/shadow | head -1; id; echo "--- end of crimes"`;
+
+describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
+  "a hostile configuration in the sandbox %s",
+  (sandbox) => {
+    const home = join(openFolder(), "home");
+    const data = join(home, "..", "data");
+    const server = new TestServer();
+    const { product, version } = engines[0] ?? { product: "terraform", version: "" };
+    const attributes = { engine: product, "engine-version": version, structured: false };
+    let running: ReturnType<typeof start>;
+    let log = "";
+
+    beforeAll(async () => {
+      mkdirSync(data, { mode: 0o700 });
+      writeFileSync(join(data, "cadastre.db"), secrets.database, { mode: 0o600 });
+      writeFileSync(join(data, "cadastre.key"), secrets.key, { mode: 0o600 });
+      await server.listen();
+      running = start(["agent"], {
+        CADASTRE_AGENT_SERVER: server.url,
+        CADASTRE_AGENT_TOKEN: agentToken,
+        CADASTRE_AGENT_DIRECTORY: home,
+        CADASTRE_AGENT_SLOTS: "2",
+        CADASTRE_ENGINES: folder,
+        CADASTRE_SANDBOX: sandbox,
+        SOMETHING_ELSE: secrets.environment,
+      });
+      const victim = server.add({
+        files: {
+          "main.tf":
+            'variable "v" {\n  sensitive = true\n}\nresource "terraform_data" "slow" {\n  provisioner "local-exec" {\n    command = "echo waiting; sleep 300"\n  }\n}\n',
+        },
+        attributes: {
+          ...attributes,
+          variables: [{ key: "v", value: secrets.victim, category: "terraform", hcl: false, sensitive: true }],
+        },
+      });
+      await finished(victim);
+      const victimApply = server.add({
+        files: { "main.tf": 'variable "v" {}' },
+        phase: "apply",
+        runId: victim.runId,
+        plan: victim,
+        attributes: {
+          ...attributes,
+          variables: [{ key: "v", value: secrets.victim, category: "terraform", hcl: false, sensitive: true }],
+        },
+      });
+      await until(() => victimApply.log.includes("waiting"), 90);
+      const hostileFiles = {
+        "main.tf": `resource "terraform_data" "crime" {\n  provisioner "local-exec" {\n    command = "sh crimes.sh; cat $(find . -name nothing)"\n  }\n}
+        output "read" { value = [for f in ["${data}/cadastre.db", "${data}/cadastre.key", "/etc/shadow", "/proc/1/environ"] : try(filebase64(f), "unreadable")] }\n`,
+        "crimes.sh": crimes(home, data).replaceAll("\\\\", "\\"),
+      };
+      const plan = server.add({ files: hostileFiles, attributes });
+      await finished(plan);
+      const apply = server.add({ files: hostileFiles, phase: "apply", runId: plan.runId, plan, attributes });
+      await finished(apply);
+      log = `${logOf(plan)}\n${logOf(apply)}\n${String(server.states.at(-1)?.bytes)}`;
+      server.signals.set(victimApply.id, "kill");
+      await until(() => victimApply.finished);
+    });
+
+    afterAll(async () => {
+      running.process.kill("SIGTERM");
+      await running.ended;
+      await pause(0);
+      await server.close();
+      rmSync(join(home, ".."), { recursive: true, force: true });
+    });
+
+    it("ran to its end", () => {
+      expect(log).toContain("--- end of crimes");
+    });
+
+    if (sandbox === "none")
+      it("finds the agent's token and the other job's secret: the crimes are real", () => {
+        expect(log).toContain(agentToken);
+        expect(log).toContain(secrets.environment);
+        expect(log).toContain(secrets.victim);
+        expect(log).toContain(secrets.database);
+      });
+    else
+      it("finds neither the database, the key, the agent's environment and token, nor another job's secret", () => {
+        for (const found of [agentToken, ...Object.values(secrets)]) {
+          expect(log).not.toContain(found);
+          expect(log).not.toContain(Buffer.from(found).toString("base64").slice(0, -4));
+        }
+        for (const deed of ["wrote core_pattern", "wrote sysrq-trigger", "mounted", "wrote to usr", "root:"])
+          expect(log).not.toContain(deed);
+      });
+
+    it.runIf(sandbox === "bubblewrap")("sees no processes but its own, and makes no namespaces", () => {
+      expect(log).not.toContain("made a user namespace");
+      expect(log).not.toContain("cadastre.ts agent");
+      expect(log).not.toContain("sleep 300");
+    });
+  },
+);
