@@ -13,6 +13,7 @@ import { clearHome, openHome, writeCertificates } from "./home.ts";
 import { type CgroupTree, openCgroups } from "./sandbox/cgroup.ts";
 import { chooseSandbox } from "./sandbox/choose.ts";
 import type { Mounts, Sandbox } from "./sandbox/launch.ts";
+import { killEverythingOf } from "./sandbox/processes.ts";
 import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { JobRun } from "./slot.ts";
@@ -37,6 +38,7 @@ export class Agent {
   #registering: Promise<void> | undefined;
   #fault: Error | undefined;
   #wasReached = true;
+  #pinging: Promise<void> = Promise.resolve();
 
   private constructor(
     settings: AgentSettings,
@@ -67,6 +69,11 @@ export class Agent {
       knownHosts: settings.knownHosts,
     };
     const sandbox = await chooseSandbox(settings, mounts);
+    // What an agent left running that was killed; the users are nobody else's.
+    for (let slot = 0; slot < settings.agentSlots; slot += 1) {
+      const uid = sandbox.uidOf(slot);
+      if (uid !== undefined) killEverythingOf({ uid, mark: "" });
+    }
     say(sandbox.sentence);
     const cgroups = openCgroups({
       memoryBytes: settings.jobMemoryMegabytes * 2 ** 20,
@@ -195,7 +202,14 @@ export class Agent {
     }
   }
 
-  async #ping(status: AgentStatus, timeoutMs?: number): Promise<void> {
+  /** One after another: what was said last must arrive last. */
+  #ping(status: AgentStatus, timeoutMs?: number): Promise<void> {
+    this.#pinging = this.#pingAfter(this.#pinging, status, timeoutMs);
+    return this.#pinging;
+  }
+
+  async #pingAfter(earlier: Promise<void>, status: AgentStatus, timeoutMs: number | undefined): Promise<void> {
+    await earlier;
     try {
       await this.#client.ping(this.#id, status, await findEngines(this.#settings.engines), timeoutMs);
     } catch {

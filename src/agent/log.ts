@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { Masker } from "./masking.ts";
+import { Refused } from "./server.ts";
 
 /** So that many small lines make few requests, and nobody waits long for one. */
 const rhythmMs = 250;
@@ -90,7 +91,9 @@ export class RunLog {
           await pause(rhythmMs, undefined, { signal: this.#hurry.signal }).catch(() => undefined);
       }
     } catch (error) {
-      this.#failure = error;
+      // The server's own limit may be nearer than the one that it named: an earlier attempt has used some of it.
+      if (error instanceof Refused && error.status === 413) this.#isFull = true;
+      else this.#failure = error;
       this.#pending = [];
       this.#pendingBytes = 0;
     } finally {

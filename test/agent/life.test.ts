@@ -1,0 +1,278 @@
+/** How an agent lives and ends: engines that come later, servers that go, signals, and being killed. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { Agent } from "../../src/agent/agent.ts";
+import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
+import { openCgroups } from "../../src/agent/sandbox/cgroup.ts";
+import { readAgentSettings } from "../../src/agent/settings.ts";
+import { cadastre, start } from "../cli/support.ts";
+import { addStandIn } from "../support/engines.ts";
+import { finished, openFolder, startStage, until } from "./support/agent.ts";
+import { agentToken, TestServer } from "./support/server.ts";
+
+const engines = openFolder();
+addStandIn(engines);
+const folders = [engines];
+const servers: TestServer[] = [];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+const config = (settings: object) => ({ "main.tf": "", "stand-in.json": JSON.stringify(settings) });
+const sandboxes = [
+  ...(isRoot() && findTools().setpriv !== undefined ? (["user"] as const) : []),
+  ...(findTools().bwrap === undefined ? [] : (["bubblewrap"] as const)),
+  ...(findTools().setpriv === undefined ? [] : (["none"] as const)),
+];
+
+async function newServer(): Promise<TestServer> {
+  const server = new TestServer();
+  servers.push(server);
+  await server.listen();
+  return server;
+}
+
+function startProcess(server: TestServer, environment: Record<string, string> = {}) {
+  const folder = openFolder();
+  folders.push(folder);
+  const home = join(folder, "home");
+  const settings = {
+    CADASTRE_AGENT_SERVER: server.url,
+    CADASTRE_AGENT_TOKEN: agentToken,
+    CADASTRE_AGENT_NAME: "process",
+    CADASTRE_AGENT_DIRECTORY: home,
+    CADASTRE_ENGINES: engines,
+    CADASTRE_SANDBOX: "none",
+    ...environment,
+  };
+  return { home, settings, ...start(["agent"], settings) };
+}
+
+/** Whether anything runs that has the run in its environment. */
+const isRunning = (runId: string) =>
+  readdirSync("/proc").some((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, "latin1").includes(`TFE_RUN_ID=${runId}\0`);
+    } catch {
+      return false;
+    }
+  });
+
+describe("an agent in this process", () => {
+  it("sees an engine that is added while it waits", async () => {
+    const folder = openFolder();
+    folders.push(folder);
+    const stage = await startStage({ engines: folder, sandbox: "none" });
+    try {
+      expect(stage.said.join("\n")).toContain("There are no engines in");
+      const plan = stage.server.add({ files: config({}), attributes: { engine: "tofu", "engine-version": "1.9.0" } });
+      addStandIn(folder, "tofu", "1.9.0");
+      await finished(plan);
+      expect(plan.log).toContain("OpenTofu v1.9.0");
+    } finally {
+      await stage.close();
+    }
+  });
+
+  it("registers again when the server has forgotten it", async () => {
+    const stage = await startStage({ engines, sandbox: "none" });
+    try {
+      stage.server.troubles.push({ path: /actions\/claim/, status: 404, times: 1 });
+      await until(() => stage.server.registered.length === 2);
+      await finished(stage.server.add({ files: config({}) }));
+    } finally {
+      await stage.close();
+    }
+  });
+
+  it("keeps the state of an apply that was taken from it", async () => {
+    const stage = await startStage({ engines, sandbox: "none" });
+    try {
+      const { server, settings } = stage;
+      const files = config({ resources: { a: "1", b: "2" }, slowMs: 1500 });
+      const plan = server.add({ files });
+      await finished(plan);
+      const apply = server.add({ files, phase: "apply", runId: plan.runId, plan });
+      await until(() => apply.log.includes("Creation complete"));
+      server.troubles.push({ path: new RegExp(`${apply.id}/`), status: 409, times: 1000 });
+      server.signals.set(apply.id, "cancel");
+      await until(() => stage.said.find((line) => line.includes("the state that it left is in")));
+      const [name = ""] = readdirSync(join(settings.agentDirectory, "lost"));
+      expect(name.startsWith(plan.runId)).toBe(true);
+      expect(readFileSync(join(settings.agentDirectory, "lost", name), "utf8")).toContain('"name": "a"');
+      expect(apply.finished).toBeUndefined();
+    } finally {
+      await stage.close();
+    }
+  });
+
+  it("does not start twice in one directory", async () => {
+    const server = await newServer();
+    const { home, process: child, ended } = startProcess(server);
+    await until(() => server.registered.length > 0);
+    const environment = {
+      CADASTRE_AGENT_SERVER: server.url,
+      CADASTRE_AGENT_TOKEN: agentToken,
+      CADASTRE_AGENT_DIRECTORY: home,
+      CADASTRE_SANDBOX: "none",
+    };
+    await expect(Agent.open(readAgentSettings({ environment }), () => undefined)).rejects.toThrow(
+      /Another agent \(process \d+\) uses/,
+    );
+    child.kill("SIGTERM");
+    await ended;
+  });
+});
+
+describe("cadastre agent", () => {
+  it("says what is missing", async () => {
+    expect(await cadastre(["agent"])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("CADASTRE_AGENT_SERVER must be set"),
+    });
+    expect(await cadastre(["agent"], { CADASTRE_AGENT_SERVER: "https://a.example" })).toMatchObject({
+      err: expect.stringContaining("CADASTRE_AGENT_TOKEN must be set"),
+    });
+    expect(await cadastre(["agent"], { CADASTRE_SANDBOX: "cardboard" })).toMatchObject({
+      err: "CADASTRE_SANDBOX must be one of bubblewrap, user, none.",
+    });
+  });
+
+  it("lists every setting in its help", async () => {
+    const { out } = await cadastre(["agent", "--help"]);
+    for (const name of [
+      "CADASTRE_AGENT_SERVER",
+      "CADASTRE_AGENT_TOKEN",
+      "CADASTRE_AGENT_NAME",
+      "CADASTRE_ENGINES",
+      "CADASTRE_ENGINE",
+      "CADASTRE_SANDBOX",
+      "--agent-slots NUMBER",
+    ])
+      expect(out).toContain(name);
+  });
+
+  it("ends with a sentence when its token is not taken", async () => {
+    const server = await newServer();
+    const { ended } = startProcess(server, { CADASTRE_AGENT_TOKEN: "some-other-token-0123456789" });
+    expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining("Check CADASTRE_AGENT_TOKEN") });
+  });
+
+  it("finishes what it has on the first signal, takes no more, and says that it is gone", async () => {
+    const server = await newServer();
+    const running = startProcess(server);
+    const plan = server.add({ files: config({ print: ["begun"], planMs: 1500, resources: { a: "1" } }) });
+    await until(() => plan.log.includes("begun"));
+    const other = server.add({ files: config({}) });
+    running.process.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0, out: expect.stringContaining("one job is finished first") });
+    expect(plan.finished).toMatchObject({ result: "finished" });
+    expect(other.log).toBe("");
+    expect(server.pings.at(-1)).toMatchObject({ status: "exited" });
+  });
+
+  it("kills what it has on the second signal, and reports it with its state", async () => {
+    const server = await newServer();
+    const running = startProcess(server);
+    const files = config({ resources: { a: "1", b: "2" }, slowMs: 1000, deaf: true });
+    const plan = server.add({ files });
+    await finished(plan);
+    const apply = server.add({
+      files: config({ resources: {}, slowMs: 60_000, deaf: true }),
+      phase: "apply",
+      runId: plan.runId,
+      plan,
+    });
+    await until(() => apply.starts === 1);
+    running.process.kill("SIGTERM");
+    await pause(500);
+    running.process.kill("SIGTERM");
+    await running.ended;
+    expect(apply.finished).toMatchObject({
+      result: "errored",
+      "error-message": expect.stringContaining("told to end at once"),
+    });
+    expect(isRunning(plan.runId)).toBe(false);
+  });
+
+  it.each(sandboxes)(
+    "takes its engine with it when it is killed, in the sandbox %s, and keeps the state afterwards",
+    async (sandbox) => {
+      const server = await newServer();
+      const running = startProcess(server, { CADASTRE_SANDBOX: sandbox });
+      const files = config({ resources: { a: "1", b: "2" }, slowMs: 3000 });
+      const plan = server.add({ files });
+      await finished(plan);
+      const apply = server.add({ files, phase: "apply", runId: plan.runId, plan });
+      await until(() => apply.log.includes("Creation complete"));
+      running.process.kill("SIGKILL");
+      await running.ended;
+      await until(() => !isRunning(plan.runId), 10);
+      const again = start(["agent"], running.settings);
+      await until(() => again.out().includes("a state that it left is in"));
+      expect(existsSync(join(running.home, "lost"))).toBe(true);
+      await until(() => again.out().includes("Registered"));
+      again.process.kill("SIGTERM");
+      expect(await again.ended).toMatchObject({ code: 0 });
+    },
+  );
+
+  it("needs little memory for much output", async () => {
+    const server = await newServer();
+    const running = startProcess(server);
+    const files = config({ resources: { a: "1" }, noiseBytes: 60 * 2 ** 20 });
+    const plan = server.add({ files });
+    await finished(plan);
+    const peak = () =>
+      Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.process.pid}/status`, "utf8"))?.[1]) / 1024;
+    const before = peak();
+    const apply = server.add({ files, phase: "apply", runId: plan.runId, plan });
+    await finished(apply);
+    expect(apply.log.length).toBeGreaterThan(60 * 2 ** 20);
+    expect(peak() - before).toBeLessThan(120);
+    running.process.kill("SIGTERM");
+    await running.ended;
+  });
+});
+
+describe("cgroups", () => {
+  const limits = { memoryBytes: 2 ** 30, processes: 100 };
+
+  function fakeCgroup(controllers: string): string {
+    const folder = openFolder();
+    folders.push(folder);
+    writeFileSync(join(folder, "cgroup.controllers"), controllers);
+    writeFileSync(join(folder, "cgroup.procs"), "4711\n");
+    mkdirSync(join(folder, "job-0"));
+    writeFileSync(join(folder, "job-0", "memory.events"), "oom 3\noom_kill 2\n");
+    return folder;
+  }
+
+  it("are divided: the agent into one of its own, each slot into another with its limits", async () => {
+    const folder = fakeCgroup("cpu memory pids");
+    const { sentence, slot } = openCgroups(limits, folder);
+    expect(sentence).toBe("Each job has 1024 MB of memory and 100 processes, by cgroups.");
+    expect(readFileSync(join(folder, "agent", "cgroup.procs"), "utf8")).toBe("4711");
+    expect(readFileSync(join(folder, "cgroup.subtree_control"), "utf8")).toBe("+memory +pids");
+    const cgroup = slot!(0);
+    await cgroup.add(4712);
+    expect(readFileSync(join(folder, "job-0", "cgroup.procs"), "utf8")).toBe("4712");
+    expect(readFileSync(join(folder, "job-0", "memory.max"), "utf8")).toBe(String(2 ** 30));
+    expect(readFileSync(join(folder, "job-0", "pids.max"), "utf8")).toBe("100");
+    expect(cgroup.outOfMemory()).toBe(2);
+  });
+
+  it("say why there are none", () => {
+    expect(openCgroups(limits, fakeCgroup("cpu"))).toMatchObject({
+      slot: undefined,
+      sentence: expect.stringContaining("no controllers"),
+    });
+    expect(openCgroups({ memoryBytes: 0, processes: 0 })).toMatchObject({
+      slot: undefined,
+      sentence: expect.stringContaining("as the settings say"),
+    });
+  });
+});

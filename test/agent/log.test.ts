@@ -1,0 +1,144 @@
+/** A log on its way: soon, in order, bounded. And a pulse that stops. */
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Fenced } from "../../src/agent/client.ts";
+import { RunLog } from "../../src/agent/log.ts";
+import { Pulse } from "../../src/agent/pulse.ts";
+import { Refused, Unreachable } from "../../src/agent/server.ts";
+import { until } from "./support/agent.ts";
+
+interface Sent {
+  readonly offset: number;
+  readonly text: string;
+  readonly at: number;
+}
+
+function recorder(wait = 0) {
+  const sent: Sent[] = [];
+  const send = async (offset: number, bytes: Uint8Array) => {
+    if (wait > 0) await pause(wait);
+    sent.push({ offset, text: Buffer.from(bytes).toString("latin1"), at: performance.now() });
+  };
+  return { sent, send, text: () => sent.map(({ text }) => text).join("") };
+}
+
+describe("RunLog", () => {
+  it("sends each line within half a second, many at once, with offsets that follow each other", async () => {
+    const { sent, send, text } = recorder();
+    const log = new RunLog({ send, bytesMax: 1e9, secrets: [] });
+    const written = new Map<string, number>();
+    for (let line = 0; line < 60; line += 1) {
+      const words = `line ${line};`;
+      written.set(words, performance.now());
+      await log.write(Buffer.from(words));
+      await pause(10);
+    }
+    await log.end();
+    expect(sent.length).toBeLessThan(20);
+    for (const [words, at] of written)
+      expect(sent.find((chunk) => chunk.text.includes(words))!.at - at).toBeLessThan(500);
+    let offset = 0;
+    for (const chunk of sent) {
+      expect(chunk.offset).toBe(offset);
+      offset += chunk.text.length;
+    }
+    expect(text()).toBe([...written.keys()].join(""));
+  });
+
+  it("makes whoever writes too fast wait, and holds little", async () => {
+    const { sent, send } = recorder(20);
+    const log = new RunLog({ send, bytesMax: 1e9, secrets: ["a secret that is not there"] });
+    let written = 0;
+    for (let piece = 0; piece < 320; piece += 1) {
+      await log.write(Buffer.alloc(64 * 1024, 120));
+      written += 64 * 1024;
+      expect(written - sent.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(3 * 1024 ** 2);
+    }
+    await log.end();
+    expect(sent.reduce((sum, { text }) => sum + text.length, 0)).toBe(written);
+  });
+
+  it("masks over the borders of chunks before it counts", async () => {
+    const { send, text } = recorder();
+    const log = new RunLog({ send, bytesMax: 1e9, secrets: ["correct horse"] });
+    await log.write(Buffer.from("it is corr"));
+    await pause(400);
+    expect(text()).toBe("it is ");
+    await log.write(Buffer.from("ect horse.\n"));
+    await log.end();
+    expect(text()).toBe("it is ***.\n");
+  });
+
+  it("has no marks but the server's", async () => {
+    const { send, text } = recorder();
+    const log = new RunLog({ send, bytesMax: 1e9, secrets: [] });
+    await log.write(Buffer.from("a\u0002b\u0003c"));
+    await log.end();
+    expect(text()).toBe("a?b?c");
+  });
+
+  it("raises what sending raised, to whoever writes next", async () => {
+    const log = new RunLog({ send: () => Promise.reject(new Fenced("gone")), bytesMax: 1e9, secrets: [] });
+    await log.write(Buffer.from("a"));
+    await expect(log.end()).rejects.toThrow("gone");
+    await expect(log.write(Buffer.from("b"))).rejects.toThrow("gone");
+  });
+
+  it("is full when the server says so", async () => {
+    const log = new RunLog({ send: () => Promise.reject(new Refused(413, "too long")), bytesMax: 1e9, secrets: [] });
+    await log.write(Buffer.from("a"));
+    await log.end();
+  });
+});
+
+describe("Pulse", () => {
+  it("loses the job when nobody answers for too long, and not before", async () => {
+    const lost = new AbortController();
+    const pulse = new Pulse(lost, () => undefined, 1500);
+    let answers = true;
+    const client = {
+      heartbeat: async () => {
+        await pause(50);
+        if (!answers) throw new Unreachable("nobody");
+        return null;
+      },
+    };
+    pulse.start(client);
+    await pause(2500);
+    expect(lost.signal.aborted).toBe(false);
+    answers = false;
+    const before = performance.now();
+    await until(() => lost.signal.aborted);
+    expect(performance.now() - before).toBeGreaterThan(1000);
+    expect((lost.signal.reason as Error).message).toContain("could not be reached");
+    pulse.stop();
+  });
+
+  it("tells each signal once, and asks at leisure then", async () => {
+    const told: string[] = [];
+    let beats = 0;
+    let signal: "cancel" | "kill" = "cancel";
+    const pulse = new Pulse(new AbortController(), (name) => told.push(name));
+    pulse.start({
+      heartbeat: async () => {
+        beats += 1;
+        return signal;
+      },
+    });
+    await pause(1500);
+    signal = "kill";
+    await until(() => told.length === 2);
+    pulse.stop();
+    expect(told).toEqual(["cancel", "kill"]);
+    expect(beats).toBeLessThan(6);
+  });
+
+  it("loses the job at once when it is no longer ours", async () => {
+    const lost = new AbortController();
+    const pulse = new Pulse(lost, () => undefined);
+    pulse.start({ heartbeat: () => Promise.reject(new Fenced("another has it")) });
+    await until(() => lost.signal.aborted);
+    expect((lost.signal.reason as Error).message).toBe("another has it");
+    pulse.stop();
+  });
+});

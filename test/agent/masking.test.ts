@@ -1,0 +1,104 @@
+/** Secrets never show, however the stream is cut; and everything else does. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { formsOf, masked, Masker, textsInHcl } from "../../src/agent/masking.ts";
+import { deep, seed } from "../support/depth.ts";
+
+const options = { seed, numRuns: deep(300, 10_000) };
+
+/** Few letters, so that secrets overlap each other and themselves, and begin in many places. */
+const word = (min: number, max: number) =>
+  fc.string({ unit: fc.constantFrom("a", "b", "\n"), minLength: min, maxLength: max });
+
+function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
+  const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+  return [0, ...at].map((from, index) => bytes.subarray(from, at[index] ?? bytes.length));
+}
+
+function shownInPieces(secrets: string[], pieces: readonly Buffer[]): string {
+  const masker = new Masker(secrets);
+  return Buffer.concat([...pieces.map((piece) => masker.write(piece)), masker.end()]).toString("latin1");
+}
+
+/** Letter by letter, without any cleverness: hidden is what lies in an occurrence of a form. */
+function oracle(forms: readonly Buffer[], text: Buffer): string {
+  const hidden = Array.from({ length: text.length }, () => false);
+  for (const form of forms)
+    for (let at = 0; at + form.length <= text.length; at += 1)
+      if (text.subarray(at, at + form.length).equals(form)) hidden.fill(true, at, at + form.length);
+  return [...text]
+    .map((byte, at) => (!hidden[at] ? String.fromCharCode(byte) : at > 0 && hidden[at - 1] ? "" : "***"))
+    .join("");
+}
+
+describe("masking", () => {
+  it("hides what a plain search finds, whatever the cuts", () => {
+    fc.assert(
+      fc.property(
+        fc.array(word(4, 9), { maxLength: 4 }),
+        word(0, 80),
+        fc.array(fc.nat(200), { maxLength: 12 }),
+        (secrets, text, places) => {
+          const bytes = Buffer.from(text);
+          expect(shownInPieces(secrets, cut(bytes, places))).toBe(oracle(formsOf(secrets), bytes));
+        },
+      ),
+      options,
+    );
+  });
+
+  it("hides a secret in each of its spellings, at every cut", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 6, maxLength: 30, unit: "grapheme" }).filter((text) => text.trim().length >= 6),
+        fc.string(),
+        fc.string(),
+        (secret, before, after) => {
+          const spellings = [
+            secret,
+            JSON.stringify(secret).slice(1, -1),
+            Buffer.from(secret).toString("base64"),
+            JSON.stringify(JSON.stringify({ secret })),
+          ];
+          for (const spelling of spellings) {
+            const bytes = Buffer.from(`${before} ${spelling} ${after}`);
+            for (let place = 0; place <= bytes.length; place += 1)
+              expect(shownInPieces([secret], cut(bytes, [place]))).not.toContain(
+                Buffer.from(secret).toString("latin1"),
+              );
+          }
+        },
+      ),
+      { ...options, numRuns: deep(40, 1000) },
+    );
+  });
+
+  it("hides the base64 of something longer that contains it", () => {
+    for (const before of ["", "u", "us", "user:"]) {
+      const text = Buffer.from(`${before}correct horse battery`).toString("base64");
+      expect(masked(["correct horse battery"], text)).toContain("***");
+      expect(masked(["correct horse battery"], text)).not.toContain(text.slice(8, 20));
+    }
+  });
+
+  it("hides what Go escapes for HTML, and the lines of what has several", () => {
+    expect(masked(["a<b>&c"], String.raw`x a\u003cb\u003e\u0026c y`)).toBe("x *** y");
+    const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n";
+    expect(masked([key], "    MIIEvQIBADANBg\n    kqhkiG9w0BAQEF\n")).toBe("    ***\n    ***\n");
+  });
+
+  it.each(["", "abc", "true", "false", "null"])("lets pass what hides nothing: '%s'", (secret) => {
+    expect(masked([secret], `{"abc":true,"x":[false,null]}`)).toBe(`{"abc":true,"x":[false,null]}`);
+  });
+
+  it("holds nothing back that can't become a secret", () => {
+    const masker = new Masker(["x".repeat(4000)]);
+    expect(String(masker.write(Buffer.from("a line\n")))).toBe("a line\n");
+    expect(String(masker.write(Buffer.from("xxx")))).toBe("");
+    expect(String(masker.write(Buffer.from("y")))).toBe("xxxy");
+  });
+
+  it("knows the texts in a value of HCL", () => {
+    expect(textsInHcl('{ a = "one \\"two\\"", b = ["$${x}"] }').slice(1)).toEqual(['one "two"', "${x}"]);
+  });
+});

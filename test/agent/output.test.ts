@@ -1,0 +1,61 @@
+/** What is read off an engine's output in passing. */
+import { describe, expect, it } from "vitest";
+import { countsOfPlan, OutputReader } from "../../src/agent/output.ts";
+
+describe("an engine's output", () => {
+  const read = (...chunks: string[]) => {
+    const output = new OutputReader();
+    for (const chunk of chunks) output.write(Buffer.from(chunk));
+    output.end();
+    return output;
+  };
+
+  it.each([
+    ["Plan: 1 to add, 2 to change, 3 to destroy.\n", [1, 2, 3, 0]],
+    ["\u001b[1mPlan:\u001b[0m 4 to import, 1 to add, 2 to change, 3 to destroy.\n", [1, 2, 3, 4]],
+    ["Apply complete! Resources: 1 added, 2 changed, 3 destroyed.\n", [1, 2, 3, 0]],
+    ["Apply complete! Resources: 5 imported, 1 added, 2 changed, 3 destroyed.", [1, 2, 3, 5]],
+    ["Destroy complete! Resources: 3 destroyed.\n", [0, 0, 3, 0]],
+    [
+      '{"type":"change_summary","changes":{"add":1,"change":0,"import":2,"remove":3,"operation":"apply"}}\n',
+      [1, 0, 3, 2],
+    ],
+    [
+      '{"type":"apply_complete","hook":{"action":"create"}}\n{"type":"apply_complete","hook":{"action":"delete"}}\n',
+      [1, 0, 1, 0],
+    ],
+    ["a.b: Creation complete after 0s\nc.d: Modifications complete after 1s [id=1]\n", [1, 1, 0, 0]],
+    ["a.b (local-exec): Apply complete! Resources: 9 added, 9 changed, 9 destroyed.\n", [0, 0, 0, 0]],
+    ["{not json\n", [0, 0, 0, 0]],
+  ])("has counts: %j", (text, [additions, changes, destructions, imports]) => {
+    expect(read(text).counts).toEqual({ additions, changes, destructions, imports });
+    expect(read(...text).counts).toEqual({ additions, changes, destructions, imports });
+  });
+
+  it("has its first error", () => {
+    expect(read("╷\n│ \u001b[31mError: \u001b[0mno such thing\n│ Error: second\n").error).toBe("no such thing");
+    expect(
+      read(
+        '{"type":"diagnostic","diagnostic":{"severity":"warning","summary":"w"}}\n{"type":"diagnostic","diagnostic":{"severity":"error","summary":"s","detail":"d"}}\n',
+      ).error,
+    ).toBe("s: d");
+    expect(read("fine\n").error).toBeUndefined();
+  });
+
+  it("counts a replacement twice", () => {
+    const change = (...actions: string[]) => ({ change: { actions } });
+    expect(
+      countsOfPlan({
+        resource_changes: [
+          change("create"),
+          change("delete", "create"),
+          change("no-op"),
+          change("update"),
+          change("read"),
+          { change: { actions: ["no-op"], importing: { id: "x" } } },
+        ],
+      }),
+    ).toEqual({ additions: 2, changes: 1, destructions: 1, imports: 1 });
+    expect(countsOfPlan({})).toEqual({ additions: 0, changes: 0, destructions: 0, imports: 0 });
+  });
+});
