@@ -14,6 +14,8 @@ export const areas: readonly Area[] = [
   { name: "Projects", tests: [of("Projects")] },
   { name: "Team access to workspaces", tests: [of("TeamAccesses")] },
   { name: "Team access to projects", tests: [of("TeamProjectAccesses")] },
+  // Those of modules belong to the registry.
+  { name: "Configuration versions", tests: [of("ConfigurationVersions(?!CreateForRegistryModule)")] },
   { name: "State versions", tests: [of("StateVersions")] },
   { name: "State version outputs", tests: [of("StateVersionOutputs")] },
   { name: "Workspace resources", tests: [of("WorkspaceResources")] },

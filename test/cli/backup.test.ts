@@ -14,7 +14,8 @@ import { migrations } from "../../src/database/migrate.ts";
 import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
 import { operatorContext } from "../../src/service.ts";
-import { type Api, startApi } from "../support/api.ts";
+import { type Api, type Json, startApi, startApiOn } from "../support/api.ts";
+import { archive } from "../support/archives.ts";
 import {
   grantProject,
   makeMember,
@@ -25,6 +26,7 @@ import {
   makeWorkspace,
   unique,
 } from "../support/builders.ts";
+import { fetchBytes, mainTf, sendConfiguration } from "../support/configurations.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 import { cadastre, dropRegistersAfterwards, encryptionKey, newRegister, start, useFolder } from "./support.ts";
 
@@ -44,6 +46,13 @@ type Register = Awaited<ReturnType<typeof newRegister>>;
 let api: Api;
 let source: Register;
 let file: string;
+let configuration: Json;
+let ownerToken: string;
+const configurationFiles = [
+  mainTf,
+  { name: "README.md", content: "# Networks" },
+  { name: "a", content: randomBytes(600_000) },
+];
 
 beforeAll(async () => {
   api = await startApi({ engine: "sqlite" });
@@ -56,7 +65,9 @@ beforeAll(async () => {
   const project = await makeProject(api, organization.name, { description });
   await grantProject(api, organization.id, project.id, team.id, "write");
   for (let count = 0; count < 150; count += 1) await makeProject(api, organization.name);
-  await makeWorkspace(api, organization.name, { name: "Indexed-by-name" });
+  const workspace = await makeWorkspace(api, organization.name, { name: "Indexed-by-name" });
+  configuration = await sendConfiguration(organization.owner, workspace.id, {}, configurationFiles);
+  ownerToken = organization.owner.token ?? "";
   file = join(folder, "source.backup");
   expect(await cadastre(["backup", file], source)).toMatchObject({ code: 0, err: atMostProgress });
 });
@@ -184,6 +195,24 @@ describe("a restore", () => {
     const names = await sql<{ nameKey: string }>`select name_key from workspace_names`.execute(database.reader.db);
     await database.close();
     expect(names.rows).toEqual([{ nameKey: "indexed-by-name" }]);
+  });
+
+  test.each(engines)("brings a configuration back as it was sent, with its readme, on %s", async (engine) => {
+    const { CADASTRE_DATABASE: address, ...key } = await newRegister(engine);
+    expect((await cadastre(["restore", file], { CADASTRE_DATABASE: address, ...key })).code).toBe(0);
+    const database = openDatabase(address);
+    const restored = await startApiOn({ database, address, drop: () => database.close() });
+    try {
+      const owner = restored.as(ownerToken);
+      const fetched = await fetchBytes(restored, owner, `/configuration-versions/${configuration.id}/download`);
+      expect([fetched.status, fetched.bytes.equals(archive(configurationFiles))]).toEqual([200, true]);
+      const { id } = await database.reader.db.selectFrom("workspaces").select("id").executeTakeFirstOrThrow();
+      const { body } = await owner.get(`/workspaces/${id}?include=readme,current_configuration_version`);
+      expect(body.included.map((each: Json) => each.id)).toEqual([configuration.id, configuration.id]);
+      expect(body.included[1].attributes["raw-markdown"]).toBe("# Networks");
+    } finally {
+      await restored.stop();
+    }
   });
 
   test.each(engines)("goes into an empty database only, on %s", async (engine) => {

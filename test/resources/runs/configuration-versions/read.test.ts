@@ -13,7 +13,15 @@ import {
   makeTeam,
   makeWorkspace,
 } from "../../../support/builders.ts";
-import { commit, fetchBytes, mainTf, sendConfiguration, storeCommit } from "../../../support/configurations.ts";
+import { makeRunCaller } from "../../../support/machines.ts";
+import {
+  announce,
+  commit,
+  fetchBytes,
+  mainTf,
+  sendConfiguration,
+  storeCommit,
+} from "../../../support/configurations.ts";
 import { storeRun } from "../../../support/phases.ts";
 import { upkeepOf } from "../../../support/states.ts";
 import { completeKinds, expectRefused, useStage } from "./support.ts";
@@ -88,6 +96,31 @@ describe("a run's configuration", () => {
     const fetched = await fetchBytes(api, reader, `/runs/${run.id}/configuration-version/download`);
     expect([fetched.status, fetched.bytes.equals(whole)]).toEqual([200, true]);
     expect((await reader.get(`/configuration-versions/${version.id}`)).status).toBe(404);
+  });
+
+  it("is fetched by the run's own token, and no other is", async () => {
+    const elsewhere = await makeWorkspace(api, stage.org.name);
+    const [own, promoted] = [await stage.sent(), await sendConfiguration(stage.owner, elsewhere.id)];
+    const run = await makeRunCaller(api, place());
+    const use = (configurationVersionId: string) =>
+      api.database.write((tx) =>
+        tx.db.updateTable("runs").set({ configurationVersionId }).where("id", "=", run.runId).execute(),
+      );
+    const statuses = async () => {
+      const paths = [
+        `/runs/${run.runId}/configuration-version`,
+        `/configuration-versions/${own.id}`,
+        `/configuration-versions/${promoted.id}`,
+      ];
+      const fetched = await Promise.all(paths.map((path) => fetchBytes(api, run, `${path}/download`)));
+      return fetched.map(({ status }) => status);
+    };
+    await use(own.id);
+    expect(await statuses()).toEqual([200, 200, 404]);
+    await use(promoted.id);
+    expect(await statuses()).toEqual([200, 200, 404]);
+    expect((await announce(run, stage.workspace.id)).status).toBe(404);
+    expect((await stage.act(own.id, "archive", run)).status).toBe(404);
   });
 
   it("404: a run without one, none, and one that the caller may not see", async () => {
