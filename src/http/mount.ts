@@ -42,6 +42,8 @@ export interface MountOptions {
   readonly vault: Vault;
   readonly wake?: Context["wake"];
   readonly keeper: Keeper;
+  /** Whether the server is about to stop: what waits is to answer now. */
+  readonly isStopping?: () => boolean;
 }
 
 /** The definition of what an operation answers with, where that is another resource's. */
@@ -147,6 +149,8 @@ function contextOf(request: FastifyRequest, { signed, callers }: Operation, moun
     neighbours,
     ...(wake && { wake }),
     requestId: request.id,
+    address: request.ip,
+    isGone: () => request.raw.socket.destroyed || mount.isStopping?.() === true,
     source: sourceOf(request),
     integration: integrationOf(request),
   };

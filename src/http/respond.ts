@@ -93,6 +93,8 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     case "cursor-list":
       return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:
+      // Nothing came of what was waited for.
+      if (answer === undefined) return reply.code(statusOf.nothing).send();
       return sendWritten(reply, writeAnswer(facts, answer));
   }
 }

@@ -125,7 +125,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const options = withPublicUrl(server, settings);
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountFrontPage(server, () => options.publicUrl);
-  mountResources(server, resources, { ...settings, options, keeper });
+  mountResources(server, resources, { ...settings, options, keeper, isStopping: () => stopping });
   mountDescription(server, settings.version);
   return server;
 }
@@ -138,12 +138,10 @@ export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls
 
 /** The listening address is only known once it listens, so it is looked at when it is first needed. */
 function withPublicUrl(server: FastifyInstance, settings: ServerOptions): ServiceOptions {
-  const { organizationCreation, edition, globalRemoteStateDefault, publicUrl: configured } = settings.options;
+  const { publicUrl: configured, ...others } = settings.options;
   let known = configured;
   return {
-    organizationCreation,
-    edition,
-    globalRemoteStateDefault,
+    ...others,
     get publicUrl() {
       known ??= urlOf(server, settings);
       return known;

@@ -1,4 +1,5 @@
 /** The explicit list of background jobs. What each does is in its resource; here it gets a name and a rhythm. */
+import { lostJobs, vanishedAgents } from "./agents.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
 import { runTriggering } from "./runs.ts";
@@ -11,4 +12,6 @@ export const jobs: readonly Job[] = [
   supersededResources,
   expiredTokens,
   runTriggering,
+  lostJobs,
+  vanishedAgents,
 ];

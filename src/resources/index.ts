@@ -40,6 +40,8 @@ import { teamWorkspaceResource } from "./sharing/team-access/team-workspaces/ope
 import { teamResource } from "./identity/teams/operations.ts";
 import { terraformVersionResource } from "./site/terraform-versions/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
+import { agentJobResource } from "./runs/agent-jobs/operations.ts";
+import { agentResource } from "./runs/agents/operations.ts";
 import { applyResource } from "./runs/phases/applies/operations.ts";
 import { planResource } from "./runs/phases/plans/operations.ts";
 import { commentResource } from "./runs/comments/operations.ts";
@@ -87,6 +89,8 @@ export const resources: readonly Resource<Context>[] = [
   agentPoolResource,
   siteAgentPoolResource,
   agentTokenResource,
+  agentResource,
+  agentJobResource,
   oauthClientResource,
   oauthTokenResource,
   configurationVersionResource,

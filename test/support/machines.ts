@@ -1,6 +1,6 @@
 /** Agents and runs as callers: pools with a token, and phases that an agent executes. */
 import { newId, newToken, tokenHash } from "../../src/kernel/ids.ts";
-import type { Api, Caller } from "./api.ts";
+import type { Answer, Api, Caller, Json } from "./api.ts";
 import { data, type Org, resource, unique } from "./builders.ts";
 
 export interface Pool {
@@ -117,4 +117,71 @@ export async function makeRunCaller(
         .execute();
   });
   return { ...api.as(secret), runId, phaseId };
+}
+
+/** A pool of the site, and its agents' token. */
+export async function makeSitePool(api: Api): Promise<Pool> {
+  const { id } = data(await api.admin.post("/admin/agent-pools", resource("agent-pools", { name: unique("pool") })));
+  const token = data(
+    await api.admin.post(
+      `/admin/agent-pools/${id}/authentication-tokens`,
+      resource("authentication-tokens", { description: "agents" }),
+    ),
+  );
+  return { id, tokenId: token.id, agent: api.as(token.attributes.token) };
+}
+
+/** What every agent of tests has. */
+export const engines = { terraform: ["1.5.7", "1.9.5", "1.15.5"], tofu: ["1.10.6"] };
+
+export interface Agent extends Caller {
+  readonly id: string;
+  claim(wait?: number, has?: object): Promise<Answer>;
+  /** Claims, which must give a job. */
+  job(): Promise<Job>;
+}
+
+export interface Job {
+  readonly id: string;
+  readonly attempt: number;
+  readonly attributes: Json;
+  act(name: string, body?: object): Promise<Answer>;
+  put(path: string, query: string, bytes: string | Uint8Array): Promise<Answer>;
+  get(path: string): Promise<Answer>;
+  /** As the run itself. */
+  readonly run: Caller;
+}
+
+export async function makeAgent(api: Api, pool: Pool, name = unique("agent")): Promise<Agent> {
+  const registered = data(
+    await pool.agent.post("/agents", resource("agents", { name, version: "0.0.0", engines, sandbox: "none" })),
+  );
+  const claim = (wait = 0, has: object = engines) =>
+    pool.agent.post(`/agents/${registered.id}/actions/claim`, { wait, engines: has });
+  return {
+    ...pool.agent,
+    id: registered.id,
+    claim,
+    job: async () => {
+      const answer = await claim();
+      if (answer.status !== 200) throw new Error(`no job: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return jobOf(api, pool.agent, answer.body.data);
+    },
+  };
+}
+
+export function jobOf(api: Api, caller: Caller, { id, attributes }: Json): Job {
+  const { attempt } = attributes;
+  return {
+    id,
+    attempt,
+    attributes,
+    run: api.as(attributes.token),
+    act: (name, body = {}) => caller.post(`/agent-jobs/${id}/actions/${name}`, { attempt, ...body }),
+    put: (path, query, bytes) =>
+      caller.send("PUT", `/agent-jobs/${id}/${path}?attempt=${attempt}${query}`, Buffer.from(bytes).toString(), {
+        "content-type": "application/octet-stream",
+      }),
+    get: (path) => caller.get(`/agent-jobs/${id}/${path}?attempt=${attempt}`),
+  };
 }

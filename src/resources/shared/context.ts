@@ -15,6 +15,9 @@ export interface ServiceOptions {
   readonly publicUrl: string;
   /** What runs workspaces that name no engine of their own; `terraform` where it is not said. */
   readonly engine?: "terraform" | "tofu";
+  /** How long a plan and an apply may take, in seconds. */
+  readonly planTimeoutSeconds?: number;
+  readonly applyTimeoutSeconds?: number;
 }
 
 export interface Context {
@@ -28,6 +31,10 @@ export interface Context {
   readonly neighbours: Neighbours;
   /** There is work for this job: it need not wait until it is due. */
   readonly wake?: (job: string) => void;
+  /** The address that the request comes from. */
+  readonly address?: string;
+  /** For what waits before it answers: whether nobody is there to be answered any more, or the server is about to stop. */
+  readonly isGone?: () => boolean;
   /** What kind of client calls: what a workspace that it makes is said to come from. */
   readonly source?: "tfe-api" | "tfe-ui" | "terraform";
   /** How an engine's command line works with us, where it is one that calls: by a `cloud` block, or by the older `remote` backend. */

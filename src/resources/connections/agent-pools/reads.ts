@@ -8,7 +8,7 @@ import type { TakingPlace } from "../../shared/neighbours.ts";
 import type { AgentPoolView } from "./definition.ts";
 import { findAgentPool, isServing, type Loading } from "./store.ts";
 
-export { livingAgents, silentMs } from "./store.ts";
+export { livingAgents, serves as servesWorkspace, silentMs } from "./store.ts";
 
 export const agentPoolsNeed = "the organization permission 'manage-agent-pools'";
 

@@ -169,7 +169,7 @@ export function usesOneOf(tx: Tx, used: readonly AgentPoolView[]): RawBuilder<bo
 }
 
 /** Whether a pool `p` serves the workspaces of a project; or a single one of them, which may be named or excluded by itself. */
-function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
+export function serves(projectId: Expression<string>, workspaceId?: Expression<string>): RawBuilder<SqlBool> {
   const lists = (kind: ScopeKind, id: Expression<string>) => sql<SqlBool>`exists (
     select 1 from agent_pool_scopes as s where s.agent_pool_id = p.id and s.kind = ${kind} and s.target_id = ${id})`;
   const ofProject = sql<SqlBool>`p.organization_scoped = 1 or ${lists("allowed-projects", projectId)}`;

@@ -10,6 +10,8 @@ export interface OrganizationView extends OrganizationTable {
   readonly standing: Standing;
   readonly retentionId?: string | null;
   readonly retentionKind?: string | null;
+  /** Not 0 where something executes for every organization. */
+  readonly siteOperations?: number;
 }
 
 /** What documents of an organization's things show of it: its name, and how often what they show has changed. */

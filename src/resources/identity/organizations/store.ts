@@ -29,6 +29,7 @@ const byName = lockable<{ nameKey: string; principal: string }, OrganizationRow>
     .selectAll("o")
     .select(standingColumns(sql.ref("o.id"), principal))
     .select(retentionColumns)
+    .select(sql<number>`(select count(*) from site_operations)`.as("siteOperations"))
     .where("o.nameKey", "=", nameKey),
 );
 

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
-import { updateRow } from "../../shared/versions.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
 import { deleteOrganizationRow, updateOrganizationRow } from "./store.ts";
 
 /** A site admin changes what its owners do not. */
@@ -34,5 +34,15 @@ export async function countProjects(tx: Tx, organizationId: string, change: 1 | 
     .updateTable("organizations")
     .set({ projectCount: sql`project_count + ${change}` })
     .where("id", "=", organizationId)
+    .execute();
+}
+
+/** Something can execute for the organization, or could once: engines leave runs to the service from then on. */
+export async function noteOperations(tx: Tx, organizationId: string): Promise<void> {
+  await tx.db
+    .updateTable("organizations")
+    .set({ operations: 1, ...raised })
+    .where("id", "=", organizationId)
+    .where("operations", "=", 0)
     .execute();
 }

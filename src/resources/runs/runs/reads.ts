@@ -14,6 +14,7 @@ import type { RunInPlace, RunView } from "./view.ts";
 
 export { capacityOf } from "./list.ts";
 export { findLiving as livingRuns } from "./store.ts";
+export { openPinnedVariables, openVariables as openRunVariables } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault">;
 

@@ -136,10 +136,20 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
   return rows.map((row) => row.bytes);
 }
 
-/** The owner's data is given up, or some kinds of it: from now on a job may remove it, and nothing leads to it. */
-export async function abandonContents(tx: Tx, owner: ContentOwner, kinds?: readonly string[]): Promise<void> {
-  const abandoned = tx.db.updateTable("contents").set(nobody).where(owner.column, "=", owner.id);
-  await (kinds === undefined ? abandoned : abandoned.where("kind", "in", kinds)).execute();
+/**
+ * The owner's data is given up, or some kinds of it: from now on a job may remove it, and nothing leads to it. `complete`: what is
+ * still being sent is left alone.
+ */
+export async function abandonContents(
+  tx: Tx,
+  owner: ContentOwner,
+  kinds?: readonly string[],
+  { complete = false }: { readonly complete?: boolean } = {},
+): Promise<void> {
+  let abandoned = tx.db.updateTable("contents").set(nobody).where(owner.column, "=", owner.id);
+  if (kinds !== undefined) abandoned = abandoned.where("kind", "in", kinds);
+  if (complete) abandoned = abandoned.where("complete", "=", 1);
+  await abandoned.execute();
 }
 
 /** Nothing leads to this content: it was not what it should have been. */

@@ -5,14 +5,15 @@ import { flag } from "../../../jsonapi/schemas.ts";
 export interface EntitlementSetView {
   readonly id: string;
   readonly organizationName: string;
+  readonly operations: boolean;
 }
 
 const always = (value: boolean, doc: string) =>
   wordsFor<EntitlementSetView>().readOnly(flag(), doc, { from: () => value });
 
-export const entitlementSets = defineResource<EntitlementSetView>()(() => ({
+export const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly }) => ({
   type: "entitlement-sets",
-  doc: "The features of an organization; all organizations of a register have the same.",
+  doc: "The features of an organization; all organizations of a register have the same, but for operations.",
   id: (set) => set.id,
   attributes: {
     agents: always(true, "Agent pools."),
@@ -20,7 +21,10 @@ export const entitlementSets = defineResource<EntitlementSetView>()(() => ({
     "cost-estimation": always(false, "Cost estimates of runs."),
     "global-run-tasks": always(false, "Run tasks of the whole organization."),
     // While nothing runs here, engines that read this run on the caller's machine, whatever a workspace's execution mode says.
-    operations: always(false, "Runs on the service; there are none yet."),
+    operations: readOnly(
+      flag(),
+      "Runs on the service: true from the moment on at which an agent that may serve the organization, or a worker of the server, was first there. It never goes back by itself.",
+    ),
     "private-module-registry": always(false, "A registry of modules."),
     "private-run-tasks": always(false, "Run tasks on private networks."),
     "run-tasks": always(false, "Run tasks."),

@@ -6,6 +6,7 @@ import { entitlementSets } from "./definition.ts";
 export const entitlementSetResource = implement(entitlementSets, {
   async showEntitlementSet({ context, params }) {
     const organization = await loadOrganizationToUse(context.database.reader, context, params.organizationName);
-    return { view: { id: organization.id, organizationName: organization.name } };
+    const operations = organization.operations === 1 || Number(organization.siteOperations ?? 0) > 0;
+    return { view: { id: organization.id, organizationName: organization.name, operations } };
   },
 });

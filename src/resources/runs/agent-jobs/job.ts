@@ -1,0 +1,158 @@
+/** What an agent is given with a job: everything that it needs, put together when it claims it. */
+import type { Tx } from "../../../database/database.ts";
+import { prepared } from "../../../database/prepared.ts";
+import type { RunTable } from "../../../database/schema/runs.ts";
+import { effectiveVariables, type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { type IdentityToken, signIdentity } from "../identity-keys/writes.ts";
+import { logBytesMax } from "../phases/logs.ts";
+import { openPinnedVariables, openRunVariables } from "../runs/reads.ts";
+
+export const planSecondsByDefault = 2 * 3600;
+export const applySecondsByDefault = 24 * 3600;
+
+/** How long a phase may take. */
+export function timeoutSecondsOf(options: Context["options"], phase: string): number {
+  return phase === "plan"
+    ? (options.planTimeoutSeconds ?? planSecondsByDefault)
+    : (options.applyTimeoutSeconds ?? applySecondsByDefault);
+}
+
+type Flags = "isDestroy" | "refresh" | "refreshOnly" | "allowConfigGeneration" | "debuggingMode" | "structured";
+
+export interface AgentJob extends Pick<RunTable, Flags | "engine" | "engineVersion" | "inputStateVersionId"> {
+  readonly id: string;
+  readonly attempt: number;
+  readonly phase: "plan" | "apply";
+  readonly runId: string;
+  readonly workspaceId: string;
+  readonly workspaceName: string;
+  readonly organizationName: string;
+  readonly projectId: string;
+  readonly projectName: string;
+  readonly workingDirectory: string;
+  readonly targetAddrs: readonly string[] | null;
+  readonly replaceAddrs: readonly string[] | null;
+  readonly variables: readonly EffectiveVariable[];
+  readonly token: string;
+  readonly server: string;
+  readonly configurationUrl: string;
+  readonly stateUrl: string | null;
+  readonly timeoutSeconds: number;
+  readonly sshKey: string | null;
+  readonly commit: { branch: string | null; sha: string | null; tag: string | null } | null;
+  readonly identityTokens: readonly IdentityToken[];
+  readonly logBytesMax: number;
+}
+
+interface Place {
+  readonly workspaceName: string;
+  readonly workingDirectory: string | null;
+  readonly projectId: string;
+  readonly projectName: string;
+  readonly organizationName: string;
+  readonly ingress: string | null;
+  readonly sshKeyId: string | null;
+  readonly sshKeyValue: Uint8Array | null;
+}
+
+const findPlace = prepared<{ workspaceId: string; configurationVersionId: string }, Place>(
+  (db, { workspaceId, configurationVersionId }) =>
+    db
+      .selectFrom("workspaces as w")
+      .innerJoin("projects as p", "p.id", "w.projectId")
+      .innerJoin("organizations as o", "o.id", "w.organizationId")
+      .leftJoin("sshKeys as k", "k.id", "w.sshKeyId")
+      .leftJoin("configurationVersions as c", (join) => join.on("c.id", "=", configurationVersionId))
+      .select(["w.name as workspaceName", "w.workingDirectory", "p.id as projectId", "p.name as projectName"])
+      .select(["o.name as organizationName", "c.ingress", "k.id as sshKeyId", "k.value as sshKeyValue"])
+      .where("w.id", "=", workspaceId),
+);
+
+export interface ClaimedPhase {
+  readonly id: string;
+  readonly kind: "plan" | "apply";
+  readonly attempt: number;
+  readonly token: string;
+}
+
+/** In the transaction of the claim. Two statements; more where nothing was pinned, or identities are asked for. */
+export async function putTogether(tx: Tx, context: Context, run: RunTable, phase: ClaimedPhase): Promise<AgentJob> {
+  const { vault, options } = context;
+  const { configurationVersionId, inputStateVersionId } = run;
+  const [place] = await findPlace(tx, {
+    workspaceId: run.workspaceId,
+    configurationVersionId: configurationVersionId ?? "",
+  });
+  if (place === undefined) throw new Error(`the workspace of ${run.id} is gone`);
+  const timeoutSeconds = timeoutSecondsOf(options, phase.kind);
+  const variables = await variablesOf(tx, vault, run, place.projectId);
+  const server = options.publicUrl;
+  return {
+    ...run,
+    id: phase.id,
+    attempt: phase.attempt,
+    phase: phase.kind,
+    runId: run.id,
+    workspaceName: place.workspaceName,
+    organizationName: place.organizationName,
+    projectId: place.projectId,
+    projectName: place.projectName,
+    workingDirectory: place.workingDirectory ?? "",
+    targetAddrs: listIn(run.targetAddrs),
+    replaceAddrs: listIn(run.replaceAddrs),
+    variables,
+    token: phase.token,
+    server,
+    configurationUrl: `${server}/api/v2/configuration-versions/${configurationVersionId}/download`,
+    stateUrl: inputStateVersionId && `${server}/api/v2/state-versions/${inputStateVersionId}/download`,
+    timeoutSeconds,
+    sshKey: sshKeyIn(vault, place),
+    commit: commitIn(place.ingress),
+    identityTokens: await signIdentity(
+      tx,
+      vault,
+      identityOf(server, run, place, phase.kind, timeoutSeconds),
+      variables,
+    ),
+    logBytesMax,
+  };
+}
+
+/** Those that were pinned when it was admitted; else those in force. */
+async function variablesOf(tx: Tx, vault: Context["vault"], run: RunTable, projectId: string) {
+  const { workspaceId: id, organizationId } = run;
+  const inForce =
+    openPinnedVariables(vault, run) ?? (await effectiveVariables(tx, vault, { id, organizationId, projectId }));
+  return withRunVariables(inForce, openRunVariables(vault, run));
+}
+
+const identityOf = (
+  issuer: string,
+  run: RunTable,
+  place: Place,
+  phase: "plan" | "apply",
+  timeoutSeconds: number,
+): Parameters<typeof signIdentity>[2] => ({
+  issuer,
+  organization: { id: run.organizationId, name: place.organizationName },
+  project: { id: place.projectId, name: place.projectName },
+  workspace: { id: run.workspaceId, name: place.workspaceName },
+  runId: run.id,
+  phase,
+  timeoutSeconds,
+});
+
+const listIn = (json: string | null): readonly string[] | null =>
+  json === null ? null : (JSON.parse(json) as readonly string[]);
+
+const sshKeyIn = (vault: Context["vault"], { sshKeyId, sshKeyValue }: Place): string | null =>
+  sshKeyId === null || sshKeyValue === null
+    ? null
+    : Buffer.from(vault.open(`ssh_keys/${sshKeyId}/value`, sshKeyValue)).toString();
+
+function commitIn(ingress: string | null): AgentJob["commit"] {
+  if (ingress === null) return null;
+  const { branch, "commit-sha": sha, tag } = JSON.parse(ingress) as Record<string, string | null | undefined>;
+  return { branch: branch ?? null, sha: sha ?? null, tag: tag ?? null };
+}

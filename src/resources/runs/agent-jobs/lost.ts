@@ -1,0 +1,67 @@
+/**
+ * Jobs whose agent was lost, or that take longer than they may: each is decided once, and never hangs. A plan whose engine was not
+ * started goes back to the queue; everything else has failed, because nobody knows what the engine did.
+ */
+import type { Tx } from "../../../database/database.ts";
+import { silentMs } from "../../connections/agent-pools/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { findLostPhases, type LostPhase } from "../phases/claims/reads.ts";
+import { loadRunToMove } from "../runs/reads.ts";
+import { advance } from "../runs/writes.ts";
+import { timeoutSecondsOf } from "./job.ts";
+
+const atOnce = 20;
+/** An agent ends a phase itself when its time is over; this long after that it is not believed any more. */
+const lateMs = 10 * 60_000;
+
+interface Steps {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+/** Gives how many were decided. */
+export async function decideLostJobs({ context, signal, step }: Steps): Promise<number> {
+  const limits = {
+    silentMs,
+    planMs: timeoutSecondsOf(context.options, "plan") * 1000 + lateMs,
+    applyMs: timeoutSecondsOf(context.options, "apply") * 1000 + lateMs,
+  };
+  let decided = 0;
+  while (!signal.aborted) {
+    const lost = await findLostPhases(context.database.reader, limits, atOnce);
+    for (const phase of lost) if (await step((tx) => decide(tx, context, phase, limits))) decided += 1;
+    if (lost.length < atOnce) break;
+  }
+  return decided;
+}
+
+/** It is looked at again, now that it is held: its agent may have come back. */
+async function decide(
+  tx: Tx,
+  context: Context,
+  seen: LostPhase,
+  limits: Parameters<typeof findLostPhases>[1],
+): Promise<boolean> {
+  const run = await loadRunToMove(tx, "by itself", seen.runId);
+  const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
+  if (phase === undefined || phase.attempt !== seen.attempt) return false;
+  const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
+  if (isSilent && phase.kind === "plan" && phase.engineStarted === 0) {
+    await advance(tx, context, run, { event: "phase-returned" });
+    return true;
+  }
+  const errorMessage = isSilent
+    ? `The agent ${phase.agentName ?? ""} was lost: nothing was heard of it for ${limits.silentMs / 1000} seconds. ${
+        phase.kind === "apply"
+          ? "What it had changed by then may not be in the state; look at the state before you apply again."
+          : "Start another run."
+      }`
+    : `The ${phase.kind} took longer than it may (${timeoutSecondsOf(context.options, phase.kind)} seconds) and was given up.`;
+  await advance(tx, context, run, {
+    event: "phase-errored",
+    phase: { errorMessage, signal: "kill" },
+    description: errorMessage,
+  });
+  return true;
+}

@@ -1,0 +1,78 @@
+/** The protocol of agents, operation by operation. */
+import { AppError } from "../../../kernel/errors.ts";
+import { implement } from "../../shared/context.ts";
+import { servingAs } from "../agents/writes.ts";
+import { claim } from "./claim.ts";
+import { agentJobs } from "./definition.ts";
+import { finish, getContent, heartbeat, log, putContent, start } from "./reports.ts";
+
+export const agentJobResource = implement(agentJobs, {
+  async claimJob({ context, params, body }) {
+    const { wait = 0, engines } = body;
+    const view = await claim(context, servingAs(context), { agentId: params.agentId, waitMs: wait * 1000, engines });
+    return view === undefined ? (undefined as never) : { view };
+  },
+
+  async heartbeatJob({ context, params, body: { attempt, wait = 0 } }) {
+    const signal = await heartbeat(context, servingAs(context), { id: idIn(params), attempt }, wait * 1000);
+    const bytes = Buffer.from(JSON.stringify({ signal }));
+    return { mediaType: "application/json", size: bytes.length, bytes: once(bytes) };
+  },
+
+  startJob: ({ context, params, body: { attempt } }) =>
+    start(context, servingAs(context), { id: idIn(params), attempt }),
+
+  async logJob({ context, params, query, body }) {
+    const report = {
+      id: params.agentJobId,
+      attempt: numberIn("attempt", query.attempt),
+      offset: numberIn("offset", query.offset),
+    };
+    await log(context, servingAs(context), report, body);
+  },
+
+  async putJobContent({ context, params, query, body }) {
+    const report = { id: params.agentJobId, attempt: numberIn("attempt", query.attempt), kind: params.contentKind };
+    await putContent(context, servingAs(context), report, body);
+  },
+
+  getJobContent: async ({ context, params, query }) =>
+    getContent(context, servingAs(context), {
+      id: params.agentJobId,
+      attempt: numberIn("attempt", query.attempt),
+      kind: params.contentKind,
+    }),
+
+  async finishJob({ context, params, body }) {
+    const { attempt, result } = body;
+    await finish(
+      context,
+      servingAs(context),
+      { id: idIn(params), attempt },
+      {
+        result,
+        hasChanges: body["has-changes"] ?? false,
+        columns: {
+          resourceAdditions: body["resource-additions"] ?? 0,
+          resourceChanges: body["resource-changes"] ?? 0,
+          resourceDestructions: body["resource-destructions"] ?? 0,
+          resourceImports: body["resource-imports"] ?? 0,
+          errorMessage: body["error-message"] ?? null,
+        },
+      },
+    );
+  },
+});
+
+/** The types of parameters do not reach through a path that is put together. */
+const idIn = (params: object): string => (params as { agentJobId: string }).agentJobId;
+
+/** Raises `bad-request`. */
+function numberIn(parameter: string, sent: string | undefined): number {
+  if (sent !== undefined && /^\d{1,15}$/.test(sent)) return Number(sent);
+  throw new AppError("bad-request", [{ parameter, detail: `${parameter} must be a whole number` }]);
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

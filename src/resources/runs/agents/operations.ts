@@ -1,0 +1,116 @@
+/** Operations on agents: load → authorize → decide → write. */
+import { grant } from "../../../access/granted.ts";
+import { organizationPermissions } from "../../../access/permissions.ts";
+import { AppError, notFound } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { agentPoolsNeed, loadAgentPool } from "../../connections/agent-pools/reads.ts";
+import { loadSiteAgentPool } from "../../connections/site-agent-pools/reads.ts";
+import { noteOperations } from "../../identity/organizations/writes.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { implement } from "../../shared/context.ts";
+import { agents, type AgentView } from "./definition.ts";
+import {
+  deleteAgentRow,
+  findAgent,
+  type FoundAgent,
+  insertAgent,
+  insertSiteOperations,
+  listAgentRows,
+} from "./store.ts";
+import { hear, servingAs } from "./writes.ts";
+
+export const agentResource = implement(agents, {
+  async registerAgent({ context, body }) {
+    const by = servingAs(context);
+    return context.database.write(async (tx) => {
+      // The organization comes first in the order of locks.
+      if (by.organizationId === null) await insertSiteOperations(tx, by);
+      else await noteOperations(tx, by.organizationId);
+      const { name, version, engines } = body.data.attributes;
+      const at = now();
+      const row = {
+        id: newId("agents"),
+        organizationId: by.organizationId,
+        agentPoolId: by.site ? null : by.agentPoolId,
+        siteAgentPoolId: by.site ? by.agentPoolId : null,
+        name,
+        status: "idle",
+        ipAddress: context.address ?? "",
+        agentVersion: version ?? "",
+        engines: JSON.stringify(engines),
+        lastPingAt: at,
+        createdAt: at,
+        version: 1,
+      };
+      await insertAgent(tx, by, row);
+      const view: AgentView = { ...row, lastPingMs: 0, shownStatus: row.status };
+      await recordChange(tx, context, agents, { after: view });
+      return { view };
+    });
+  },
+
+  async pingAgent({ context, params, body: { status, engines } }) {
+    const by = servingAs(context);
+    await context.database.write((tx) =>
+      hear(tx, by, params.agentId, { status, ...(engines !== undefined && { engines: JSON.stringify(engines) }) }),
+    );
+  },
+
+  async listAgents({ context, params, query }) {
+    const tx = context.database.reader;
+    const pool = await loadAgentPool(tx, context, params.agentPoolId);
+    return listAgentRows(tx, pool, { page: query.page, since: sinceOf(query.filterLastPingSince) });
+  },
+
+  async listSiteAgents({ context, params, query }) {
+    const tx = context.database.reader;
+    const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId);
+    return listAgentRows(tx, pool, { page: query.page, since: sinceOf(query.filterLastPingSince) });
+  },
+
+  async showAgent({ context, params }) {
+    const agent = await findAgent(context.database.reader, context.actor, params.agentId);
+    if (agent === undefined || !agent.standing.member) throw notFound("agent");
+    return { view: agent };
+  },
+
+  async deleteAgent({ context, params }) {
+    return context.database.write(async (tx) => {
+      const found = await findAgent(tx, context.actor, params.agentId, true);
+      if (found === undefined) throw notFound("agent");
+      const agent = grantAgent(found);
+      if (agent.shownStatus === "idle" || agent.shownStatus === "busy")
+        throw new AppError(
+          "precondition-failed",
+          `The agent is ${agent.shownStatus}: only one that is unknown, errored or exited can be deleted. Stop it first.`,
+        );
+      await deleteAgentRow(tx, agent);
+      await recordChange(tx, context, agents, { before: agent });
+    });
+  },
+});
+
+/** Raises `forbidden`, or `not-found` where the caller may not know of the agent. */
+const grantAgent = (agent: FoundAgent) =>
+  grant(agent, {
+    thing: "agent",
+    permission: "can-update-agent-pools",
+    visible: agent.standing.member,
+    allowed: organizationPermissions(agent.standing)["can-update-agent-pools"],
+    needs: agentPoolsNeed,
+  });
+
+/** As it is stored. Raises `bad-request`. */
+function sinceOf(sent: string | undefined): string | undefined {
+  if (sent === undefined) return undefined;
+  const ms = Date.parse(sent);
+  if (Number.isNaN(ms))
+    throw new AppError("bad-request", [
+      {
+        parameter: "filter[last-ping-since]",
+        detail: "filter[last-ping-since] must be a time such as 2030-01-31T12:00:00Z",
+      },
+    ]);
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,36 @@
+/** `operations` in the entitlement set: from the moment on at which something could execute for the organization, and for good. */
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import { data, makeOrganization, type Org } from "../../../support/builders.ts";
+import { makeAgent, makePool, makeSitePool } from "../../../support/machines.ts";
+
+const api = useApi();
+const operations = async ({ name, owner }: Org): Promise<boolean> =>
+  data(await owner.get(`/organizations/${name}/entitlement-set`)).attributes.operations;
+
+describe("operations", () => {
+  it("become true for an organization with its first agent, for no other, and stay so without it", async () => {
+    const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
+    const pool = await makePool(api, org);
+    expect(await operations(org)).toBe(false);
+    const agent = await makeAgent(api, pool);
+    expect(await operations(org)).toBe(true);
+    expect(await operations(other)).toBe(false);
+    await pool.agent.post(`/agents/${agent.id}/actions/ping`, { status: "exited" });
+    await org.owner.delete(`/agents/${agent.id}`);
+    expect((await org.owner.delete(`/agent-pools/${pool.id}`)).status).toBe(204);
+    expect(await operations(org)).toBe(true);
+  });
+
+  it("become true for all organizations with the first agent of the site, for those to come, and stay so", async () => {
+    const org = await makeOrganization(api);
+    expect(await operations(org)).toBe(false);
+    const pool = await makeSitePool(api);
+    expect(await operations(org)).toBe(false);
+    await makeAgent(api, pool);
+    expect(await operations(org)).toBe(true);
+    expect(await operations(await makeOrganization(api))).toBe(true);
+    expect((await api.admin.delete(`/admin/agent-pools/${pool.id}`)).status).toBe(204);
+    expect(await operations(await makeOrganization(api))).toBe(true);
+  });
+});
