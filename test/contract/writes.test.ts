@@ -46,7 +46,7 @@ async function tryOn({ tenant, lowly }: Stage, route: Route): Promise<Outcome> {
     else request = await staged(route, { api, tenant });
     wasRefused ||= isRefused(answer);
   }
-  const caller = await allowed(route, [tenant.owner, api.admin], request.send);
+  const caller = await allowed(route, [...request.callers, tenant.owner, api.admin], request.send);
   return { isRefused: wasRefused, ...caller };
 
   async function allowed(

@@ -16,9 +16,10 @@ import {
   unique,
 } from "./builders.ts";
 import { finishedPlan, logUrlOf, storeOutput, storeRun } from "./phases.ts";
-import { bring, cancelLongAgo, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
+import { bring, cancelLongAgo, happen, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { archive } from "./archives.ts";
 import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
+import { type Job, makeAgent, makePool } from "./machines.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
 import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
 
@@ -36,20 +37,25 @@ interface Twist {
   readonly body?: unknown;
   /** Whole, with its signature: nobody needs a token. */
   readonly url?: string;
+  /** Who may, where that is neither an owner nor a site admin. */
+  readonly caller?: Caller;
 }
 
 export interface Staged {
   /** Sends it as this caller; a URL that is signed is its own permission, whoever sends it. */
   send(caller: Caller): Promise<Answer>;
+  /** Who may, where that is neither an owner nor a site admin. */
+  readonly callers: readonly Caller[];
 }
 
 export async function staged(route: Route, scene: Scene): Promise<Staged> {
-  const { params, query = "", ids, body, url } = (await twists[route.id]?.(scene)) ?? {};
+  const { params, query = "", ids, body, url, caller: own } = (await twists[route.id]?.(scene)) ?? {};
   const { operation } = route;
   const path = pathOf(operation, { ...scene.tenant.params, ...params }) + query;
   const sent = body ?? exampleFor(operation, scene.tenant, ids);
   const { api } = scene;
   return {
+    callers: own === undefined ? [] : [own],
     send: (caller) =>
       url === undefined
         ? caller.send(operation.method, path, sent)
@@ -145,6 +151,25 @@ const onRun =
     const { id } = await makeRun(tenant.owner, workspace.id, attributes);
     return { params: { run_id: (await prepare(api, id, workspace.id)) ?? id } };
   };
+/** A plan in the hands of an agent; or, with `apply`, its apply. */
+async function withJob({ api, tenant }: Scene, apply = false): Promise<Twist & { readonly job: Job }> {
+  const pool = await makePool(api, tenant);
+  const agent = await makeAgent(api, pool);
+  const mode = { "execution-mode": "agent", "agent-pool-id": pool.id, "terraform-version": "1.9.5" };
+  const run = await makeRun(tenant.owner, (await makeRunnable(api, tenant.name, mode)).id);
+  let job = await agent.job();
+  if (apply) {
+    await job.put("contents/plan", "", "the plan");
+    await job.act("finish", { result: "finished", "has-changes": true });
+    await happen(api, run.id, { event: "apply" });
+    job = await agent.job();
+  }
+  return { params: { agent_job_id: job.id }, caller: agent, job };
+}
+const onJob = async (scene: Scene): Promise<Twist> => {
+  const { params, caller } = await withJob(scene);
+  return { params: params ?? {}, ...(caller && { caller }) };
+};
 
 /** A configuration that comes from a commit. */
 async function onCommit(scene: Scene): Promise<Twist> {
@@ -311,6 +336,32 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     return (await makeRun(api.admin, workspaceId)).id;
   }),
   forceCancelAdminRun: onRun({}, (api, id) => bring(api, id, "planning")),
+  registerAgent: async ({ api, tenant }) => ({ caller: (await makePool(api, tenant)).agent }),
+  pingAgent: async ({ api, tenant }) => {
+    const agent = await makeAgent(api, await makePool(api, tenant));
+    return { params: { agent_id: agent.id }, caller: agent };
+  },
+  deleteAgent: async ({ api, tenant }) => {
+    const agent = await makeAgent(api, await makePool(api, tenant));
+    await agent.post(`/agents/${agent.id}/actions/ping`, { status: "exited" });
+    return { params: { agent_id: agent.id } };
+  },
+  claimJob: async ({ api, tenant }) => {
+    const pool = await makePool(api, tenant);
+    const agent = await makeAgent(api, pool);
+    const mode = { "execution-mode": "agent", "agent-pool-id": pool.id, "terraform-version": "1.5.7" };
+    await makeRun(tenant.owner, (await makeRunnable(api, tenant.name, mode)).id);
+    return { params: { agent_id: agent.id }, caller: agent };
+  },
+  heartbeatJob: onJob,
+  startJob: onJob,
+  finishJob: onJob,
+  logJob: async (scene) => ({ ...(await onJob(scene)), query: "?attempt=1&offset=0", body: "a line" }),
+  putJobContent: async (scene) => ({ ...(await onJob(scene)), query: "?attempt=1", body: "a plan" }),
+  getJobContent: async (scene) => {
+    const { params, caller } = await withJob(scene, true);
+    return { params: { ...params, content_kind: "plan" }, ...(caller && { caller }), query: "?attempt=1" };
+  },
   updateTerraformVersion: async ({ api, tenant }) => {
     const path = `/admin/terraform-versions/${tenant.params["terraform_version_id"]}`;
     data(await api.admin.patch(path, resource("terraform-versions", { enabled: true })));

@@ -24,6 +24,7 @@ import {
   unique,
 } from "./builders.ts";
 import { sendConfiguration } from "./configurations.ts";
+import { makeAgent, makePool } from "./machines.ts";
 import { makeRun } from "./runs.ts";
 import { managed, stateOf, writeState } from "./states.ts";
 
@@ -132,6 +133,8 @@ async function makeRuns(owner: Caller, workspaceId: string): Promise<Record<stri
     configuration_version_id: configurationVersionId,
     run_id: run.id,
     plan_id: run.relationships.plan.data.id,
+    agent_job_id: run.relationships.plan.data.id,
+    content_kind: "lock-file",
     apply_id: run.relationships.apply.data.id,
     comment_id: comment.id,
     run_event_id: comment.relationships["run-event"].data.id,
@@ -153,11 +156,13 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
     "/admin/terraform-versions",
     resource("terraform-versions", { version, enabled: false }),
   );
+  const pool = await makePool(api, { name, owner });
   const sitePool = await api.admin.post("/admin/agent-pools", resource("agent-pools", { name: unique("pool") }));
   return {
     site_agent_pool_id: data(sitePool).id,
+    agent_id: (await makeAgent(api, pool)).id,
     ssh_key_id: (await make("ssh-keys", { name: unique("key"), value: "a private key" })).id,
-    agent_pool_id: (await make("agent-pools", { name: unique("pool") })).id,
+    agent_pool_id: pool.id,
     oauth_client_id: client.id,
     oauth_token_id: client.relationships["oauth-tokens"].data[0].id,
     terraform_version_id: data(added).id,
@@ -227,10 +232,10 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
 }
 
 /**
- * How many statements a request may need: a step of a run is one of its phases, its workspace and its events too, and a run that
- * passes others is a step of several.
+ * How many statements a request may need: a step of a run is one of its phases, its workspace and its events too; a run that
+ * passes others is a step of several, and an agent that claims one is given all that it needs.
  */
 export const statementsMax = ({ id, type }: Route): number =>
-  id === "forceExecuteRun" ? 20 : type === "runs" ? 12 : 9;
+  id === "forceExecuteRun" ? 20 : (({ runs: 12, "agent-jobs": 14 } as Record<string, number>)[type] ?? 9);
 
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

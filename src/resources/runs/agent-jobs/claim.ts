@@ -25,14 +25,14 @@ export async function claim(
   { agentId, waitMs, engines }: Claim,
 ): Promise<AgentJob | undefined> {
   const { database, isGone = () => false } = context;
-  const words = Object.entries(engines).flatMap(([engine, versions = []]) =>
-    versions.map((version) => engineWord(engine, version)),
+  const words = (["terraform", "tofu"] as const).flatMap((engine) =>
+    (engines[engine] ?? []).map((version) => engineWord(engine, version)),
   );
   const end = performance.now() + waitMs;
   const engineList = JSON.stringify(engines);
-  await database.write((tx) => hear(tx, by, agentId, { status: "idle", engines: engineList }));
+  const agent = await database.write((tx) => hear(tx, by, agentId, { status: "idle", engines: engineList }));
   for (;;) {
-    const job = await database.write((tx) => take(tx, context, by, agentId, words));
+    const job = await database.write((tx) => take(tx, context, by, agent, words));
     const leftMs = end - performance.now();
     if (job !== undefined || leftMs <= 0 || isGone()) return job;
     const known = new Set(words);
@@ -51,7 +51,7 @@ async function take(
   tx: Tx,
   context: Context,
   by: Serving,
-  agentId: string,
+  agent: { readonly id: string; readonly name: string },
   engines: readonly string[],
 ): Promise<AgentJob | undefined> {
   for (let tries = 0; tries < triesMax; tries += 1) {
@@ -63,10 +63,9 @@ async function take(
     if ((kind === "plan" ? run.planStatus : run.applyStatus) !== "queued") continue;
     const attempt = (kind === "plan" ? run.planAttempt : run.applyAttempt) + 1;
     const token = newToken();
-    const agent = await hear(tx, by, agentId, { status: "busy" });
     const claimed = {
       attempt,
-      agentId,
+      agentId: agent.id,
       agentName: agent.name,
       agentPoolName: by.name,
       claimedMs: tx.dialect.nowMs,

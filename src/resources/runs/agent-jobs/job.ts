@@ -33,7 +33,7 @@ export interface AgentJob extends Pick<RunTable, Flags | "engine" | "engineVersi
   readonly workingDirectory: string;
   readonly targetAddrs: readonly string[] | null;
   readonly replaceAddrs: readonly string[] | null;
-  readonly variables: readonly EffectiveVariable[];
+  readonly variables: readonly Omit<EffectiveVariable, "priority">[];
   readonly token: string;
   readonly server: string;
   readonly configurationUrl: string;
@@ -124,7 +124,13 @@ async function variablesOf(tx: Tx, vault: Context["vault"], run: RunTable, proje
   const { workspaceId: id, organizationId } = run;
   const inForce =
     openPinnedVariables(vault, run) ?? (await effectiveVariables(tx, vault, { id, organizationId, projectId }));
-  return withRunVariables(inForce, openRunVariables(vault, run));
+  return withRunVariables(inForce, openRunVariables(vault, run)).map(({ key, value, category, hcl, sensitive }) => ({
+    key,
+    value,
+    category,
+    hcl,
+    sensitive,
+  }));
 }
 
 const identityOf = (

@@ -3,14 +3,13 @@ import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { RunPhaseTable } from "../../../../database/schema/runs.ts";
 import { raised } from "../../../shared/versions.ts";
-import type { Moving } from "../../proofs.ts";
 
-type Held = Granted<Pick<RunPhaseTable, "id" | "attempt">, Moving>;
+type JobInHand = Granted<Pick<RunPhaseTable, "id" | "attempt">, "can-move-run">;
 
 /** Its agent was heard of, by the database's clock, in this attempt. Undefined where it is somebody else's by now, or over. */
 export async function noteHeard(
   tx: Tx,
-  { id, attempt }: Held,
+  { id, attempt }: JobInHand,
 ): Promise<Pick<RunPhaseTable, "signal" | "agentId"> | undefined> {
   return tx.db
     .updateTable("runPhases")
@@ -23,7 +22,7 @@ export async function noteHeard(
 }
 
 /** The engine is about to be started: from now on it is never given to another agent. False where it is not the agent's any more. */
-export async function noteStarted(tx: Tx, { id, attempt }: Held): Promise<boolean> {
+export async function noteStarted(tx: Tx, { id, attempt }: JobInHand): Promise<boolean> {
   const rows = await tx.db
     .updateTable("runPhases")
     .set({ heardMs: tx.dialect.nowMs, engineStarted: 1 })
@@ -36,7 +35,7 @@ export async function noteStarted(tx: Tx, { id, attempt }: Held): Promise<boolea
 }
 
 /** The engine wrote configuration; the plan's document says so. */
-export async function noteGeneratedConfiguration(tx: Tx, { id }: Held): Promise<void> {
+export async function noteGeneratedConfiguration(tx: Tx, { id }: JobInHand): Promise<void> {
   await tx.db
     .updateTable("runPhases")
     .set({ generatedConfiguration: 1, ...raised })

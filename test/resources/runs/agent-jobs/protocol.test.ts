@@ -1,0 +1,323 @@
+/** The protocol of agents over HTTP: what a claim gives, what each report does, and which reports are refused. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, details, makeOrganization, type Org, resource } from "../../../support/builders.ts";
+import { type Agent, type Job, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/machines.ts";
+import { happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { inRequest, stateOf, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+let site: Pool;
+let agent: Agent;
+let workspace: Json;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  site = await makeSitePool(api);
+});
+beforeEach(async () => {
+  agent = await makeAgent(api, site);
+  workspace = await makeRunnable(api, org.name);
+  await drain();
+});
+
+/** Takes what earlier tests have left in the queue. */
+async function drain(): Promise<void> {
+  while ((await agent.claim()).status === 200);
+}
+
+const version = "1.9.5";
+const started = async (attributes: object = {}, id: string = workspace.id): Promise<Json> => {
+  await org.owner.patch(`/workspaces/${id}`, resource("workspaces", { "terraform-version": version }));
+  return makeRun(org.owner, id, attributes);
+};
+const planOf = async (run: Json) => data(await org.owner.get(`/plans/${run.relationships.plan.data.id}`));
+const logOf = async (phase: Json): Promise<string> => {
+  const url = new URL(phase.attributes["log-read-url"]);
+  url.search = "?limit=65536&offset=0";
+  return (await fetch(url)).text();
+};
+
+describe("claimJob", () => {
+  it("gives the plan with everything that it needs, and makes it the agent's", async () => {
+    await writeState(org.owner, workspace.id, stateOf({}));
+    await org.owner.post(
+      `/workspaces/${workspace.id}/vars`,
+      resource("vars", { key: "region", value: "north", category: "terraform", sensitive: true }),
+    );
+    await org.owner.patch(
+      `/workspaces/${workspace.id}`,
+      resource("workspaces", { "working-directory": "infra", "structured-run-output-enabled": true }),
+    );
+    const run = await started({
+      "target-addrs": ["a.b"],
+      refresh: false,
+      variables: [{ key: "size", value: "2" }],
+    });
+    const answer = await agent.claim();
+    expect(answer.status).toBe(200);
+    const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));
+    const current = shown.relationships["current-state-version"].data.id;
+    const { id, type, attributes } = answer.body.data;
+    expect([id, type]).toEqual([run.relationships.plan.data.id, "agent-jobs"]);
+    expect(attributes).toEqual({
+      attempt: 1,
+      phase: "plan",
+      "run-id": run.id,
+      "workspace-id": workspace.id,
+      "workspace-name": workspace.attributes.name,
+      "organization-name": org.name,
+      "project-id": org.defaultProjectId,
+      "project-name": "Default Project",
+      engine: "terraform",
+      "engine-version": version,
+      "terraform-version": version,
+      "working-directory": "infra",
+      structured: true,
+      "is-destroy": false,
+      refresh: false,
+      "refresh-only": false,
+      "allow-config-generation": false,
+      "debugging-mode": false,
+      "target-addrs": ["a.b"],
+      "replace-addrs": null,
+      variables: [
+        { key: "region", value: "north", category: "terraform", hcl: false, sensitive: true },
+        { key: "size", value: "2", category: "terraform", hcl: true, sensitive: false },
+      ],
+      token: expect.stringMatching(/^cadastre-/),
+      server: api.url,
+      "configuration-url": expect.stringMatching(/^http.*\/api\/v2\/configuration-versions\/cv-\w+\/download$/),
+      "state-url": `${api.url}/api/v2/state-versions/${current}/download`,
+      "input-state-version-id": current,
+      "timeout-seconds": 7200,
+      "ssh-key": null,
+      commit: null,
+      "identity-tokens": [],
+      "log-bytes-max": expect.any(Number),
+    });
+    const running = await showRun(org.owner, run.id);
+    expect(running.attributes.status).toBe("planning");
+    expect((await planOf(run)).attributes.status).toBe("running");
+    const job = { run: api.as(attributes.token) };
+    expect((await job.run.get(new URL(attributes["state-url"]).pathname)).status).toBe(200);
+    expect((await agent.claim()).status).toBe(204);
+    expect((await api.admin.get(`/agents/${agent.id}`)).body.data.attributes.status).toBe("idle");
+  });
+
+  it("gives the workspace's key for modules, and an identity where a variable asks for one", async () => {
+    const value = "-----BEGIN PRIVATE KEY-----\nsecret\n-----END PRIVATE KEY-----";
+    const key = data(
+      await org.owner.post(`/organizations/${org.name}/ssh-keys`, resource("ssh-keys", { name: "modules", value })),
+    );
+    await org.owner.patch(`/workspaces/${workspace.id}/relationships/ssh-key`, {
+      data: { type: "workspaces", attributes: { id: key.id } },
+    });
+    await org.owner.post(
+      `/workspaces/${workspace.id}/vars`,
+      resource("vars", { key: "TFC_WORKLOAD_IDENTITY_AUDIENCE", value: "vault", category: "env" }),
+    );
+    await started();
+    const { attributes } = await agent.job();
+    expect(attributes["ssh-key"]).toBe(value);
+    expect(attributes["identity-tokens"]).toEqual([
+      { name: "TFC_WORKLOAD_IDENTITY_TOKEN", value: expect.stringMatching(/^ey.*\..*\./) },
+    ]);
+  });
+
+  it("204: nothing waits, or nothing that the agent has the engine for", async () => {
+    expect((await agent.claim()).status).toBe(204);
+    await started();
+    expect((await agent.claim(0, { terraform: ["1.0.0"] })).status).toBe(204);
+    expect((await agent.claim(0, { tofu: [version] })).status).toBe(204);
+    expect((await agent.claim(0, { terraform: [version] })).status).toBe(200);
+  });
+
+  it("waits, and has a job within a second of its being claimable", async () => {
+    const waiting = agent.claim(20);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await started();
+    const since = performance.now();
+    expect((await waiting).status).toBe(200);
+    expect(performance.now() - since).toBeLessThan(1000);
+  });
+
+  it("gives nothing of an organization that was disabled", async () => {
+    const closed = await makeOrganization(api);
+    const own = await makeRunnable(api, closed.name, { "terraform-version": version });
+    await makeRun(closed.owner, own.id);
+    const disable = (is: boolean) =>
+      api.admin.patch(`/admin/organizations/${closed.name}`, resource("organizations", { "is-disabled": is }));
+    await disable(true);
+    expect((await agent.claim()).status).toBe(204);
+    await disable(false);
+    expect((await agent.claim()).status).toBe(200);
+  });
+
+  it("404: another pool's agent, and everybody who is none", async () => {
+    const other = await makeSitePool(api);
+    const body = { wait: 0, engines: {} };
+    expect((await other.agent.post(`/agents/${agent.id}/actions/claim`, body)).status).toBe(404);
+    expect((await api.admin.post(`/agents/${agent.id}/actions/claim`, body)).status).toBe(404);
+    expect((await agent.post(`/agents/${agent.id}/actions/claim`, { wait: 60, engines: {} })).status).toBe(422);
+  });
+});
+
+describe("pools", () => {
+  it("an agent of an organization's pool gets what its workspaces in agent mode ask for, and no one else does", async () => {
+    const pool = await makePool(api, org);
+    const own = await makeAgent(api, pool);
+    const remote = await makeAgent(api, await makePool(api, org));
+    const mode = { "execution-mode": "agent", "agent-pool-id": pool.id };
+    const served = await makeRunnable(api, org.name, { ...mode, "terraform-version": version });
+    const run = await makeRun(org.owner, served.id);
+    expect((await agent.claim()).status).toBe(204);
+    expect((await remote.claim()).status).toBe(204);
+    const job = await own.job();
+    expect(job.attributes["run-id"]).toBe(run.id);
+    const details = (await planOf(run)).attributes["execution-details"];
+    expect(details).toMatchObject({ mode: "agent", "agent-id": own.id, "agent-pool-id": pool.id });
+    await started();
+    expect((await own.claim()).status).toBe(204);
+  });
+
+  it("a pool that does not serve the workspace any more gets nothing of it", async () => {
+    const pool = await makePool(api, org);
+    const own = await makeAgent(api, pool);
+    const mode = { "execution-mode": "agent", "agent-pool-id": pool.id };
+    const served = await makeRunnable(api, org.name, { ...mode, "terraform-version": version });
+    const excluded = { "excluded-workspaces": { data: [{ type: "workspaces", id: served.id }] } };
+    await makeRun(org.owner, served.id);
+    const path = `/agent-pools/${pool.id}`;
+    data(await org.owner.patch(path, resource("agent-pools", {}, excluded)));
+    expect((await own.claim()).status).toBe(204);
+    data(await org.owner.patch(path, resource("agent-pools", {}, { "excluded-workspaces": { data: [] } })));
+    expect((await own.claim()).status).toBe(200);
+  });
+});
+
+describe("a job's reports", () => {
+  let run: Json;
+  let job: Job;
+  beforeEach(async () => {
+    run = await started();
+    job = await agent.job();
+  });
+  const status = async () => (await showRun(org.owner, run.id)).attributes.status;
+
+  it("bring a plan to its end: log, contents, outcome, visible at once", async () => {
+    expect((await job.act("start")).status).toBe(204);
+    expect((await job.put("log", "&offset=0", "first line\n")).status).toBe(204);
+    expect((await job.put("log", "&offset=11", "second line\n")).status).toBe(204);
+    for (const kind of ["plan", "plan-json", "provider-schemas", "lock-file"])
+      expect((await job.put(`contents/${kind}`, "", `{"a":"${kind}"}`)).status).toBe(204);
+    const outcome = { result: "finished", "has-changes": true, "resource-additions": 2, "resource-imports": 1 };
+    expect((await job.act("finish", outcome)).status).toBe(204);
+    expect(await status()).toBe("planned");
+    const plan = await planOf(run);
+    expect(plan.attributes).toMatchObject({
+      status: "finished",
+      "has-changes": true,
+      "resource-additions": 2,
+      "resource-changes": 0,
+      "resource-imports": 1,
+    });
+    expect(await logOf(plan)).toBe("\u0002first line\nsecond line\n\u0003");
+    expect((await job.run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
+  });
+
+  it("give the apply what its plan has left, and its state becomes the workspace's", async () => {
+    await job.put("contents/plan", "", "the plan");
+    await job.put("contents/plan", "", "the plan, once more");
+    await job.put("contents/lock-file", "", "the lock file");
+    await job.act("finish", { result: "finished", "has-changes": true });
+    await happen(api, run.id, { event: "apply" });
+    const apply = await agent.job();
+    expect(apply.attributes).toMatchObject({ phase: "apply", "run-id": run.id, "timeout-seconds": 86_400 });
+    expect((await apply.get("contents/plan")).body).toBe("the plan, once more");
+    expect((await apply.get("contents/lock-file")).body).toBe("the lock file");
+    expect((await apply.get("contents/plan-json")).status).toBe(404);
+    const relationship = { run: { data: { type: "runs", id: run.id } } };
+    const body = resource("state-versions", inRequest(stateOf({ serial: 7 })), relationship);
+    const made = data(await apply.run.post(`/workspaces/${workspace.id}/state-versions`, body));
+    expect(made.attributes.intermediate).toBe(true);
+    expect((await apply.act("finish", { result: "finished", "resource-additions": 1 })).status).toBe(204);
+    expect(await status()).toBe("applied");
+    const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));
+    expect(shown.relationships["current-state-version"].data.id).toBe(made.id);
+    expect(shown.attributes.locked).toBe(false);
+  });
+
+  it("tell why it failed", async () => {
+    await job.act("finish", { result: "errored", "error-message": "The engine is broken." });
+    expect(await status()).toBe("errored");
+    expect((await planOf(run)).attributes.status).toBe("errored");
+  });
+
+  it("heartbeat: no signal; cancel as soon as somebody asks for it", async () => {
+    expect((await job.act("heartbeat")).body).toEqual({ signal: null });
+    const waiting = job.act("heartbeat", { wait: 8 });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const since = performance.now();
+    await happen(api, run.id, { event: "cancel" });
+    expect((await waiting).body).toEqual({ signal: "cancel" });
+    expect(performance.now() - since).toBeLessThan(1000);
+    expect((await job.act("finish", { result: "canceled" })).status).toBe(204);
+    expect(await status()).toBe("canceled");
+    expect((await job.act("heartbeat")).body).toEqual({ signal: "kill" });
+  });
+
+  it("log: a piece that was sent before is let pass; 409 for a gap, with where to go on", async () => {
+    await job.put("log", "&offset=0", "0123456789");
+    expect((await job.put("log", "&offset=0", "0123456789")).status).toBe(204);
+    const gap = await job.put("log", "&offset=20", "more");
+    expect(gap.status).toBe(409);
+    expect(details(gap)[0]).toContain("at offset 10");
+    expect((await job.put("log", "&offset=x", "more")).status).toBe(400);
+  });
+
+  it("404: contents that are none, or not of this phase", async () => {
+    expect((await job.put("contents/secrets", "", "x")).status).toBe(404);
+    expect((await job.put("contents/errored-state", "", "x")).status).toBe(404);
+    expect((await job.get("contents/plan")).status).toBe(404);
+  });
+
+  it("404: from another pool, from people, and from the run itself", async () => {
+    const other = await makeSitePool(api);
+    for (const caller of [other.agent, api.admin, org.owner, job.run])
+      for (const [action, body] of [
+        ["start", {}],
+        ["heartbeat", {}],
+        ["finish", { result: "finished" }],
+      ] as const)
+        expect((await caller.post(`/agent-jobs/${job.id}/actions/${action}`, { attempt: 1, ...body })).status).toBe(
+          404,
+        );
+    expect(await status()).toBe("planning");
+  });
+
+  it("409: of another attempt, or after the end, and nothing has changed", async () => {
+    const late = (attempt: number) =>
+      [
+        ["POST", "actions/start", { attempt }],
+        ["POST", "actions/finish", { attempt, result: "finished", "has-changes": true }],
+        ["PUT", `log?attempt=${attempt}&offset=0`, "late"],
+        ["PUT", `contents/plan?attempt=${attempt}`, "late"],
+      ] as const;
+    const send = async (attempt: number) => {
+      const answers: number[] = [];
+      for (const [method, path, body] of late(attempt))
+        answers.push((await agent.send(method, `/agent-jobs/${job.id}/${path}`, body)).status);
+      return answers;
+    };
+    expect(await send(2)).toEqual([409, 409, 409, 409]);
+    expect((await agent.post(`/agent-jobs/${job.id}/actions/heartbeat`, { attempt: 2 })).status).toBe(409);
+    expect(await status()).toBe("planning");
+    await job.act("finish", { result: "finished", "has-changes": false });
+    const [before, logged] = [await showRun(org.owner, run.id), await logOf(await planOf(run))];
+    expect(await send(1)).toEqual([409, 409, 409, 409]);
+    expect(await showRun(org.owner, run.id)).toEqual(before);
+    expect(await logOf(await planOf(run))).toBe(logged);
+  });
+});
