@@ -2,11 +2,11 @@
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
-import { effectiveVariables, type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
+import { type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { type IdentityToken, signIdentity } from "../identity-keys/writes.ts";
 import { logBytesMax } from "../phases/logs.ts";
-import { openPinnedVariables, openRunVariables } from "../runs/reads.ts";
+import { openRunVariables, pinnedVariables } from "../runs/reads.ts";
 
 export const planSecondsByDefault = 2 * 3600;
 export const applySecondsByDefault = 24 * 3600;
@@ -76,7 +76,7 @@ export interface ClaimedPhase {
   readonly token: string;
 }
 
-/** In the transaction of the claim. Two statements; more where nothing was pinned, or identities are asked for. */
+/** In the transaction of the claim. One statement; more where identities are asked for. */
 export async function putTogether(tx: Tx, context: Context, run: RunTable, phase: ClaimedPhase): Promise<AgentJob> {
   const { vault, options } = context;
   const { configurationVersionId, inputStateVersionId } = run;
@@ -86,7 +86,7 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
   });
   if (place === undefined) throw new Error(`the workspace of ${run.id} is gone`);
   const timeoutSeconds = timeoutSecondsOf(options, phase.kind);
-  const variables = await variablesOf(tx, vault, run, place.projectId);
+  const variables = variablesOf(vault, run);
   const server = options.publicUrl;
   return {
     ...run,
@@ -104,7 +104,8 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
     variables,
     token: phase.token,
     server,
-    configurationUrl: `${server}/api/v2/configuration-versions/${configurationVersionId}/download`,
+    // By the run: the configuration may be another workspace's that was promoted.
+    configurationUrl: `${server}/api/v2/runs/${run.id}/configuration-version/download`,
     stateUrl: inputStateVersionId && `${server}/api/v2/state-versions/${inputStateVersionId}/download`,
     timeoutSeconds,
     sshKey: sshKeyIn(vault, place),
@@ -119,18 +120,10 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
   };
 }
 
-/** Those that were pinned when it was admitted; else those in force. */
-async function variablesOf(tx: Tx, vault: Context["vault"], run: RunTable, projectId: string) {
-  const { workspaceId: id, organizationId } = run;
-  const inForce =
-    openPinnedVariables(vault, run) ?? (await effectiveVariables(tx, vault, { id, organizationId, projectId }));
-  return withRunVariables(inForce, openRunVariables(vault, run)).map(({ key, value, category, hcl, sensitive }) => ({
-    key,
-    value,
-    category,
-    hcl,
-    sensitive,
-  }));
+/** Those that were pinned when it was admitted, with its own. */
+function variablesOf(vault: Context["vault"], run: RunTable): AgentJob["variables"] {
+  const inForce = withRunVariables(pinnedVariables({ vault }, run), openRunVariables(vault, run));
+  return inForce.map(({ key, value, category, hcl, sensitive }) => ({ key, value, category, hcl, sensitive }));
 }
 
 const identityOf = (

@@ -107,6 +107,7 @@ export const runOperations = {
     path: byId,
     summary: "Show a run",
     needs: readers,
+    callers: "runs",
     query: { include: runIncludes },
     answer: "document",
   },

@@ -14,7 +14,8 @@ import type { RunInPlace, RunView } from "./view.ts";
 
 export { capacityOf } from "./list.ts";
 export { findLiving as livingRuns } from "./store.ts";
-export { openPinnedVariables, openVariables as openRunVariables } from "./store.ts";
+export { pinnedVariables } from "./pins.ts";
+export { openVariables as openRunVariables } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault">;
 

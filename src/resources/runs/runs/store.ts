@@ -12,7 +12,6 @@ import type { Context } from "../../shared/context.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
-import type { EffectiveVariable } from "../../variables/vars/reads.ts";
 import type { MayMove } from "../proofs.ts";
 import type { UsableConfiguration } from "./rules.ts";
 import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
@@ -147,19 +146,6 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
 }
 
 export const variablesOwner = (runId: string): string => `runs/${runId}/variables`;
-
-export const pinnedVariablesOwner = (runId: string): string => `runs/${runId}/pinned_variables`;
-
-/** What was pinned when the run was admitted; undefined where nothing was. */
-export function openPinnedVariables(
-  vault: Context["vault"],
-  { id, pinnedVariables }: Pick<RunTable, "id" | "pinnedVariables">,
-): EffectiveVariable[] | undefined {
-  if (pinnedVariables === null) return undefined;
-  return JSON.parse(
-    Buffer.from(vault.open(pinnedVariablesOwner(id), pinnedVariables)).toString(),
-  ) as EffectiveVariable[];
-}
 
 export function openVariables(
   vault: Context["vault"],

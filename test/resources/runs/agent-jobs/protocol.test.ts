@@ -3,7 +3,8 @@ import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org, resource } from "../../../support/builders.ts";
 import { type Agent, type Job, makeAgent, makePool, makeSitePool, type Pool } from "../../../support/machines.ts";
-import { happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { sendConfiguration } from "../../../support/configurations.ts";
+import { happen, makeRun, makeRunnable, runBody, showRun } from "../../../support/runs.ts";
 import { inRequest, stateOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
@@ -88,7 +89,7 @@ describe("claimJob", () => {
       ],
       token: expect.stringMatching(/^cadastre-/),
       server: api.url,
-      "configuration-url": expect.stringMatching(/^http.*\/api\/v2\/configuration-versions\/cv-\w+\/download$/),
+      "configuration-url": `${api.url}/api/v2/runs/${run.id}/configuration-version/download`,
       "state-url": `${api.url}/api/v2/state-versions/${current}/download`,
       "input-state-version-id": current,
       "timeout-seconds": 7200,
@@ -102,8 +103,23 @@ describe("claimJob", () => {
     expect((await planOf(run)).attributes.status).toBe("running");
     const job = { run: api.as(attributes.token) };
     expect((await job.run.get(new URL(attributes["state-url"]).pathname)).status).toBe(200);
+    expect((await job.run.get(`/runs/${run.id}`)).status).toBe(200);
     expect((await agent.claim()).status).toBe(204);
     expect((await api.admin.get(`/agents/${agent.id}`)).body.data.attributes.status).toBe("idle");
+  });
+
+  it("gives the configuration to the run alone, also one of another workspace", async () => {
+    const source = await makeRunnable(api, org.name);
+    const { id } = await sendConfiguration(org.owner, source.id);
+    await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "terraform-version": version }));
+    data(await org.owner.post("/runs", runBody(workspace.id, {}, id)));
+    const job = await agent.job();
+    const path = new URL(job.attributes["configuration-url"]).pathname;
+    const fetched = await fetch(api.url + path, { headers: { authorization: `Bearer ${job.attributes.token}` } });
+    expect(fetched.status).toBe(200);
+    expect((await fetched.arrayBuffer()).byteLength).toBeGreaterThan(20);
+    expect((await agent.get(path)).status).toBe(404);
+    expect((await job.run.get(`/configuration-versions/${id}/download`)).status).toBe(404);
   });
 
   it("gives the workspace's key for modules, and an identity where a variable asks for one", async () => {
