@@ -2,7 +2,7 @@
 import { lostJobs, vanishedAgents } from "./agents.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
-import { runTriggering } from "./runs.ts";
+import { runTriggering, scheduledDestroys } from "./runs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
 export const jobs: readonly Job[] = [
@@ -14,4 +14,5 @@ export const jobs: readonly Job[] = [
   runTriggering,
   lostJobs,
   vanishedAgents,
+  scheduledDestroys,
 ];

@@ -1,4 +1,5 @@
 /** What is done for runs without anybody asking. */
+import { destroyDue } from "../resources/runs/auto-destroy/schedule.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
 import type { Job } from "./job.ts";
@@ -9,4 +10,11 @@ export const runTriggering: Job = {
   doc: "starts runs in the workspaces that follow one that was applied.",
   everyMs: 5_000,
   run: fireTriggers,
+};
+
+export const scheduledDestroys: Job = {
+  name: "scheduled-destroys",
+  doc: "starts the destruction of workspaces whose time has come.",
+  everyMs: 30_000,
+  run: destroyDue,
 };

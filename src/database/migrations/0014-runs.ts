@@ -291,6 +291,10 @@ export const runs: Migration = {
     `ALTER TABLE workspaces ADD COLUMN apply_duration_average INTEGER NOT NULL DEFAULT 0`,
     `ALTER TABLE workspaces ADD COLUMN current_assessment_result_id TEXT`,
     `ALTER TABLE workspaces ADD COLUMN last_assessment_result_at TEXT`,
+    // Those that are to be destroyed at a time, or after one, of all organizations: a job asks for what is due.
+    `CREATE INDEX workspaces_auto_destroy_at ON workspaces (auto_destroy_at) WHERE auto_destroy_at IS NOT NULL`,
+    `CREATE INDEX workspaces_auto_destroy_duration ON workspaces (organization_id, id)
+      WHERE auto_destroy_activity_duration IS NOT NULL AND inherits_project_auto_destroy = 0`,
     // Which program runs it: 'terraform' or 'tofu'; null follows the site.
     `ALTER TABLE workspaces ADD COLUMN engine TEXT`,
     // Whether something can execute, or could once: then engines on laptops leave it to the service.

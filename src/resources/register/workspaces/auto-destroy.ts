@@ -72,6 +72,16 @@ export function applyAutoDestroy(
   return { ...own(before), inheritsProjectAutoDestroy: inherits === false ? 0 : before.inheritsProjectAutoDestroy };
 }
 
+/** Whoever gives a new schedule begins anew, whatever became of the last. */
+export function statusAfter(
+  { autoDestroyStatus }: Pick<WorkspaceTable, "autoDestroyStatus">,
+  input: AutoDestroyInput,
+): Partial<Pick<WorkspaceTable, "autoDestroyStatus">> {
+  const { autoDestroyAt: at, autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: inherits } = input;
+  const isNew = at !== undefined || duration !== undefined || inherits !== undefined;
+  return isNew && autoDestroyStatus === "errored" ? { autoDestroyStatus: null } : {};
+}
+
 /** In another project, what is inherited is that project's. */
 export function movedTo(projectDuration: string | null, before: AutoDestroyColumns): Partial<AutoDestroyColumns> {
   return before.inheritsProjectAutoDestroy === 1 ? inheriting(projectDuration) : {};

@@ -93,7 +93,8 @@ const tagItem = z.object({
 /** Ids as the row keeps them, joined by commas. */
 const idList = (joined: string): readonly string[] => (joined === "" ? [] : joined.split(","));
 
-const kpi = (doc: string) => wordsFor<WorkspaceView>().readOnly(wholeNumber(), doc, { from: () => 0, audited: false });
+const kpi = (from: (workspace: WorkspaceView) => number, doc: string) =>
+  wordsFor<WorkspaceView>().readOnly(wholeNumber(), doc, { from, audited: false });
 const none = (types: string, doc: string) =>
   wordsFor<WorkspaceView>().toOne(types, doc, { nullable: true, id: () => null });
 
@@ -234,11 +235,20 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       from: workspacePermissions,
       audited: false,
     }),
-    "apply-duration-average": kpi("Average time of apply phases, in milliseconds."),
-    "plan-duration-average": kpi("Average time of plan phases, in milliseconds."),
-    "policy-check-failures": kpi("How many of the latest runs a policy check stopped."),
-    "run-failures": kpi("How many of the latest runs failed."),
-    "workspace-kpis-runs-count": kpi("How many runs these figures are about, at most 30."),
+    "apply-duration-average": kpi(
+      ({ applyDurationAverage }) => applyDurationAverage,
+      "Average time of apply phases, in milliseconds.",
+    ),
+    "plan-duration-average": kpi(
+      ({ planDurationAverage }) => planDurationAverage,
+      "Average time of plan phases, in milliseconds.",
+    ),
+    "policy-check-failures": kpi(() => 0, "How many of the latest runs a policy check stopped."),
+    "run-failures": kpi(({ runFailures }) => runFailures, "How many of the latest runs failed."),
+    "workspace-kpis-runs-count": kpi(
+      ({ runsCount }) => runsCount,
+      "How many runs these figures are about, at most 30.",
+    ),
     "resource-count": readOnly(
       wholeNumber().nullable(),
       "How many resources it manages; null where the engine encrypted its state, so that nobody can tell.",

@@ -5,7 +5,7 @@ import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define
 import { attributeFault, conflict, type AppError, type Fault } from "../../../kernel/errors.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
-import { applyAutoDestroy, type AutoDestroyColumns, inheriting } from "./auto-destroy.ts";
+import { applyAutoDestroy, type AutoDestroyColumns, inheriting, statusAfter } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "./execution.ts";
 import { sharingFaultsOf } from "./sharing.ts";
@@ -90,6 +90,7 @@ export function changedWorkspace(
     ...before,
     ...changedColumns(workspaces, taken(attributes, options)),
     ...settingsAfter(before, attributes, projectDuration),
+    ...statusAfter(before, attributes),
   };
 }
 

@@ -136,7 +136,12 @@ async function changeConnected(
 export async function noteStateWritten(tx: Tx, workspaceId: string, at: string): Promise<void> {
   await tx.db
     .updateTable("workspaces")
-    .set({ latestChangeAt: at, ...raised })
+    .set({
+      latestChangeAt: at,
+      // Whatever kept it from being destroyed: its time is counted anew.
+      autoDestroyStatus: sql<string | null>`nullif(auto_destroy_status, 'errored')`,
+      ...raised,
+    })
     .where("id", "=", workspaceId)
     .execute();
 }
@@ -155,10 +160,19 @@ export async function noteStateRead(
     .execute();
 }
 
-/** What a workspace's row tells of its runs: who holds the lock, the current run, and the state that an apply left. */
-export type RunColumns = Partial<
-  LockColumns & SettledState & Pick<WorkspaceTable, "currentRunId" | "currentRunStatus" | "currentRunCreatedAt">
->;
+type OfRuns =
+  | "currentRunId"
+  | "currentRunStatus"
+  | "currentRunCreatedAt"
+  | "runsCount"
+  | "runFailures"
+  | "planDurationAverage"
+  | "applyDurationAverage"
+  | "autoDestroyAt"
+  | "autoDestroyStatus";
+
+/** What a workspace's row tells of its runs: who holds the lock, the current run, the state that an apply left, figures. */
+export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTable, OfRuns>>;
 
 /** With a run's step, in its transaction; the row is held. */
 export async function setRunColumns(

@@ -16,11 +16,12 @@ import { noteConfigurationApplied } from "../configuration-versions/writes.ts";
 import { type PhaseChange, updatePhases } from "../phases/writes.ts";
 import { movedBy, type Mover, type Moving } from "../proofs.ts";
 import { afterApplied } from "../run-triggers/writes.ts";
+import { countsForFigures, figuresOf, figuresOver, scheduleAfter } from "./figures.ts";
 import { Ledger } from "./ledger.ts";
 import { isFinal, refusalOf, type RunFacts, type Step, stepOf } from "./machine.ts";
 import { pinned } from "./pins.ts";
 import { columnsAfter, type Happening, type Moved } from "./rules.ts";
-import { discardWaitingRuns, findLiving, findSavedPlans, findTurns, updateRun } from "./store.ts";
+import { discardWaitingRuns, findEndedRuns, findLiving, findSavedPlans, findTurns, updateRun } from "./store.ts";
 import { factsOf, type RunInPlace } from "./view.ts";
 
 export type Movable = Granted<RunInPlace, Moving>;
@@ -31,8 +32,12 @@ export async function advance(tx: Tx, context: Context, run: Movable, happening:
   const ledger = new Ledger();
   const { after, step } = await carryOut(tx, context, run, happening, ledger);
   ledger.audit(run, happening.event, { before: { status: run.status }, after: { status: after.status } });
-  const columns = await workspaceAfter(tx, context, run, after, step, ledger);
-  if (columns !== undefined) await setRunColumns(tx, run, run.workspaceId, columns);
+  const columns = {
+    ...(await workspaceAfter(tx, context, run, after, step, ledger)),
+    ...(countsForFigures(after) && (await figures(tx, run))),
+    ...(isFinal(after.status) && scheduleAfter([after])),
+  };
+  if (Object.keys(columns).length > 0) await setRunColumns(tx, run, run.workspaceId, columns);
   await ledger.write(tx, context, run);
   if (after.status === "applied") {
     await noteConfigurationApplied(tx, run);
@@ -85,7 +90,9 @@ export async function forceTurn(tx: Tx, context: Context, run: Movable, passed: 
   const { after, step } = await carryOut(tx, context, passed.holder, { event: "discard" }, ledger);
   ledger.audit(after, "discard", { before: { status: passed.holder.status }, after: { status: after.status } });
   const columns = await workspaceAfter(tx, context, passed.holder, after, step, ledger);
-  if (columns !== undefined) await setRunColumns(tx, run, run.workspaceId, columns);
+  const discarded = [...passed.waiting.map((each) => ({ ...each, status: "discarded" })), after];
+  const all = { ...columns, ...scheduleAfter(discarded) };
+  if (Object.keys(all).length > 0) await setRunColumns(tx, run, run.workspaceId, all);
   await ledger.write(tx, context, run);
 }
 
@@ -131,6 +138,10 @@ function stepFor(facts: RunFacts, event: Happening["event"]): Step {
   if (step === undefined) throw conflict(refusalOf(facts, event));
   return step;
 }
+
+/** Over the latest runs of its workspace, this one among them. */
+const figures = async (tx: Tx, place: Place): Promise<RunColumns> =>
+  figuresOf(await findEndedRuns(tx, place, figuresOver));
 
 /** The run and its phases, and what is told of it; the workspace is left to the caller. Raises `conflict`. */
 async function carryOut(

@@ -14,6 +14,7 @@ import { held } from "../../shared/locks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { MayMove } from "../proofs.ts";
 import type { UsableConfiguration } from "./rules.ts";
+import type { EndedRun } from "./figures.ts";
 import type { RunInPlace, RunSurroundings, RunView } from "./view.ts";
 
 export type RunRow = RunInPlace &
@@ -293,3 +294,26 @@ export async function discardWaitingRuns(
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
 }
+
+const ended = prepared<Pick<RunTable, "organizationId" | "workspaceId"> & { limit: number }, EndedRun>(
+  (db, { organizationId, workspaceId, limit }) =>
+    db
+      .selectFrom("runs as r")
+      .innerJoin("runPhases as pl", "pl.id", "r.planId")
+      .innerJoin("runPhases as ap", "ap.id", "r.applyId")
+      .select(["r.status", "pl.statusTimestamps as planTimestamps", "ap.statusTimestamps as applyTimestamps"])
+      .where("r.organizationId", "=", organizationId)
+      .where("r.workspaceId", "=", workspaceId)
+      // As the index says it, which has these alone.
+      .where(sql<boolean>`r.plan_only = 0 and r.status in ('applied', 'errored')`)
+      .orderBy("r.endedAt", "desc")
+      .orderBy("r.position", "desc")
+      .limit(limit),
+);
+
+/** The latest that were applied or failed, by when they ended. */
+export const findEndedRuns = (
+  tx: Tx,
+  { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
+  limit: number,
+): Promise<EndedRun[]> => ended(tx, { organizationId, workspaceId, limit });

@@ -1,0 +1,82 @@
+/** The work of the job that destroys workspaces when their time has come: each time exactly one run, or a word on why there is none. */
+import type { Tx } from "../../../database/database.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
+import { loadWorkspaces } from "../../register/workspaces/reads.ts";
+import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
+import { setRunColumns } from "../../register/workspaces/writes.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { movedBy } from "../proofs.ts";
+import { createRun } from "../runs/writes.ts";
+import { findDue } from "./store.ts";
+
+interface Work {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+const batch = 100;
+
+/** Gives how many had their time. */
+export async function destroyDue({ context, signal, step }: Work): Promise<number> {
+  let handled = 0;
+  for (;;) {
+    const due = await findDue(context.database.reader, now(), batch);
+    for (const id of due) {
+      if (signal.aborted) return handled;
+      if (await step((tx) => destroy(tx, context, id))) handled += 1;
+    }
+    if (due.length < batch) return handled;
+  }
+}
+
+/** The due moment is used up and the run begun in one transaction. Somebody may have changed the schedule meanwhile. */
+async function destroy(tx: Tx, context: Context, id: string): Promise<boolean> {
+  const [workspace] = await loadWorkspaces(tx, context, [id]);
+  if (workspace === undefined || !isDue(workspace)) return false;
+  const outcome = await begin(tx, context, workspace);
+  const autoDestroyStatus = "runId" in outcome ? "queued" : "errored";
+  // A time that somebody chose is for once; a duration counts again.
+  const used = workspace.autoDestroyActivityDuration === null ? { autoDestroyAt: null } : {};
+  await setRunColumns(tx, movedBy("by itself", workspace), id, { ...used, autoDestroyStatus });
+  await recordEvent(tx, context, {
+    organizationId: workspace.organizationId,
+    verb: "auto-destroy",
+    subject: { type: "workspaces", id },
+    before: { "auto-destroy-at": autoDestroyAtOf(workspace) },
+    after: { "auto-destroy-status": autoDestroyStatus, ...outcome },
+  });
+  return true;
+}
+
+function isDue(workspace: WorkspaceView): boolean {
+  const at = autoDestroyAtOf(workspace);
+  const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
+  if (at === null || Date.parse(at) > Date.now() || status === "queued") return false;
+  // As the search has it: a duration is about what is there.
+  const counts = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
+  return workspace.autoDestroyActivityDuration === null || counts;
+}
+
+type Outcome = { readonly runId: string } | { readonly error: string };
+
+async function begin(tx: Tx, context: Context, workspace: WorkspaceView): Promise<Outcome> {
+  const asked = {
+    message: "Scheduled destroy",
+    isDestroy: true,
+    // Nobody is there to confirm it.
+    autoApply: true,
+    source: "tfe-api",
+    triggerReason: "auto_destroy",
+    byNobody: true,
+  } as const;
+  try {
+    return { runId: (await createRun(tx, context, workspace, asked, "by itself")).id };
+  } catch (error) {
+    // What can't be run is refused before anything is written.
+    if (!(error instanceof AppError) || error.code !== "invalid") throw error;
+    return { error: error.message };
+  }
+}

@@ -1,0 +1,42 @@
+/** SQL that finds workspaces whose time to be destroyed has come. */
+import { type RawBuilder, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+
+/** `14d` or `12h` in milliseconds. */
+const msOfDuration = (column: string): RawBuilder<number> => {
+  const duration = sql.ref<string>(column);
+  return sql<number>`cast(substr(${duration}, 1, length(${duration}) - 1) as bigint)
+    * case when substr(${duration}, length(${duration}), 1) = 'd' then 86400000 else 3600000 end`;
+};
+
+/**
+ * By the time that somebody chose; or by a duration, of the workspace's own or of its project, since the latest of its making, its
+ * states and its runs. A duration counts only while there is something to destroy, and not again after a failure until something
+ * happens. The run that it started goes first.
+ */
+export async function findDue(tx: Tx, nowIso: string, limit: number): Promise<string[]> {
+  const { msOf, nowMs } = tx.dialect;
+  const passed = (instant: string, duration: string) =>
+    sql`${msOf(sql.ref(instant))} + ${msOfDuration(duration)} <= ${nowMs}`;
+  const idle = (duration: string) => sql`
+    (w.resource_count > 0 or w.state_encrypted = 1) and coalesce(w.auto_destroy_status, '') not in ('queued', 'errored')
+    and ${passed("w.createdAt", duration)} and ${passed("w.latestChangeAt", duration)}
+    and (w.current_run_created_at is null or ${passed("w.currentRunCreatedAt", duration)})`;
+  const { rows } = await sql<{ id: string }>`
+    select id from (
+      select w.id from workspaces as w inner join projects as p on p.id = w.project_id
+      where w.auto_destroy_at is not null and w.auto_destroy_at <= ${nowIso} and coalesce(w.auto_destroy_status, '') <> 'queued'
+        and case when w.inherits_project_auto_destroy = 1 then p.auto_destroy_activity_duration
+          else w.auto_destroy_activity_duration end is null
+      union all
+      select w.id from workspaces as w
+      where w.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 0
+        and ${idle("w.autoDestroyActivityDuration")}
+      union all
+      select w.id from projects as p
+      inner join workspaces as w on w.organization_id = p.organization_id and w.project_id = p.id
+      where p.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 1
+        and ${idle("p.autoDestroyActivityDuration")}
+    ) as due order by id limit ${limit}`.execute(tx.db);
+  return rows.map(({ id }) => id);
+}
