@@ -76,6 +76,7 @@ const initialAttributes = (name: string): Json => ({
   "source-url": null,
   "structured-run-output-enabled": true,
   "tag-names": [],
+  engine: null,
   "engine-version": "1.14.9",
   "terraform-version": "1.14.9",
   "working-directory": null,
