@@ -23,6 +23,7 @@ import {
   storeCommit,
 } from "../../../support/configurations.ts";
 import { storeRun } from "../../../support/phases.ts";
+import { bring, happen, runBody, showRun } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
 import { completeKinds, expectRefused, useStage } from "./support.ts";
 
@@ -331,6 +332,22 @@ describe("a provisional configuration", () => {
     const next = await stage.sent({ provisional: true });
     await applied(next.id);
     expect([await stage.currentId(), await stage.readmeId()]).toEqual([next.id, null]);
+  });
+
+  it("is shown beside the run, and becomes current with the step that applies it", async () => {
+    const before = await stage.sent();
+    const { id } = await stage.sent({ provisional: true }, [mainTf, { name: "README", content: "a" }]);
+    const answer = await stage.owner.post("/runs", runBody(stage.workspace.id, { "auto-apply": false }, id));
+    const run = data(answer);
+    const { body } = await stage.owner.get(`/runs/${run.id}?include=configuration_version`);
+    expect(body.included).toEqual([await stage.show(id)]);
+    await bring(api, run.id, "planned");
+    expect((await stage.owner.post(`/runs/${run.id}/actions/apply`)).status).toBe(202);
+    await happen(api, run.id, { event: "claim" });
+    expect(await stage.currentId()).toBe(before.id);
+    await happen(api, run.id, { event: "phase-finished" });
+    expect((await showRun(stage.owner, run.id)).attributes.status).toBe("applied");
+    expect([await stage.currentId(), await stage.readmeId()]).toEqual([id, id]);
   });
 
   it("does not while a newer one is", async () => {
