@@ -174,10 +174,11 @@ const hostile: fc.Arbitrary<Entry> = fc.oneof(
   fc.record({ name: path, type: fc.constantFrom("1", "2"), target: path }),
 );
 const plain = fc.constantFrom("a", "b", "a/b", "a/c", "b/a", "c/b/a");
+const leaving = fc.constantFrom("..", "../a", "../../a/b", "../c/../../a", "b/../../a");
 const likely: fc.Arbitrary<Entry> = fc.oneof(
   fc.record({ name: plain, content: fc.string({ maxLength: 2000 }) }),
   fc.record({ name: plain, type: fc.constant("5") }),
-  fc.record({ name: plain, type: fc.constant("2"), target: fc.oneof(plain, path) }),
+  fc.record({ name: plain, type: fc.constant("2"), target: fc.oneof(plain, leaving, path) }),
   fc.record({ name: plain, type: fc.constant("1"), target: plain }),
 );
 
