@@ -10,10 +10,12 @@ import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
 import { countEngines, type Engines, findEngines, tellEngines } from "./engines.ts";
 import { clearHome, openHome, writeCertificates } from "./home.ts";
-import { type CgroupTree, openCgroups } from "./sandbox/cgroup.ts";
-import { chooseSandbox } from "./sandbox/choose.ts";
+import type { Job } from "./job.ts";
+import { type Cgroup, type CgroupTree, openCgroups } from "./sandbox/cgroup.ts";
+import { chooseSandbox, isRoot } from "./sandbox/choose.ts";
 import type { Mounts, Sandbox } from "./sandbox/launch.ts";
 import { killEverythingOf } from "./sandbox/processes.ts";
+import { claimUids, type Uids } from "./sandbox/uids.ts";
 import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { JobRun } from "./slot.ts";
@@ -24,14 +26,29 @@ const farewellMs = 3000;
 /** How long the rest of a job that was killed may take: its state is worth a moment. */
 const lastWordsMs = 10_000;
 
+/** What is there once it is open. */
+interface Opened {
+  readonly sandbox: Sandbox;
+  readonly cgroups: CgroupTree;
+  readonly mounts: Omit<Mounts, "job" | "engine">;
+  readonly uids: Uids;
+}
+
+const noUids: Uids = { list: [], release: () => undefined };
+
+async function enginesSentence(folder: string): Promise<string> {
+  const engines = await findEngines(folder);
+  return countEngines(engines) === 0
+    ? `There are no engines in ${folder} yet: put them there as terraform/VERSION/terraform or tofu/VERSION/tofu.`
+    : `Engines: ${tellEngines(engines)}.`;
+}
+
 export class Agent {
   readonly #settings: AgentSettings;
   readonly #say: (line: string) => void;
   readonly #server: Server;
   readonly #client: AgentClient;
-  readonly #sandbox: Sandbox;
-  readonly #cgroups: CgroupTree;
-  readonly #mounts: Omit<Mounts, "job" | "engine">;
+  readonly #opened: Opened;
   readonly #draining = new AbortController();
   readonly #running = new Set<JobRun>();
   #id = "";
@@ -40,53 +57,42 @@ export class Agent {
   #wasReached = true;
   #pinging: Promise<void> = Promise.resolve();
 
-  private constructor(
-    settings: AgentSettings,
-    say: (line: string) => void,
-    sandbox: Sandbox,
-    cgroups: CgroupTree,
-    mounts: Omit<Mounts, "job" | "engine">,
-  ) {
+  private constructor(settings: AgentSettings, say: (line: string) => void, opened: Opened) {
     this.#settings = settings;
     this.#say = say;
     this.#server = new Server(settings.agentServer);
     this.#client = new AgentClient(this.#server, settings.agentToken);
-    this.#sandbox = sandbox;
-    this.#cgroups = cgroups;
-    this.#mounts = mounts;
+    this.#opened = opened;
   }
 
   /** Everything that can be known to go wrong is found here. Raises SettingError. */
   static async open(given: AgentSettings, say: (line: string) => void): Promise<Agent> {
     const home = openHome(given.agentDirectory);
     const settings = { ...given, agentDirectory: home };
-    await clearHome(home, say);
-    if (settings.ca !== undefined)
-      setDefaultCACertificates([...getCACertificates("default"), readFileSync(settings.ca, "utf8")]);
     const mounts = {
       mirror: settings.providerMirror,
       ca: settings.ca === undefined ? undefined : writeCertificates(home, settings.ca),
       knownHosts: settings.knownHosts,
     };
-    const sandbox = await chooseSandbox(settings, mounts);
-    // What an agent left running that was killed; the users are nobody else's.
-    for (let slot = 0; slot < settings.agentSlots; slot += 1) {
-      const uid = sandbox.uidOf(slot);
-      if (uid !== undefined) killEverythingOf({ uid, mark: "" });
+    if (settings.ca !== undefined)
+      setDefaultCACertificates([...getCACertificates("default"), readFileSync(settings.ca, "utf8")]);
+    const uids =
+      isRoot() && settings.sandbox !== "none" ? await claimUids(settings.sandboxUid, settings.agentSlots) : noUids;
+    try {
+      // What an agent left running that was killed.
+      for (const uid of uids.list) killEverythingOf({ uid, mark: "" });
+      await clearHome(home, say);
+      const sandbox = await chooseSandbox(settings, mounts, uids.list);
+      say(sandbox.sentence);
+      const { jobMemoryMegabytes, jobProcesses: processes } = settings;
+      const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
+      say(cgroups.sentence);
+      say(await enginesSentence(settings.engines));
+      return new Agent(settings, say, { sandbox, cgroups, mounts, uids });
+    } catch (error) {
+      uids.release();
+      throw error;
     }
-    say(sandbox.sentence);
-    const cgroups = openCgroups({
-      memoryBytes: settings.jobMemoryMegabytes * 2 ** 20,
-      processes: settings.jobProcesses,
-    });
-    say(cgroups.sentence);
-    const engines = await findEngines(settings.engines);
-    say(
-      countEngines(engines) === 0
-        ? `There are no engines in ${settings.engines} yet: put them there as terraform/VERSION/terraform or tofu/VERSION/tofu.`
-        : `Engines: ${tellEngines(engines)}.`,
-    );
-    return new Agent(settings, say, sandbox, cgroups, mounts);
   }
 
   /** Works until it is drained. Raises SettingError when the server does not take it. */
@@ -97,6 +103,7 @@ export class Agent {
       await Promise.all(Array.from({ length: this.#settings.agentSlots }, (_, slot) => this.#serve(slot)));
     } finally {
       clearInterval(pings);
+      this.#opened.uids.release();
       if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", farewellMs);
     }
     if (this.#fault !== undefined) throw this.#fault;
@@ -124,21 +131,14 @@ export class Agent {
 
   async #serve(slot: number): Promise<void> {
     const { signal } = this.#draining;
-    const cgroup = this.#cgroups.slot?.(slot);
+    const cgroup = this.#opened.cgroups.slot?.(slot);
     while (!signal.aborted) {
       try {
         const engines = await findEngines(this.#settings.engines);
         const job = await this.#client.claim(this.#id, claimSeconds, engines, signal);
         this.#reached();
         if (job === undefined) continue;
-        const { settings, server, sandbox, mounts, say } = {
-          settings: this.#settings,
-          server: this.#server,
-          sandbox: this.#sandbox,
-          mounts: this.#mounts,
-          say: this.#say,
-        };
-        const run = new JobRun(job, { slot, settings, server, sandbox, cgroup, mounts, say });
+        const run = this.#prepare(job, slot, cgroup);
         this.#running.add(run);
         void this.#ping("busy");
         await run.execute().finally(() => this.#running.delete(run));
@@ -147,6 +147,19 @@ export class Agent {
         if (!signal.aborted) await this.#recover(error);
       }
     }
+  }
+
+  #prepare(job: Job, slot: number, cgroup: Cgroup | undefined): JobRun {
+    const { sandbox, mounts } = this.#opened;
+    return new JobRun(job, {
+      slot,
+      settings: this.#settings,
+      server: this.#server,
+      sandbox,
+      cgroup,
+      mounts,
+      say: this.#say,
+    });
   }
 
   /** Forgotten by the server: known again. Refused: the end. Not reached: again in a moment. */
@@ -186,7 +199,7 @@ export class Agent {
     while (!signal.aborted) {
       try {
         const engines: Engines = await findEngines(folder);
-        const introduction = { name: agentName, version, engines, sandbox: this.#sandbox.kind };
+        const introduction = { name: agentName, version, engines, sandbox: this.#opened.sandbox.kind };
         this.#id = await this.#client.register(introduction, signal);
         this.#reached();
         this.#say(`Registered at ${this.#server.url} as ${agentName} (${this.#id}); waiting for jobs.`);

@@ -104,7 +104,7 @@ export const agentSettingTable: Table = {
   sandboxUid: {
     variable: "CADASTRE_SANDBOX_UID",
     shape: "NUMBER",
-    doc: "The first of the user ids, one for each slot, that jobs get when the agent is started as root. Nobody else may have them.",
+    doc: "The first of the user ids, one for each slot, that jobs get when the agent is started as root; those that another agent of this machine has are passed over. Nobody else may have them: all that runs as them is killed.",
     initially: "58000",
     parse: wholeNumber(1000, 2_000_000_000),
   },

@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { Agent } from "../../src/agent/agent.ts";
 import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
 import { openCgroups } from "../../src/agent/sandbox/cgroup.ts";
+import { claimUids } from "../../src/agent/sandbox/uids.ts";
 import { readAgentSettings } from "../../src/agent/settings.ts";
 import { cadastre, start } from "../cli/support.ts";
 import { addStandIn } from "../support/engines.ts";
@@ -235,6 +236,22 @@ describe("cadastre agent", () => {
     expect(peak() - before).toBeLessThan(120);
     running.process.kill("SIGTERM");
     await running.ended;
+  });
+});
+
+describe("user ids", () => {
+  it("are nobody else's while they are held", async () => {
+    const base = 1_900_000_000;
+    const [one, two] = [await claimUids(base, 2), await claimUids(base, 2)];
+    expect([one.list, two.list]).toEqual([
+      [base, base + 1],
+      [base + 2, base + 3],
+    ]);
+    one.release();
+    const three = await claimUids(base, 3);
+    expect(three.list).toEqual([base, base + 1, base + 4]);
+    two.release();
+    three.release();
   });
 });
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
+import { isDeep } from "../support/depth.ts";
 import { addStandIn } from "../support/engines.ts";
 import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";
 import type { Reported, TestServer } from "./support/server.ts";
@@ -12,10 +13,14 @@ const engines = openFolder();
 addStandIn(engines);
 afterAll(() => rmSync(engines, { recursive: true, force: true }));
 
+const { bwrap, setpriv } = findTools();
+const canUser = isRoot() && setpriv !== undefined;
+
+/** The sandbox of a user differs from none in few lines, which the files beside this one try; all of this a deep run does. */
 const kinds = [
   "none",
-  ...(isRoot() && findTools().setpriv !== undefined ? (["user"] as const) : []),
-  ...(findTools().bwrap === undefined ? [] : (["bubblewrap"] as const)),
+  ...(canUser && (isDeep || bwrap === undefined) ? (["user"] as const) : []),
+  ...(bwrap === undefined ? [] : (["bubblewrap"] as const)),
 ] as const;
 
 const config = (settings: object) => ({ "main.tf": "", "stand-in.json": JSON.stringify(settings) });

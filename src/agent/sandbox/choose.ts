@@ -9,7 +9,7 @@ import { JobProcess } from "./process.ts";
 
 type SandboxSettings = Pick<
   AgentSettings,
-  "agentDirectory" | "sandbox" | "sandboxUid" | "jobTmpMegabytes" | "jobFileMegabytes" | "jobOpenFiles"
+  "agentDirectory" | "sandbox" | "jobTmpMegabytes" | "jobFileMegabytes" | "jobOpenFiles"
 >;
 
 const places = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
@@ -34,12 +34,13 @@ export const isRoot = (): boolean => process.getuid?.() === 0;
 export async function chooseSandbox(
   settings: SandboxSettings,
   mounts: Omit<Mounts, "job" | "engine">,
+  uids: readonly number[] = [],
 ): Promise<Sandbox> {
   const tools = findTools();
   const asked: readonly SandboxKind[] = settings.sandbox === undefined ? ["bubblewrap", "user"] : [settings.sandbox];
   const reasons: string[] = [];
   for (const kind of asked) {
-    const sandbox = makeSandbox(kind, settings, tools);
+    const sandbox = makeSandbox(kind, settings, tools, uids);
     const reason = typeof sandbox === "string" ? sandbox : await probe(sandbox, settings, mounts);
     if (reason === undefined) return sandbox as Sandbox;
     reasons.push(`${kind}: ${reason}`);
@@ -50,8 +51,13 @@ export async function chooseSandbox(
 }
 
 /** A sandbox, or why there is none. */
-export function makeSandbox(kind: SandboxKind, settings: SandboxSettings, tools: Tools): Sandbox | string {
-  const uidOf = (slot: number) => (isRoot() && kind !== "none" ? settings.sandboxUid + slot : undefined);
+export function makeSandbox(
+  kind: SandboxKind,
+  settings: SandboxSettings,
+  tools: Tools,
+  uids: readonly number[],
+): Sandbox | string {
+  const uidOf = (slot: number) => (kind === "none" ? undefined : uids[slot]);
   const limits = { fileBytes: settings.jobFileMegabytes * 2 ** 20, openFiles: settings.jobOpenFiles };
   if (kind === "bubblewrap") {
     const { bwrap } = tools;
@@ -69,6 +75,7 @@ export function makeSandbox(kind: SandboxKind, settings: SandboxSettings, tools:
       },
     };
   }
+  if (isRoot() && kind !== "none" && uids.length === 0) return "there is no user for it";
   if (kind === "user" && !isRoot()) return "the agent was not started as root";
   if (kind === "user" && tools.setpriv === undefined) return "the program setpriv is not installed";
   return {
