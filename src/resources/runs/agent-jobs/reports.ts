@@ -16,6 +16,7 @@ import { hear, type Serving } from "../agents/writes.ts";
 import { findHeldPhase, type HeldPhase } from "../phases/claims/reads.ts";
 import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/claims/writes.ts";
 import { appendLog } from "../phases/logs.ts";
+import { triggeringJob } from "../run-triggers/writes.ts";
 import type { Moving } from "../proofs.ts";
 import { loadRunToMove } from "../runs/reads.ts";
 import { advance } from "../runs/writes.ts";
@@ -175,7 +176,7 @@ export interface Outcome {
 
 /** All that becomes visible with the end becomes so at once. */
 export async function finish(context: Context, by: Serving, report: Report, outcome: Outcome): Promise<void> {
-  await context.database.write(async (tx) => {
+  const ended = await context.database.write(async (tx) => {
     const held = await loadHeld(tx, by, report);
     const run = await loadRunToMove(tx, "an agent's job", held.runId);
     const [status, attempt] =
@@ -183,13 +184,14 @@ export async function finish(context: Context, by: Serving, report: Report, outc
     if (status !== "running" || attempt !== report.attempt) throw fenced(report.attempt, { status, attempt });
     const { result, hasChanges, columns } = outcome;
     const isPlan = held.kind === "plan";
-    await advance(tx, context, run, {
+    return advance(tx, context, run, {
       event: result === "finished" ? "phase-finished" : "phase-errored",
       phase: { ...columns, ...(isPlan && { hasChanges: Number(hasChanges) }) },
       ...(isPlan && result === "finished" && { hasChanges }),
       description: columns.errorMessage,
     });
   });
+  if (ended.status === "applied") context.wake?.(triggeringJob);
 }
 
 /** The former one of this kind alone: what is being sent is not complete yet. */
