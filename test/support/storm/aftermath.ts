@@ -42,6 +42,19 @@ const contradictions: Readonly<Record<string, string>> = {
   "organizations.default_agent_pool_id": `
     select o.id, o.default_agent_pool_id as said from organizations as o
     where o.default_agent_pool_id is not null and o.default_agent_pool_id not in (select id from agent_pools)`,
+  "workspaces.locked_by_id": `
+    select w.id, w.locked_by_id as said from workspaces as w
+    where w.locked_by_type = 'runs' and not exists (select 1 from runs as r where r.id = w.locked_by_id and r.ended_at is null)`,
+  "runs.status": `
+    select r.id, r.status as said from runs as r inner join workspaces as w on w.id = r.workspace_id
+    where (r.status = 'pending' and w.locked_by_type is null)
+      or (r.plan_only = 0 and r.save_plan = 0 and r.ended_at is null and r.status <> 'pending' and w.locked_by_id <> r.id)`,
+  "workspaces.current_run_status": `
+    select w.id, w.current_run_status as said from workspaces as w inner join runs as r on r.id = w.current_run_id
+    where r.status <> w.current_run_status or r.plan_only = 1`,
+  "run_phases.log_ended": `
+    select f.id, f.status as said from run_phases as f
+    where f.log_ended <> case when f.status in ('finished', 'errored', 'canceled', 'unreachable') then 1 else 0 end`,
 };
 
 export async function contradictionsIn({ reader }: Database): Promise<Record<string, unknown[]>> {

@@ -127,6 +127,13 @@ function state(world: World): Json {
   return resource("state-versions", { serial, md5: md5(text), state: base64(text), force: true });
 }
 
+const run = (world: World): Json =>
+  resource(
+    "runs",
+    { "auto-apply": world.happens(0.4), "plan-only": world.happens(0.2), "is-destroy": world.happens(0.2) },
+    { workspace: toOne(world.identifier("workspaces")) },
+  );
+
 /** By operation. */
 export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   createWorkspace: newWorkspace,
@@ -149,6 +156,7 @@ export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   updateAccount: () => resource("users", {}),
   createOrganizationMembership: membership,
   createStateVersion: state,
+  createRun: run,
   createOauthClient: (world) => resource("oauth-clients", github, world.happens(0.5) ? inProjects(world) : {}),
   updateOauthClient: (world) =>
     resource(

@@ -1,6 +1,7 @@
 /** A storm: callers on several servers who write whatever can be written, at random, over few shared things. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, Api, Json } from "../api.ts";
+import { makeConfiguration } from "../runs.ts";
 import { pathOf, type Route, routes, writes } from "../tenant.ts";
 import { bodies, varied } from "./bodies.ts";
 import { keepUp } from "./upkeep.ts";
@@ -32,6 +33,11 @@ const weights: Readonly<Record<string, number>> = {
   unlockWorkspace: 2,
   createStateVersion: 3,
   assignSshKey: 2,
+  createRun: 6,
+  applyRun: 3,
+  discardRun: 2,
+  cancelRun: 2,
+  forceExecuteRun: 3,
   deleteWorkspaceByName: 0.3,
   safeDeleteWorkspaceByName: 0.3,
   safeDeleteWorkspace: 0.3,
@@ -131,6 +137,9 @@ export class Storm {
     if (answer.status < 300 && removed !== undefined)
       world.drop(removed, params[paramsIn(route.operation.path).at(-1) ?? ""] ?? "");
     if (answer.status < 300 && isCreation(route)) this.#made(answer.body?.data, params);
+    // Something to run.
+    if (answer.status === 201 && route.id === "createWorkspace")
+      await makeConfiguration(server, answer.body.data.id).catch(() => {});
     if (answer.status === 404) await this.#lookAgain(server, route, params);
   }
 

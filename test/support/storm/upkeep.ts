@@ -5,7 +5,10 @@ import {
   removeAbandonedUploads,
   removeSupersededResources,
 } from "../../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { AppError } from "../../../src/kernel/errors.ts";
+import type { Happening } from "../../../src/resources/runs/runs/writes.ts";
 import type { Api } from "../api.ts";
+import { happen } from "../runs.ts";
 import { upkeepOf } from "../states.ts";
 import type { World } from "./world.ts";
 
@@ -21,6 +24,8 @@ export async function keepUp(api: Api, world: World): Promise<void> {
     () => api.database.write((tx) => removeExpiredTokens(tx, work.context, 20)),
     () => noteAllTokens(api, world),
     () => ageOneState(api, world),
+    () => executeSome(api, world),
+    () => executeSome(api, world),
   ];
   await world.one(tasks)();
 }
@@ -40,4 +45,21 @@ async function ageOneState({ database }: Api, world: World): Promise<void> {
     await database.write((tx) =>
       tx.db.updateTable("stateVersions").set({ createdAt: longAgo }).where("id", "=", id).execute(),
     );
+}
+
+/** As agents would: claims what waits, and reports how it ended. What somebody canceled meanwhile is refused. */
+async function executeSome(api: Api, world: World): Promise<void> {
+  const rows = await api.database.reader.db
+    .selectFrom("runs")
+    .select(["id", "status"])
+    .where("status", "in", ["plan_queued", "planning", "apply_queued", "applying"])
+    .execute();
+  for (const { id, status } of world.some(rows, 0, 3)) {
+    const ending: Happening = world.happens(0.8)
+      ? { event: "phase-finished", ...(status === "planning" && { hasChanges: world.happens(0.7) }) }
+      : { event: "phase-errored" };
+    await happen(api, id, status.endsWith("queued") ? { event: "claim" } : ending).catch((error: unknown) => {
+      if (!(error instanceof AppError && ["conflict", "not-found"].includes(error.code))) throw error;
+    });
+  }
 }

@@ -11,7 +11,13 @@ export interface Thing {
 
 /** Types are kept between these numbers, so that things are shared, and there is always something to do. */
 const fewest = 2;
-const most: Readonly<Record<string, number>> = { workspaces: 8, projects: 4, users: 5, "organization-memberships": 6 };
+const most: Readonly<Record<string, number>> = {
+  workspaces: 8,
+  projects: 4,
+  users: 5,
+  "organization-memberships": 6,
+  runs: 200,
+};
 const mostOfOthers = 4;
 
 const typesOfParams: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
 import { isDiscardable, isFinal, type RunEventName } from "./machine.ts";
 import { grantRun, loadRun, loadRunToMove } from "./reads.ts";
-import { findWaitingBefore } from "./store.ts";
+import { findRunBeside, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
 import { advance, forceTurn } from "./writes.ts";
 
@@ -48,7 +48,8 @@ async function holderBefore(tx: Tx, run: RunView) {
         run.lockedByType === "runs" ? "a run holds" : "no run holds"
       } the workspace. Only a run that waits for another one can pass it.`,
     );
-  const holder = await loadRunToMove(tx, "by itself", run.lockedById);
+  const holder = await findRunBeside(tx, run.lockedById);
+  if (holder === undefined) throw notFound("run");
   if (!isDiscardable(holder.status))
     throw conflict(
       `The run can't be executed by force: the run ${holder.id}, which holds the workspace, is ${holder.status} and can't be discarded. Wait until it is planned, or cancel it.`,

@@ -135,6 +135,11 @@ export async function findRunInPlace(tx: Tx, id: string): Promise<RunInPlace | u
   return row;
 }
 
+/** Another run of a workspace that is held already: nobody else moves it meanwhile. */
+export async function findRunBeside(tx: Tx, id: string): Promise<RunInPlace | undefined> {
+  return runsInPlace(tx.db).where("r.id", "=", id).executeTakeFirst();
+}
+
 export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
   const facts = workspaceFactsOf(actor, row);
   return {
