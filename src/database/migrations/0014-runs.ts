@@ -88,6 +88,8 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX runs_of_workspace ON runs (workspace_id, position)`,
     `CREATE INDEX runs_newest ON runs (organization_id, workspace_id, position)`,
+    // What a workspace's list shows unless it is asked for plans alone.
+    `CREATE INDEX runs_that_may_apply ON runs (organization_id, workspace_id, position) WHERE plan_only = 0`,
     `CREATE INDEX runs_of_organization ON runs (organization_id, created_at, id)`,
     // Those that go on: the queue of a workspace, and of an organization.
     `CREATE INDEX runs_unfinished ON runs (organization_id, workspace_id, position) WHERE ended_at IS NULL`,

@@ -1,7 +1,6 @@
 /** What lists of runs are filtered by: pieces of SQL for a statement with runs `r` and their workspaces `w`. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { fold } from "../../../kernel/text.ts";
 import { discardableStatuses } from "./machine.ts";
 
 export interface RunFilters {
@@ -63,8 +62,10 @@ function timeCondition(timeframe: string): Condition {
 }
 
 function searchConditions(contains: Tx["dialect"]["contains"], { user, commit, basic }: RunFilters): Condition[] {
+  // Both engines fold the letters of ASCII, and only these.
+  const folded = (part: string) => part.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
   const has = (column: string, part: string) =>
-    contains(sql<string>`lower(coalesce(${sql.ref(column)}, ''))`, fold(part));
+    contains(sql<string>`lower(coalesce(${sql.ref(column)}, ''))`, folded(part));
   const found: Condition[] = [];
   if (user) found.push(has("r.createdByName", user));
   if (commit) found.push(has("r.commitSha", commit));

@@ -1,8 +1,29 @@
-/** POST /runs: what a run is when it begins, and what can't be run. */
+/** POST /runs: what a run is when it begins, what can't be run, and who may. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { useApi } from "../../../support/api.ts";
-import { data, makeOrganization, type Org } from "../../../support/builders.ts";
-import { bring, happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { type Caller, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+  pointers,
+  resource,
+} from "../../../support/builders.ts";
+import {
+  bring,
+  happen,
+  makeConfiguration,
+  makeRun,
+  makeRunnable,
+  runBody,
+  showRun,
+  startRun,
+} from "../../../support/runs.ts";
 
 const api = useApi();
 let org: Org;
@@ -10,6 +31,12 @@ let org: Org;
 beforeAll(async () => {
   org = await makeOrganization(api);
 });
+
+async function memberWith(level: "read" | "plan" | "write", workspaceId: string): Promise<Caller> {
+  const team = await makeTeam(api, org.name);
+  await grantWorkspace(api, org.id, workspaceId, team.id, level);
+  return makeMember(api, org.name, [team.id]);
+}
 
 describe("createRun", () => {
   it("201: queued at once in a free workspace, with its plan, its apply and its events", async () => {
@@ -29,14 +56,26 @@ describe("createRun", () => {
       "debugging-mode": false,
       "target-addrs": null,
       "replace-addrs": null,
+      "policy-paths": null,
+      "invoke-action-addrs": null,
       variables: [],
       source: "tfe-api",
       "trigger-reason": "manual",
       "has-changes": false,
       "canceled-at": null,
       "force-cancel-available-at": null,
-      "position-in-queue": 1,
       engine: "terraform",
+      "engine-version": workspace.attributes["engine-version"],
+      "terraform-version": workspace.attributes["engine-version"],
+      permissions: {
+        "can-apply": true,
+        "can-cancel": true,
+        "can-comment": true,
+        "can-discard": true,
+        "can-force-execute": true,
+        "can-force-cancel": true,
+        "can-override-policy-check": true,
+      },
       actions: {
         "is-cancelable": true,
         "is-confirmable": false,
@@ -48,19 +87,61 @@ describe("createRun", () => {
       "plan-queueable-at",
       "plan-queued-at",
     ]);
+    expect(run.relationships).toMatchObject({
+      "cost-estimate": { data: null },
+      "policy-checks": { data: [] },
+      "task-stages": { data: [] },
+      "workspace-run-alerts": { data: [] },
+      "confirmed-by": { data: null },
+      "input-state-version": { data: null },
+      comments: { data: [] },
+      workspace: { data: { type: "workspaces", id: workspace.id } },
+      "created-by": { data: { type: "users" } },
+    });
     expect(run.relationships["run-events"].data.length).toBe(2);
-    expect(run.relationships["created-by"].data).toMatchObject({ type: "users" });
     const plan = data(await org.owner.get(`/plans/${run.relationships.plan.data.id}`));
-    expect(plan.attributes).toMatchObject({ status: "queued", "has-changes": false });
+    expect(plan.attributes).toMatchObject({
+      status: "queued",
+      "has-changes": false,
+      "generated-configuration": false,
+      "resource-additions": 0,
+      "resource-changes": 0,
+      "resource-destructions": 0,
+      "resource-imports": 0,
+      "action-invocations": 0,
+      "execution-details": { mode: "remote" },
+      "log-read-url": expect.stringMatching(/^http/),
+    });
     const apply = data(await org.owner.get(`/applies/${run.relationships.apply.data.id}`));
     expect(apply.attributes.status).toBe("pending");
-    const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));
-    expect(shown.attributes.locked).toBe(true);
-    expect(shown.relationships["locked-by"].data).toEqual({ type: "runs", id: run.id });
-    expect(shown.relationships["current-run"].data).toEqual({ type: "runs", id: run.id });
     const listed = await org.owner.get(`/workspaces/${workspace.id}/runs`);
     expect(listed.body.data.map((each: { id: string }) => each.id)).toEqual([run.id]);
-    expect(listed.body.meta.pagination["total-count"]).toBe(1);
+  });
+
+  it("201: what was sent is stored and shown, the values of variables sealed", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const sent = {
+      message: "Why",
+      "is-destroy": true,
+      refresh: false,
+      "auto-apply": true,
+      "allow-empty-apply": true,
+      "allow-config-generation": true,
+      "debugging-mode": true,
+      "target-addrs": ["a.b", 'c["d"].e'],
+      "replace-addrs": ["f.g"],
+      "policy-paths": ["./policies"],
+      variables: [{ key: "region", value: '"a very special region"' }],
+    };
+    const run = await makeRun(org.owner, workspace.id, sent);
+    expect(run.attributes).toMatchObject(sent);
+    const row = await api.database.reader.db
+      .selectFrom("runs")
+      .select(["variables", "operation"])
+      .where("id", "=", run.id)
+      .executeTakeFirstOrThrow();
+    expect(Buffer.from(row.variables ?? []).includes("very special")).toBe(false);
+    expect(row.operation).toBe("destroy");
   });
 
   it("waits behind another, and comes next when that has ended", async () => {
@@ -68,7 +149,7 @@ describe("createRun", () => {
     const first = await makeRun(org.owner, workspace.id);
     const second = await makeRun(org.owner, workspace.id);
     expect(second.attributes.status).toBe("pending");
-    expect(second.attributes["waiting-for"]).toContain(first.id);
+    expect(second.attributes["waiting-for"]).toBe(`Waits for the run ${first.id}, which holds the workspace's lock.`);
     await bring(api, first.id, "finished");
     expect((await showRun(org.owner, first.id)).attributes.status).toBe("planned_and_finished");
     expect((await showRun(org.owner, second.id)).attributes.status).toBe("plan_queued");
@@ -78,5 +159,180 @@ describe("createRun", () => {
     const free = data(await org.owner.get(`/workspaces/${workspace.id}`));
     expect(free.attributes.locked).toBe(false);
     expect(free.relationships["current-run"].data.id).toBe(second.id);
+  });
+
+  it("the source and the form of the log follow from the command line that calls", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const sources: unknown[] = [];
+    for (const headers of [
+      {},
+      { "terraform-version": "1.5.7" },
+      { "terraform-version": "1.5.7", "x-terraform-integration": "cloud" },
+    ] as Record<string, string>[]) {
+      const run = data(await org.owner.post("/runs", runBody(workspace.id, { "plan-only": true }), headers));
+      const row = await api.database.reader.db
+        .selectFrom("runs")
+        .select("structured")
+        .where("id", "=", run.id)
+        .executeTakeFirstOrThrow();
+      sources.push([run.attributes.source, row.structured]);
+    }
+    expect(sources).toEqual([
+      ["tfe-api", 1],
+      ["terraform", 0],
+      ["terraform+cloud", 1],
+    ]);
+  });
+
+  it("the engine and its version are resolved when it is made", async () => {
+    const workspace = await makeRunnable(api, org.name, { engine: "tofu", "engine-version": "~> 1.5.0" });
+    expect(workspace.attributes.engine).toBe("tofu");
+    const run = await makeRun(org.owner, workspace.id);
+    expect(run.attributes).toMatchObject({ engine: "tofu", "engine-version": "1.5.7" });
+    const changed = await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { engine: null }));
+    expect(data(changed).attributes.engine).toBeNull();
+    const other = await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { engine: "pulumi" }));
+    expect(other.status).toBe(422);
+    const planOnly = { "plan-only": true, "terraform-version": "1.6.6" };
+    expect((await makeRun(org.owner, workspace.id, planOnly)).attributes["engine-version"]).toBe("1.6.6");
+  });
+
+  it("a speculative configuration makes it plan-only, and leaves the workspace alone", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const configuration = await makeConfiguration(api, workspace.id, { speculative: 1 });
+    const run = data(await org.owner.post("/runs", runBody(workspace.id, {}, configuration)));
+    expect(run.attributes).toMatchObject({ "plan-only": true, status: "plan_queued", "auto-apply": false });
+    const shown = data(await org.owner.get(`/workspaces/${workspace.id}`));
+    expect([shown.attributes.locked, shown.relationships["current-run"].data]).toEqual([false, null]);
+  });
+
+  it("a configuration of another workspace can be used by whoever may read it", async () => {
+    const [source, target] = [await makeRunnable(api, org.name), await makeWorkspace(api, org.name)];
+    const configuration = await makeConfiguration(api, source.id);
+    expect((await org.owner.post("/runs", runBody(target.id, {}, configuration))).status).toBe(201);
+    const member = await memberWith("write", target.id);
+    const refused = await member.post("/runs", runBody(target.id, {}, configuration));
+    expect([refused.status, pointers(refused)]).toEqual([422, ["/data/relationships/configuration-version"]]);
+  });
+
+  it.each([
+    ["is-destroy with refresh-only", { "is-destroy": true, "refresh-only": true }, "/data/attributes/refresh-only"],
+    ["plan-only with save-plan", { "plan-only": true, "save-plan": true }, "/data/attributes/save-plan"],
+    [
+      "actions with targets",
+      { "invoke-action-addrs": ["action.a.b"], "target-addrs": ["c.d"] },
+      "/data/attributes/invoke-action-addrs",
+    ],
+    [
+      "actions with destroy",
+      { "invoke-action-addrs": ["action.a.b"], "is-destroy": true },
+      "/data/attributes/invoke-action-addrs",
+    ],
+    ["a version for one that may apply", { "terraform-version": "1.6.6" }, "/data/attributes/engine-version"],
+    [
+      "a constraint as version",
+      { "plan-only": true, "terraform-version": "~> 1.6" },
+      "/data/attributes/engine-version",
+    ],
+  ])("422: %s", async (_, attributes, pointer) => {
+    const workspace = await makeRunnable(api, org.name);
+    const refused = await startRun(org.owner, workspace.id, attributes);
+    expect([refused.status, pointers(refused)]).toEqual([422, [pointer]]);
+  });
+
+  it.each([
+    ["local mode", { "execution-mode": "local" }, {}, "/data/relationships/workspace"],
+    ["no destroy plans", { "allow-destroy-plan": false }, { "is-destroy": true }, "/data/attributes/is-destroy"],
+  ])("422: the workspace has %s", async (_, settings, attributes, pointer) => {
+    const workspace = await makeRunnable(api, org.name, settings);
+    const refused = await startRun(org.owner, workspace.id, attributes);
+    expect([refused.status, pointers(refused)]).toEqual([422, [pointer]]);
+  });
+
+  it.each([
+    ["pending", { status: "pending" }, {}, "it is pending"],
+    ["archived by hand", { status: "archived" }, {}, "it is archived"],
+    [
+      "speculative, and sent as if it could be applied",
+      { speculative: 1 },
+      { "plan-only": false },
+      "Plan only must be",
+    ],
+  ])("422: a configuration that is %s", async (_, columns, attributes, sentence) => {
+    const workspace = await makeRunnable(api, org.name);
+    const configuration = await makeConfiguration(api, workspace.id, columns);
+    const refused = await org.owner.post("/runs", runBody(workspace.id, attributes, configuration));
+    expect(refused.status).toBe(422);
+    expect(details(refused).join()).toContain(sentence);
+  });
+
+  it("201: an archived one that comes from a commit", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const ingress = JSON.stringify({ "commit-sha": "abc123" });
+    const configuration = await makeConfiguration(api, workspace.id, { status: "archived", ingress });
+    expect((await org.owner.post("/runs", runBody(workspace.id, {}, configuration))).status).toBe(201);
+  });
+
+  it("422: no configuration at all, or one that is not there", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const none = await startRun(org.owner, workspace.id);
+    expect([none.status, details(none)[0]]).toEqual([422, expect.stringContaining("Upload one first")]);
+    const unknown = await org.owner.post("/runs", runBody(workspace.id, {}, "cv-1111111111111111"));
+    expect([unknown.status, details(unknown)[0]]).toEqual([422, expect.stringContaining("does not exist")]);
+  });
+
+  it("who may: plan for a plan, apply for what destroys; auto-apply only for whoever may apply", async () => {
+    const workspace = await makeRunnable(api, org.name, { "auto-apply": true });
+    const [reader, planner, writer] = [
+      await memberWith("read", workspace.id),
+      await memberWith("plan", workspace.id),
+      await memberWith("write", workspace.id),
+    ];
+    const token = await makeOrganizationToken(api, org.name);
+    const statusOf = async (caller: Caller, attributes: object) =>
+      (await startRun(caller, workspace.id, attributes)).status;
+    expect(await statusOf(reader, {})).toBe(404);
+    expect(await statusOf(token, {})).toBe(404);
+    expect(await statusOf(planner, { "is-destroy": true })).toBe(404);
+    expect(await statusOf(planner, { "is-destroy": true, "plan-only": true })).toBe(201);
+    expect(await statusOf(writer, { "is-destroy": true })).toBe(201);
+    expect((await makeRun(planner, workspace.id)).attributes["auto-apply"]).toBe(false);
+    expect((await makeRun(planner, workspace.id, { "auto-apply": true })).attributes["auto-apply"]).toBe(false);
+    expect((await makeRun(writer, workspace.id)).attributes["auto-apply"]).toBe(true);
+    expect((await makeRun(writer, workspace.id, { "auto-apply": false })).attributes["auto-apply"]).toBe(false);
+  });
+});
+
+describe("who may act on a run", () => {
+  it("404: whoever may only read or plan; but the maker of a plan-only run cancels it", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const [reader, planner, writer] = [
+      await memberWith("read", workspace.id),
+      await memberWith("plan", workspace.id),
+      await memberWith("write", workspace.id),
+    ];
+    const token = await makeOrganizationToken(api, org.name);
+    const run = await makeRun(org.owner, workspace.id);
+    for (const caller of [reader, planner, token])
+      for (const action of ["apply", "discard", "cancel", "force-cancel", "force-execute"])
+        expect((await caller.post(`/runs/${run.id}/actions/${action}`)).status, action).toBe(404);
+    expect((await writer.post(`/runs/${run.id}/actions/force-cancel`)).status).toBe(404);
+    const own = await makeRun(planner, workspace.id, { "plan-only": true });
+    expect(own.attributes.permissions).toMatchObject({ "can-apply": false, "can-cancel": true, "can-comment": true });
+    const foreign = await makeRun(org.owner, workspace.id, { "plan-only": true });
+    expect((await planner.post(`/runs/${foreign.id}/actions/cancel`)).status).toBe(404);
+    expect((await planner.post(`/runs/${own.id}/actions/cancel`)).status).toBe(202);
+    expect((await writer.post(`/runs/${run.id}/actions/cancel`)).status).toBe(202);
+  });
+
+  it("404: a stranger, and a run that is not there", async () => {
+    const stranger = await makeMember(api, (await makeOrganization(api)).name);
+    const workspace = await makeRunnable(api, org.name);
+    const run = await makeRun(org.owner, workspace.id);
+    expect((await stranger.get(`/runs/${run.id}`)).status).toBe(404);
+    expect((await stranger.get(`/runs/${run.id}/plan`)).status).toBe(404);
+    expect((await org.owner.get("/runs/run-1111111111111111")).status).toBe(404);
+    expect((await org.owner.get("/runs/run-1111111111111111/apply")).status).toBe(404);
+    expect((await org.owner.post("/runs/run-1111111111111111/actions/cancel")).status).toBe(404);
   });
 });

@@ -1,0 +1,181 @@
+/** What runs do to their workspace: its lock, its current run, what is shown beside it, its state, and its end. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
+import { bring, happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { lock, stateOf, unlock, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+
+const show = async (id: string, query = ""): Promise<Json> => (await org.owner.get(`/workspaces/${id}${query}`)).body;
+const currentOf = async (id: string): Promise<string | null> =>
+  (await show(id)).data.relationships["current-run"].data?.id ?? null;
+const statusOf = async (id: string): Promise<string> => (await showRun(org.owner, id)).attributes.status;
+const on = (workspaceId: string, action: string) => org.owner.post(`/workspaces/${workspaceId}/actions/${action}`);
+
+describe("the lock of a run", () => {
+  it("409: nobody locks, unlocks or breaks it while the run lives", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const { id } = await makeRun(org.owner, workspace.id);
+    const locked = await on(workspace.id, "lock");
+    expect([locked.status, details(locked)[0]]).toEqual([409, expect.stringContaining("already locked")]);
+    const unlocked = await on(workspace.id, "unlock");
+    expect([unlocked.status, details(unlocked)[0]]).toEqual([409, expect.stringContaining(`is locked by Run ${id}`)]);
+    const forced = await on(workspace.id, "force-unlock");
+    expect([forced.status, details(forced)[0]]).toEqual([409, expect.stringMatching(/is locked by Run .*Cancel/)]);
+    expect((await show(workspace.id)).data.relationships["locked-by"].data).toEqual({ type: "runs", id });
+  });
+
+  it("of a person: runs wait, plans alone go on, and the unlock gives the oldest its turn at once", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    await lock(org.owner, workspace.id);
+    const [first, second] = [await makeRun(org.owner, workspace.id), await makeRun(org.owner, workspace.id)];
+    const plan = await makeRun(org.owner, workspace.id, { "plan-only": true });
+    expect([first, second, plan].map((run) => run.attributes.status)).toEqual(["pending", "pending", "plan_queued"]);
+    expect(first.attributes["waiting-for"]).toMatch(
+      /^Waits until the workspace is unlocked; the user .* holds the lock\.$/,
+    );
+    expect(await currentOf(workspace.id)).toBe(first.id);
+    const answer = data(await on(workspace.id, "unlock"));
+    expect(answer.relationships["locked-by"].data).toEqual({ type: "runs", id: first.id });
+    expect([await statusOf(first.id), await statusOf(second.id)]).toEqual(["plan_queued", "pending"]);
+    expect((await show(workspace.id)).data).toEqual(answer);
+  });
+
+  it("of a person, broken by force: the same", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    await lock(org.owner, workspace.id);
+    const run = await makeRun(org.owner, workspace.id);
+    expect((await on(workspace.id, "force-unlock")).status).toBe(200);
+    expect(await statusOf(run.id)).toBe("plan_queued");
+  });
+});
+
+describe("the current run", () => {
+  it("is the holder, else the oldest that waits, else the newest that ended; never a plan alone", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    expect(await currentOf(workspace.id)).toBeNull();
+    await bring(api, (await makeRun(org.owner, workspace.id, { "plan-only": true })).id, "finished");
+    expect(await currentOf(workspace.id)).toBeNull();
+    const first = await makeRun(org.owner, workspace.id);
+    const second = await makeRun(org.owner, workspace.id);
+    expect(await currentOf(workspace.id)).toBe(first.id);
+    await bring(api, first.id, "planned");
+    await happen(api, first.id, { event: "discard" });
+    expect(await currentOf(workspace.id)).toBe(second.id);
+    await bring(api, second.id, "finished");
+    expect(await currentOf(workspace.id)).toBe(second.id);
+    await lock(org.owner, workspace.id);
+    const [third, fourth] = [await makeRun(org.owner, workspace.id), await makeRun(org.owner, workspace.id)];
+    expect(await currentOf(workspace.id)).toBe(third.id);
+    await happen(api, third.id, { event: "cancel" });
+    expect(await currentOf(workspace.id)).toBe(fourth.id);
+    await happen(api, fourth.id, { event: "discard" });
+    expect(await currentOf(workspace.id)).toBe(fourth.id);
+    await unlock(org.owner, workspace.id);
+    expect((await show(workspace.id)).data.attributes.locked).toBe(false);
+  });
+
+  it("is what lists are filtered and sorted by", async () => {
+    const other = await makeOrganization(api);
+    const [one, two] = [await makeRunnable(api, other.name), await makeRunnable(api, other.name)];
+    const run = await makeRun(other.owner, two.id);
+    await makeRun(other.owner, one.id);
+    await bring(api, run.id, "planned");
+    const list = async (query: string): Promise<string[]> =>
+      (await other.owner.get(`/organizations/${other.name}/workspaces?${query}`)).body.data.map(
+        (each: Json) => each.id,
+      );
+    expect(await list("filter[current-run][status]=planned")).toEqual([two.id]);
+    expect(await list("filter[current-run][status]=plan_queued")).toEqual([one.id]);
+    expect(await list("sort=current-run.created-at")).toEqual([two.id, one.id]);
+    expect(await list("sort=-current-run.created-at")).toEqual([one.id, two.id]);
+  });
+
+  it("is shown beside the workspace, with its plan", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const { id, relationships } = await makeRun(org.owner, workspace.id);
+    const shown = await show(workspace.id, "?include=current_run,current_run.plan,locked_by");
+    const included = shown.included.map((each: Json) => [each.type, each.id]);
+    expect(included.toSorted()).toEqual([
+      ["plans", relationships.plan.data.id],
+      ["runs", id],
+    ]);
+    const listed = await org.owner.get(
+      `/organizations/${org.name}/workspaces?include=current_run&search[name]=${workspace.attributes.name}`,
+    );
+    expect(listed.body.included.map((each: Json) => each.id)).toEqual([id]);
+  });
+});
+
+describe("a saved plan", () => {
+  it("is discarded when another state becomes the workspace's", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const { id } = await makeRun(org.owner, workspace.id, { "save-plan": true });
+    await bring(api, id, "planned");
+    await writeState(org.owner, workspace.id, stateOf());
+    expect(await statusOf(id)).toBe("discarded");
+    const apply = data(await org.owner.get(`/runs/${id}/apply`));
+    expect(apply.attributes.status).toBe("unreachable");
+    const events = (await org.owner.get(`/runs/${id}/run-events`)).body.data;
+    expect(events.at(-1).attributes).toMatchObject({
+      action: "discarded",
+      description: "The workspace's state has changed since it was planned.",
+    });
+  });
+});
+
+describe("the variables of a run", () => {
+  it("are those of its turn, sealed, and gone with its end", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const { id } = await makeRun(org.owner, workspace.id);
+    const pinned = async () =>
+      (
+        await api.database.reader.db
+          .selectFrom("runs")
+          .select("pinnedVariables")
+          .where("id", "=", id)
+          .executeTakeFirstOrThrow()
+      ).pinnedVariables;
+    expect(await pinned()).not.toBeNull();
+    await bring(api, id, "finished");
+    expect(await pinned()).toBeNull();
+  });
+});
+
+describe("deleting a workspace", () => {
+  it("409 safely, while a run lives, also one that holds no lock", async () => {
+    for (const attributes of [{}, { "plan-only": true }]) {
+      const workspace = await makeRunnable(api, org.name);
+      const { id } = await makeRun(org.owner, workspace.id, attributes);
+      const refused = await on(workspace.id, "safe-delete");
+      expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining(id)]);
+      await happen(api, id, { event: "cancel" });
+      expect((await on(workspace.id, "safe-delete")).status).toBe(204);
+    }
+  });
+
+  it("204 by force: the run is gone, its agent is told so, and the trail tells of it", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const { id } = await makeRun(org.owner, workspace.id);
+    await bring(api, id, "planning");
+    const deleted = await org.owner.delete(`/workspaces/${workspace.id}`);
+    expect(deleted.status).toBe(204);
+    expect((await org.owner.get(`/runs/${id}`)).status).toBe(404);
+    await expect(happen(api, id, { event: "phase-finished" })).rejects.toThrow(/no such run/);
+    const trail = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "before", "after"])
+      .where("subjectId", "=", id)
+      .where("requestId", "=", deleted.headers.get("x-request-id"))
+      .execute();
+    expect(trail).toEqual([
+      { action: "runs.workspace-deleted", before: '{"status":"planning"}', after: '{"status":"canceled"}' },
+    ]);
+  });
+});
