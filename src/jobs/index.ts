@@ -2,7 +2,7 @@
 import { lostJobs, vanishedAgents } from "./agents.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
-import { runTriggering, scheduledDestroys } from "./runs.ts";
+import { runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
 export const jobs: readonly Job[] = [
@@ -15,4 +15,5 @@ export const jobs: readonly Job[] = [
   lostJobs,
   vanishedAgents,
   scheduledDestroys,
+  savedPlans,
 ];

@@ -2,6 +2,7 @@
 import { destroyDue } from "../resources/runs/auto-destroy/schedule.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
+import { discardOldSavedPlans } from "../resources/runs/runs/upkeep.ts";
 import type { Job } from "./job.ts";
 
 /** Woken by whoever ends an apply; what is due is only what a server left behind that ended in the middle. */
@@ -17,4 +18,12 @@ export const scheduledDestroys: Job = {
   doc: "starts the destruction of workspaces whose time has come.",
   everyMs: 30_000,
   run: destroyDue,
+};
+
+/** Nobody waits for it: it makes room. */
+export const savedPlans: Job = {
+  name: "saved-plans",
+  doc: "discards plans that were saved 14 days ago and never confirmed.",
+  everyMs: 3_600_000,
+  run: discardOldSavedPlans,
 };

@@ -48,6 +48,14 @@ export async function findAdminOrganization(
   return row && toView(row);
 }
 
+export async function findAdminOrganizations(tx: Tx, ids: readonly string[]): Promise<AdminOrganizationView[]> {
+  const rows = await organizations(tx.db)
+    .where(tx.dialect.isOneOf(sql.ref("o.id"), ids))
+    .orderBy("o.id")
+    .execute();
+  return rows.map(toView);
+}
+
 export interface AdminSearch {
   readonly q: string | undefined;
   readonly name: string | undefined;

@@ -144,7 +144,7 @@ export const runOperations = {
     needs: siteAdmins,
     query: {
       paged: true,
-      include: ["workspace", "workspace.organization"],
+      include: ["workspace", "workspace.organization", "workspace.organization.owners"],
       parameters: {
         "filter[status]": filters["filter[status]"],
         "filter[from]": textParameter("Only runs made at this moment or later."),

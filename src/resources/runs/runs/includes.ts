@@ -2,17 +2,19 @@
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
+import { organizationsBeside } from "../../identity/admin-organizations/reads.ts";
 import { teams } from "../../identity/teams/definition.ts";
 import { readableTeams } from "../../identity/teams/reads.ts";
 import { users } from "../../identity/users/definition.ts";
 import { readableUsers } from "../../identity/users/reads.ts";
 import { workspaces } from "../../register/workspaces/definition.ts";
 import { readableWorkspaces } from "../../register/workspaces/reads.ts";
+import type { Administration } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
-import { configurationsOfRuns } from "../configuration-versions/reads.ts";
 import { applies } from "../phases/applies/definition.ts";
 import { plans } from "../phases/plans/definition.ts";
 import { findPhasesOf } from "../phases/reads.ts";
+import { configurationsOfRuns } from "../configuration-versions/reads.ts";
 import type { RunView } from "./view.ts";
 
 /** A statement for each kind of thing that is asked for and there. Undefined when nothing was asked for. */
@@ -40,7 +42,7 @@ export async function includedWithRuns(
   const withCommits = wanted.has("configuration_version.ingress_attributes");
   if (withCommits || wanted.has("configuration_version"))
     included.push(...(await configurationsOfRuns(tx, views, withCommits)));
-  if (wanted.has("workspace")) {
+  if ([...wanted].some((name) => name.startsWith("workspace"))) {
     const found = await readableWorkspaces(
       tx,
       context,
@@ -60,4 +62,19 @@ async function peopleOf(tx: Tx, context: Context, given: readonly (string | null
   if (teamIds.length > 0)
     included.push(...(await readableTeams(tx, context.actor, teamIds)).map((view) => ({ definition: teams, view })));
   return included;
+}
+
+/** The same for site admins, who see the organizations too. */
+export async function includedForAdmins(
+  tx: Tx,
+  context: Context,
+  admin: Administration,
+  views: readonly RunView[],
+  wanted: ReadonlySet<string>,
+): Promise<Included[] | undefined> {
+  const included = await includedWithRuns(tx, context, views, wanted);
+  const withOwners = wanted.has("workspace.organization.owners");
+  if (included === undefined || !(withOwners || wanted.has("workspace.organization"))) return included;
+  const ids = [...new Set(views.map((view) => view.organizationId))];
+  return [...included, ...(await organizationsBeside(tx, context, admin, ids, withOwners))];
 }

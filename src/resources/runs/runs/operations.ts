@@ -7,7 +7,7 @@ import { requireSiteAdmin } from "../../shared/administration.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { act, forceCancelAsAdmin, forceExecute } from "./actions.ts";
 import { runs } from "./definition.ts";
-import { includedWithRuns } from "./includes.ts";
+import { includedForAdmins, includedWithRuns } from "./includes.ts";
 import { pageOfOrganizationRuns, pageOfQueue, pageOfSiteRuns, pageOfWorkspaceRuns } from "./list.ts";
 import { loadRun } from "./reads.ts";
 import type { RunFilters } from "./search.ts";
@@ -85,7 +85,7 @@ export const runResource = implement(runs, {
       to: momentOf("filter[to]", query.filterTo),
       part: query.q,
     });
-    return { views, totalCount, included: await includedWithRuns(tx, context, views, query.include) };
+    return { views, totalCount, included: await includedForAdmins(tx, context, admin, views, query.include) };
   },
   forceCancelAdminRun: ({ context, params, body }) => forceCancelAsAdmin(context, params.runId, body),
 });

@@ -322,3 +322,16 @@ export const findEndedRuns = (
   { organizationId, workspaceId }: Pick<RunTable, "organizationId" | "workspaceId">,
   limit: number,
 ): Promise<EndedRun[]> => ended(tx, { organizationId, workspaceId, limit });
+
+/** A saved plan of a run that was made before a moment, of any organization. */
+export async function findOldSavedPlan(tx: Tx, before: string): Promise<string | undefined> {
+  const row = await tx.db
+    .selectFrom("runs")
+    .select("id")
+    .where("endedAt", "is", null)
+    .where("status", "=", "planned_and_saved")
+    .where("createdAt", "<", before)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
+}

@@ -257,6 +257,9 @@ describe("listAdminRuns", () => {
     const bad = await api.admin.get("/admin/runs?filter[from]=yesterday");
     expect([bad.status, details(bad)[0]]).toEqual([400, expect.stringContaining("filter[from]")]);
     expect((await other.owner.get("/admin/runs")).status).toBe(404);
+    const beside = await api.admin.get(`/admin/runs?q=${id}&include=workspace.organization.owners`);
+    const types: string[] = beside.body.included.map((each: Json) => each.type);
+    expect([...new Set(types)].toSorted()).toEqual(["organizations", "users", "workspaces"]);
   });
 
   it("forceCancelAdminRun: ends whatever it is, without the time that others wait", async () => {

@@ -1,9 +1,10 @@
 /** What runs do to their workspace: its lock, its current run, what is shown beside it, its state, and its end. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { discardOldSavedPlans } from "../../../../src/resources/runs/runs/upkeep.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, details, makeOrganization, type Org } from "../../../support/builders.ts";
 import { bring, happen, makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
-import { lock, stateOf, unlock, writeState } from "../../../support/states.ts";
+import { lock, stateOf, unlock, upkeepOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
 let org: Org;
@@ -113,6 +114,41 @@ describe("the current run", () => {
   });
 });
 
+describe("a state that an apply wrote", () => {
+  it("is the workspace's with the run's end, whatever the end is, and names the run", async () => {
+    for (const event of ["phase-finished", "phase-errored"] as const) {
+      const workspace = await makeRunnable(api, org.name);
+      const { id } = await makeRun(org.owner, workspace.id, { "auto-apply": true });
+      await bring(api, id, "planned");
+      await happen(api, id, { event: "claim" });
+      // As the run's own token would write it, under the run's lock.
+      const stateId = await storeState(workspace.id, id);
+      await happen(api, id, { event });
+      const shown = await show(workspace.id);
+      expect(shown.data.relationships["current-state-version"].data.id).toBe(stateId);
+      const state = (await org.owner.get(`/state-versions/${stateId}?include=run,run.created_by`)).body;
+      expect(state.data.attributes.intermediate).toBe(false);
+      expect(state.included.map((each: Json) => each.type).toSorted()).toEqual(["runs", "users"]);
+      const apply = data(await org.owner.get(`/runs/${id}/apply`));
+      expect(apply.relationships["state-versions"].data).toEqual([{ type: "state-versions", id: stateId }]);
+    }
+  });
+});
+
+/** A state that is intermediate, by a run. */
+async function storeState(workspaceId: string, runId: string): Promise<string> {
+  const other = await makeRunnable(api, org.name);
+  const written = await writeState(org.owner, other.id, stateOf());
+  await api.database.write((tx) =>
+    tx.db
+      .updateTable("stateVersions")
+      .set({ workspaceId, runId, intermediate: 1 })
+      .where("id", "=", written.id)
+      .execute(),
+  );
+  return written.id;
+}
+
 describe("a saved plan", () => {
   it("is discarded when another state becomes the workspace's", async () => {
     const workspace = await makeRunnable(api, org.name);
@@ -127,6 +163,30 @@ describe("a saved plan", () => {
       action: "discarded",
       description: "The workspace's state has changed since it was planned.",
     });
+  });
+});
+
+describe("a saved plan that nobody confirms", () => {
+  it("is discarded by a job after 14 days", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const [old, recent] = [
+      await makeRun(org.owner, workspace.id, { "save-plan": true }),
+      await makeRun(org.owner, workspace.id, { "save-plan": true }),
+    ];
+    for (const { id } of [old, recent]) await bring(api, id, "planned");
+    const madeDaysAgo = (id: string, days: number) =>
+      api.database.write((tx) =>
+        tx.db
+          .updateTable("runs")
+          .set({ createdAt: new Date(Date.now() - days * 86_400_000).toISOString() })
+          .where("id", "=", id)
+          .execute(),
+      );
+    await madeDaysAgo(old.id, 15);
+    await madeDaysAgo(recent.id, 13);
+    expect(await discardOldSavedPlans(upkeepOf(api))).toBe(1);
+    expect([await statusOf(old.id), await statusOf(recent.id)]).toEqual(["discarded", "planned_and_saved"]);
+    expect(await discardOldSavedPlans(upkeepOf(api))).toBe(0);
   });
 });
 
