@@ -232,8 +232,8 @@ const crimes = (home: string, data: string) => `
 describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
   "a hostile configuration in the sandbox %s",
   (sandbox) => {
-    const home = join(openFolder(), "home");
-    const data = join(home, "..", "data");
+    let home = "";
+    let data = "";
     const server = new TestServer();
     const { product, version } = engines[0] ?? { product: "terraform", version: "" };
     const attributes = { engine: product, "engine-version": version, structured: false };
@@ -241,6 +241,8 @@ describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
     let log = "";
 
     beforeAll(async () => {
+      home = join(openFolder(), "home");
+      data = join(home, "..", "data");
       mkdirSync(data, { mode: 0o700 });
       writeFileSync(join(data, "cadastre.db"), secrets.database, { mode: 0o600 });
       writeFileSync(join(data, "cadastre.key"), secrets.key, { mode: 0o600 });
