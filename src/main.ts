@@ -16,6 +16,7 @@ import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
 import { version } from "./version.ts";
+import { refuseWithoutEngine, Workers } from "./workers.ts";
 
 export interface RunningService {
   /** Where it listens, as a URL. */
@@ -27,6 +28,7 @@ export interface RunningService {
 /** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
 export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
   const tls = readTls(settings);
+  await refuseWithoutEngine(settings);
   const { database, vault } = await openRegister(settings);
   const logger = newLogger(settings.logLevel, batchedDestination());
   const server = createServer({
@@ -50,9 +52,17 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     const url = urlNow();
     announce(settings, url, adminToken, say);
     runner.start();
+    const workers =
+      settings.workers > 0
+        ? await Workers.start({ database, settings, url: urlForWorkers(settings, url), logger })
+        : undefined;
     return {
       url,
-      stop: () => stop({ server, runner, database }, settings.graceSeconds),
+      stop: async () => {
+        // They report to this server how what they execute ends.
+        await workers?.stop(settings.graceSeconds);
+        await stop({ server, runner, database }, settings.graceSeconds);
+      },
     };
   } catch (error) {
     await Promise.all([server.close(), runner.stop()]);
@@ -64,14 +74,24 @@ export async function serve(settings: Settings, say: (line: string) => void = co
 /** For the jobs; the listening address is only known once the server listens. */
 function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
+  const { engine, planTimeoutSeconds, applyTimeoutSeconds } = settings;
   return {
     organizationCreation,
     edition,
     globalRemoteStateDefault,
+    engine,
+    planTimeoutSeconds,
+    applyTimeoutSeconds,
     get publicUrl() {
       return settings.publicUrl ?? listeningUrl();
     },
   };
+}
+
+/** A certificate is for the public name; otherwise the shortest way is the loopback. */
+function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
+  if (tlsCert !== undefined && publicUrl !== undefined) return publicUrl;
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
 }
 
 const sweepMs = 50;

@@ -3,6 +3,7 @@
  * this table. An unusable setting ends the start with a sentence.
  */
 import { isIP } from "node:net";
+import { resolve } from "node:path";
 import {
   oneOf,
   parseToken,
@@ -31,6 +32,12 @@ export interface Settings {
   readonly tlsKey: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
   readonly graceSeconds: number;
+  readonly workers: number;
+  readonly engine: "terraform" | "tofu";
+  readonly engines: string;
+  readonly sandbox: "bubblewrap" | "user" | "none" | undefined;
+  readonly planTimeoutSeconds: number;
+  readonly applyTimeoutSeconds: number;
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -147,6 +154,48 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "How long running requests may take to finish when the service is told to stop.",
     initially: "10",
     parse: wholeNumber(1, 600),
+  },
+  workers: {
+    variable: "CADASTRE_WORKERS",
+    shape: "NUMBER",
+    doc: "How many runs of workspaces in remote mode the server executes itself at the same time; 0 leaves them to agents. What `cadastre agent --help` names works for them too, by the environment.",
+    initially: "0",
+    parse: wholeNumber(0, 64),
+  },
+  engine: {
+    variable: "CADASTRE_ENGINE",
+    shape: "ENGINE",
+    doc: "terraform or tofu: what runs workspaces that name no engine of their own.",
+    initially: "terraform",
+    parse: oneOf(["terraform", "tofu"]),
+  },
+  engines: {
+    variable: "CADASTRE_ENGINES",
+    shape: "DIRECTORY",
+    doc: "Where the workers find engines, side by side: terraform/VERSION/terraform and tofu/VERSION/tofu.",
+    initially: "data/engines",
+    parse: (text) => resolve(text),
+  },
+  sandbox: {
+    variable: "CADASTRE_SANDBOX",
+    shape: "KIND",
+    doc: "bubblewrap, user or none: what keeps other people's code from this machine. The strongest that works when unset; none only when it is asked for here.",
+    initially: undefined,
+    parse: oneOf(["bubblewrap", "user", "none"]),
+  },
+  planTimeoutSeconds: {
+    variable: "CADASTRE_PLAN_TIMEOUT_SECONDS",
+    shape: "SECONDS",
+    doc: "How long a plan may take before it is interrupted and has failed.",
+    initially: "7200",
+    parse: wholeNumber(60, 604_800),
+  },
+  applyTimeoutSeconds: {
+    variable: "CADASTRE_APPLY_TIMEOUT_SECONDS",
+    shape: "SECONDS",
+    doc: "The same for an apply.",
+    initially: "86400",
+    parse: wholeNumber(60, 604_800),
   },
 };
 

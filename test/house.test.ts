@@ -33,6 +33,7 @@ const below: Record<string, readonly string[]> = {
   "version.ts": [],
   "settings.ts": ["kernel", "version.ts"],
   "service.ts": [...base, "resources/*", "settings.ts"],
+  "workers.ts": ["kernel", "database", "agent", "resources/*", "settings.ts", "service.ts"],
   "main.ts": ["*"],
   cli: ["*"],
 };

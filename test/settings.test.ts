@@ -1,7 +1,7 @@
 /** Every setting's valid and invalid forms, where a value comes from, and the settings file's syntax. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { flagOf, SettingError } from "../src/kernel/settings.ts";
 import { readSettings, type Settings, settingTable } from "../src/settings.ts";
@@ -84,6 +84,12 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
   rateLimit: wholeNumbers(0, 1_000_000),
   keptMegabytes: wholeNumbers(0, 65_536),
   graceSeconds: wholeNumbers(1, 600),
+  workers: wholeNumbers(0, 64),
+  engine: { valid: same("terraform", "tofu"), invalid: ["Terraform", "opentofu", ""], sentence: word },
+  engines: { valid: [["/opt/engines", "/opt/engines"]], invalid: [], sentence: word },
+  sandbox: { valid: same("bubblewrap", "user", "none"), invalid: ["docker", ""], sentence: word },
+  planTimeoutSeconds: wholeNumbers(60, 604_800),
+  applyTimeoutSeconds: wholeNumbers(60, 604_800),
   trustedProxies: {
     valid: [
       ["10.0.0.1", ["10.0.0.1"]],
@@ -158,6 +164,12 @@ test("without any source, the service is the embedded one on the loopback addres
     tlsKey: undefined,
     logLevel: "info",
     graceSeconds: 10,
+    workers: 0,
+    engine: "terraform",
+    engines: resolve("data/engines"),
+    sandbox: undefined,
+    planTimeoutSeconds: 7200,
+    applyTimeoutSeconds: 86_400,
   });
 });
 

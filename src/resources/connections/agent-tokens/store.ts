@@ -68,6 +68,16 @@ export async function deleteAgentTokenRow(
   await tx.db.deleteFrom("agentTokens").where("id", "=", token.id).execute();
 }
 
+export async function deleteAgentTokensNamed(tx: Tx, pool: ManagedPool, description: string): Promise<AgentToken[]> {
+  return tx.db
+    .deleteFrom("agentTokens")
+    .where(pool.organizationId === null ? "siteAgentPoolId" : "agentPoolId", "=", pool.id)
+    .where("description", "=", description)
+    .returning(["id", "organizationId", "agentPoolId", "siteAgentPoolId", "description"])
+    .returning(["createdById", "createdAt", "lastUsedAt", "version"])
+    .execute();
+}
+
 /** Those that nobody else holds. */
 export async function lockFreeAgentTokens(tx: Tx, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.db

@@ -8,7 +8,13 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { HeldToken } from "../../shared/neighbours.ts";
 import { toTokenView } from "./rules.ts";
-import { deleteAgentTokenRow, insertAgentToken, lockFreeAgentTokens, type ManagedPool } from "./store.ts";
+import {
+  deleteAgentTokenRow,
+  deleteAgentTokensNamed,
+  insertAgentToken,
+  lockFreeAgentTokens,
+  type ManagedPool,
+} from "./store.ts";
 
 export async function revokeAgentToken(
   tx: Tx,
@@ -17,6 +23,17 @@ export async function revokeAgentToken(
 ): Promise<void> {
   await deleteAgentTokenRow(tx, token);
   await recordAgentToken(tx, context, { before: token });
+}
+
+/** All of a pool with this description: what the server made for itself. */
+export async function revokeAgentTokensNamed(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  pool: ManagedPool,
+  description: string,
+): Promise<void> {
+  for (const row of await deleteAgentTokensNamed(tx, pool, description))
+    await recordAgentToken(tx, context, { before: toTokenView(row) });
 }
 
 /** The only way to its secret is this answer. */

@@ -28,3 +28,14 @@ export async function addSiteAgentPool(
   await recordChange(tx, context, siteAgentPools, { after: view });
   return administered(administration, view);
 }
+
+/** The pool of this name, made where there is none: the server keeps one for its own workers. */
+export async function sitePoolNamed(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  name: string,
+): Promise<Granted<SiteAgentPoolView, "can-administer">> {
+  const administration = requireSiteAdmin(context.actor);
+  const found = await findSiteAgentPoolNamed(tx, name);
+  return found === undefined ? addSiteAgentPool(tx, context, name) : administered(administration, found);
+}

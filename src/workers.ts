@@ -1,0 +1,146 @@
+/**
+ * The server's own workers: the agent's program as a child, with a token of a pool that the server keeps for itself. The token is in the
+ * child's environment and nowhere else, and is revoked when the server stops; a child that dies is started again.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "pino";
+import { countEngines, findEngines } from "./agent/engines.ts";
+import { agentSettingTable } from "./agent/settings.ts";
+import type { Database } from "./database/database.ts";
+import { SettingError } from "./kernel/settings.ts";
+import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections/agent-tokens/writes.ts";
+import { sitePoolNamed } from "./resources/connections/site-agent-pools/writes.ts";
+import { operatorContext } from "./service.ts";
+import type { Settings } from "./settings.ts";
+
+const poolName = "server-workers";
+const command = fileURLToPath(new URL("cli/cadastre.ts", import.meta.url));
+const restartMs = { first: 1_000, most: 30_000 };
+
+export interface WorkersOptions {
+  readonly database: Database;
+  readonly settings: Settings;
+  /** Where this server is reached from this machine. */
+  readonly url: string;
+  readonly logger: Logger;
+}
+
+/** Before anything is opened: workers without an engine would let every run wait. Raises SettingError. */
+export async function refuseWithoutEngine({ workers, engines }: Settings): Promise<void> {
+  if (workers === 0 || countEngines(await findEngines(engines)) > 0) return;
+  throw new SettingError(
+    `CADASTRE_WORKERS is ${workers}, but there is no engine in ${engines}. Put one at ${engines}/terraform/VERSION/terraform or ${engines}/tofu/VERSION/tofu, name another folder with CADASTRE_ENGINES, or set CADASTRE_WORKERS to 0.`,
+  );
+}
+
+export class Workers {
+  readonly #options: WorkersOptions;
+  readonly #description: string;
+  #child: ChildProcess | undefined;
+  #token = "";
+  #isStopping = false;
+  #restart: NodeJS.Timeout | undefined;
+  #waitMs = restartMs.first;
+
+  private constructor(options: WorkersOptions) {
+    this.#options = options;
+    const { host, port } = options.settings.listen;
+    this.#description = `Workers of ${hostname()} at ${host}:${port}`;
+  }
+
+  static async start(options: WorkersOptions): Promise<Workers> {
+    const workers = new Workers(options);
+    await workers.#takeToken();
+    workers.#spawn();
+    return workers;
+  }
+
+  /** What an earlier process of this server left behind when it was killed is revoked first. */
+  async #takeToken(): Promise<void> {
+    const { database } = this.#options;
+    const context = this.#context();
+    this.#token = await database.write(async (tx) => {
+      const pool = await sitePoolNamed(tx, context, poolName);
+      await revokeAgentTokensNamed(tx, context, pool, this.#description);
+      return (await issueAgentToken(tx, context, pool, this.#description)).secret;
+    });
+  }
+
+  #context() {
+    return operatorContext(this.#options.database, this.#options.settings, `workers-${randomUUID()}`);
+  }
+
+  #spawn(): void {
+    const { logger } = this.#options;
+    const child = spawn(process.execPath, [...process.execArgv, command, "agent"], {
+      // In a group of its own: Ctrl+C is for the server, who tells it.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: this.#environment(),
+    });
+    this.#child = child;
+    const tell = (source: Readable, level: "info" | "warn") =>
+      createInterface({ input: source }).on("line", (line) => logger[level]({ worker: child.pid }, line));
+    if (child.stdout !== null) tell(child.stdout, "info");
+    if (child.stderr !== null) tell(child.stderr, "warn");
+    const startedAt = performance.now();
+    child.once("error", (error) => logger.error({ err: error }, "the workers can't be started"));
+    child.once("close", (code, signal) => {
+      this.#child = undefined;
+      if (this.#isStopping) return;
+      if (performance.now() - startedAt > restartMs.most) this.#waitMs = restartMs.first;
+      logger.error({ code, signal }, `the workers ended; they are started again in ${this.#waitMs / 1000} s`);
+      this.#restart = setTimeout(() => this.#spawn(), this.#waitMs).unref();
+      this.#waitMs = Math.min(2 * this.#waitMs, restartMs.most);
+    });
+  }
+
+  /** All but the settings and secrets of the server itself, which are nobody else's. */
+  #environment(): NodeJS.ProcessEnv {
+    const { settings, url } = this.#options;
+    const known = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
+    const kept = Object.entries(process.env).filter(
+      ([name]) => (!name.startsWith("CADASTRE_") || known.has(name)) && !name.startsWith("PG"),
+    );
+    return {
+      ...Object.fromEntries(kept),
+      CADASTRE_AGENT_SERVER: url,
+      CADASTRE_AGENT_TOKEN: this.#token,
+      CADASTRE_AGENT_NAME: process.env["CADASTRE_AGENT_NAME"] ?? `${hostname() || "server"}-workers`,
+      CADASTRE_AGENT_SLOTS: String(settings.workers),
+      CADASTRE_ENGINES: settings.engines,
+      CADASTRE_ENGINE: settings.engine,
+      ...(settings.sandbox !== undefined && { CADASTRE_SANDBOX: settings.sandbox }),
+      ...(settings.tlsCert !== undefined && { CADASTRE_AGENT_CA: settings.tlsCert }),
+    };
+  }
+
+  /** Drains: running jobs are finished for most of the grace period, then interrupted, and at its end killed. */
+  async stop(graceSeconds: number): Promise<void> {
+    this.#isStopping = true;
+    clearTimeout(this.#restart);
+    const child = this.#child;
+    if (child !== undefined) await ended(child, graceSeconds * 1000);
+    const { database } = this.#options;
+    const context = this.#context();
+    await database.write(async (tx) => {
+      await revokeAgentTokensNamed(tx, context, await sitePoolNamed(tx, context, poolName), this.#description);
+    });
+  }
+}
+
+async function ended(child: ChildProcess, graceMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  child.once("close", () => resolve());
+  child.kill("SIGTERM");
+  const again = setTimeout(() => child.kill("SIGTERM"), graceMs * 0.6);
+  const last = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  await promise;
+  clearTimeout(again);
+  clearTimeout(last);
+}

@@ -1,0 +1,103 @@
+/** The server's own workers, as real processes: they execute runs, come back when they die, and leave nothing behind. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { archive } from "../support/archives.ts";
+import { callerOn, type Caller, type Json } from "../support/api.ts";
+import { data, resource } from "../support/builders.ts";
+import { addStandIn } from "../support/engines.ts";
+import { announce } from "../support/configurations.ts";
+import { runBody } from "../support/runs.ts";
+import { put } from "../support/states.ts";
+import { cadastre, dropRegistersAfterwards, newRegister, startService, stopService, useFolder } from "./support.ts";
+
+dropRegistersAfterwards();
+const folder = useFolder();
+const adminToken = "an-admin-of-the-workers";
+
+async function until<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
+  for (let tries = 0; tries < 300; tries += 1) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await pause(100);
+  }
+  throw new Error(`never: ${what}`);
+}
+
+async function runToEnd(admin: Caller, organization: string): Promise<Json> {
+  const workspace = data(
+    await admin.post(
+      `/organizations/${organization}/workspaces`,
+      resource("workspaces", { name: `w-${Date.now()}`, "execution-mode": "remote", "terraform-version": "1.5.7" }),
+    ),
+  );
+  const configuration = data(await announce(admin, workspace.id));
+  const bytes = archive([{ name: "stand-in.json", content: JSON.stringify({ resources: { one: "1" } }) }]);
+  await put(configuration.attributes["upload-url"], bytes);
+  const run = data(await admin.post("/runs", runBody(workspace.id, { "auto-apply": true }, configuration.id)));
+  return until(async () => {
+    const shown = data(await admin.get(`/runs/${run.id}`));
+    return ["applied", "errored", "canceled"].includes(shown.attributes.status) ? shown : undefined;
+  }, "the run ends");
+}
+
+describe("CADASTRE_WORKERS", () => {
+  test("without an engine the start says what to do", async () => {
+    const register = await newRegister("sqlite");
+    const { code, err } = await cadastre(["serve"], {
+      ...register,
+      CADASTRE_WORKERS: "2",
+      CADASTRE_ENGINES: join(folder, "none"),
+    });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^CADASTRE_WORKERS is 2, but there is no engine in .*\/none\. Put one at .*terraform\/VERSION/);
+  });
+
+  test(
+    "runs are executed by the server, again after the workers died, and the token goes with the server",
+    { timeout: 120_000 },
+    async () => {
+      const register = await newRegister("sqlite");
+      const engines = join(folder, "engines");
+      addStandIn(engines);
+      const service = await startService({
+        ...register,
+        CADASTRE_ADMIN_TOKEN: adminToken,
+        CADASTRE_WORKERS: "2",
+        CADASTRE_ENGINES: engines,
+        CADASTRE_SANDBOX: "none",
+        CADASTRE_AGENT_DIRECTORY: join(folder, "agent"),
+      });
+      const admin = callerOn(service.url, adminToken);
+      data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@b.c" })));
+      const entitled = async () =>
+        data(await admin.get("/organizations/acme/entitlement-set")).attributes.operations || undefined;
+      await until(entitled, "the workers register");
+      const run = await runToEnd(admin, "acme");
+      expect(run.attributes.status, service.out()).toBe("applied");
+      const [pool] = data(await admin.get("/admin/agent-pools?q=server-workers"));
+      const agents = async (): Promise<Json[]> => data(await admin.get(`/admin/agent-pools/${pool.id}/agents`));
+      const [first] = await agents();
+      expect(first.attributes.engines.terraform).toEqual(["1.5.7"]);
+
+      // Neither the log nor the process list tells the token, nor does the child know the server's own secrets.
+      const child = Number(/"worker":(\d+)/.exec(service.out())?.[1]);
+      const environment = execFileSync("cat", [`/proc/${child}/environ`]).toString();
+      const token = /CADASTRE_AGENT_TOKEN=([^\0]+)/.exec(environment)?.[1] ?? "none";
+      expect(service.out()).not.toContain(token);
+      expect(environment).not.toContain(adminToken);
+      expect(environment).not.toContain(register.CADASTRE_ENCRYPTION_KEY);
+
+      process.kill(child, "SIGKILL");
+      await until(async () => ((await agents()).length > 1 ? true : undefined), "the workers come back");
+      expect((await runToEnd(admin, "acme")).attributes.status, service.out()).toBe("applied");
+
+      expect((await stopService(service)).code).toBe(0);
+      const database = openDatabase(register.CADASTRE_DATABASE);
+      expect(await database.reader.db.selectFrom("agentTokens").select("id").execute()).toEqual([]);
+      await database.close();
+    },
+  );
+});
