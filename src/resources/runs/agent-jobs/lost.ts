@@ -3,6 +3,7 @@
  * started goes back to the queue; everything else has failed, because nobody knows what the engine did.
  */
 import type { Tx } from "../../../database/database.ts";
+import { AppError } from "../../../kernel/errors.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import { findLostPhases, type LostPhase } from "../phases/claims/reads.ts";
@@ -28,11 +29,22 @@ export async function decideLostJobs({ context, signal, step }: Steps): Promise<
     applyMs: timeoutSecondsOf(context.options, "apply") * 1000 + lateMs,
   };
   let decided = 0;
+  let failure: unknown;
   while (!signal.aborted) {
     const lost = await findLostPhases(context.database.reader, limits, atOnce);
-    for (const phase of lost) if (await step((tx) => decide(tx, context, phase, limits))) decided += 1;
-    if (lost.length < atOnce) break;
+    const before = decided;
+    for (const phase of lost) {
+      try {
+        if (await step((tx) => decide(tx, context, phase, limits))) decided += 1;
+      } catch (error) {
+        // One that can't be decided must not keep the others waiting; it is told at the end.
+        if (!(error instanceof AppError)) throw error;
+        failure ??= error;
+      }
+    }
+    if (lost.length < atOnce || decided === before) break;
   }
+  if (failure !== undefined) throw failure;
   return decided;
 }
 
