@@ -143,6 +143,8 @@ export const runs: Migration = {
     `CREATE INDEX run_phases_line ON run_phases (organization_id, rank, queued_ms, id) WHERE status = 'queued'`,
     // Those whose agent may have been lost.
     `CREATE INDEX run_phases_running ON run_phases (heard_ms) WHERE status = 'running'`,
+    // How many of an organization are executed.
+    `CREATE INDEX run_phases_executed ON run_phases (organization_id) WHERE status = 'running'`,
     `CREATE UNIQUE INDEX run_phases_token ON run_phases (token_hash) WHERE token_hash IS NOT NULL`,
 
     `CREATE TABLE run_log_chunks (

@@ -64,6 +64,9 @@ export const runResource = implement(runs, {
 
   async showRun({ context, params, query }) {
     const tx = context.database.reader;
+    const { actor } = context;
+    // A run's token is for that run, not for those beside it.
+    if (actor.kind === "run" && actor.runId !== params.runId) throw notFound("run");
     const view = await loadRun(tx, context, params.runId);
     return { view, included: await includedWithRuns(tx, context, [view], query.include) };
   },

@@ -189,7 +189,8 @@ export async function findTurns(
     runsInPlace(tx.db)
       .where("r.organizationId", "=", organizationId)
       .where("r.workspaceId", "=", workspaceId)
-      .where("r.planOnly", "=", 0);
+      // As the index says it, which has these alone.
+      .where(sql<boolean>`r.plan_only = 0`);
   const waiting = ofWorkspace()
     .where("r.endedAt", "is", null)
     .where("r.status", "=", "pending")

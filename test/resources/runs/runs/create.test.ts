@@ -1,5 +1,6 @@
 /** POST /runs: what a run is when it begins, what can't be run, and who may. */
 import { beforeAll, describe, expect, it } from "vitest";
+import { newToken, tokenHash } from "../../../../src/kernel/ids.ts";
 import { type Caller, useApi } from "../../../support/api.ts";
 import {
   data,
@@ -323,6 +324,21 @@ describe("who may act on a run", () => {
     expect((await planner.post(`/runs/${foreign.id}/actions/cancel`)).status).toBe(404);
     expect((await planner.post(`/runs/${own.id}/actions/cancel`)).status).toBe(202);
     expect((await writer.post(`/runs/${run.id}/actions/cancel`)).status).toBe(202);
+  });
+
+  it("404: a run's token, for every run but its own", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const other = await makeRun(org.owner, workspace.id, { "plan-only": true });
+    const own = await makeRun(org.owner, workspace.id, { "plan-only": true });
+    const secret = newToken();
+    await happen(api, own.id, { event: "claim", phase: { attempt: 1, tokenHash: tokenHash(secret) } });
+    const run = api.as(secret);
+    expect((await run.get(`/runs/${own.id}`)).status).toBe(200);
+    expect((await run.get(`/runs/${other.id}`)).status).toBe(404);
+    expect((await run.post(`/runs/${own.id}/actions/cancel`)).status).toBe(404);
+    expect((await run.get(`/workspaces/${workspace.id}/runs`)).status).toBe(404);
+    await happen(api, own.id, { event: "phase-finished", hasChanges: false });
+    expect((await run.get(`/runs/${own.id}`)).status).toBe(401);
   });
 
   it("404: a stranger, and a run that is not there", async () => {
