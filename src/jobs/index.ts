@@ -2,7 +2,7 @@
 import { lostJobs, vanishedAgents } from "./agents.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
-import { runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
+import { assessments, runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
 export const jobs: readonly Job[] = [
@@ -16,4 +16,5 @@ export const jobs: readonly Job[] = [
   vanishedAgents,
   scheduledDestroys,
   savedPlans,
+  assessments,
 ];

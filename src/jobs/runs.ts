@@ -1,4 +1,5 @@
 /** What is done for runs without anybody asking. */
+import { assess } from "../resources/runs/assessment-results/assessing.ts";
 import { destroyDue } from "../resources/runs/auto-destroy/schedule.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
@@ -26,4 +27,11 @@ export const savedPlans: Job = {
   doc: "discards plans that were saved 14 days ago and never confirmed.",
   everyMs: 3_600_000,
   run: discardOldSavedPlans,
+};
+
+export const assessments: Job = {
+  name: "assessments",
+  doc: "compares workspaces with what is really there, about once a day; in the hosted edition.",
+  everyMs: 60_000,
+  run: assess,
 };

@@ -49,6 +49,7 @@ import { planOutputResource } from "./runs/plan-outputs/operations.ts";
 import { runEventResource } from "./runs/run-events/operations.ts";
 import { runNeighbours } from "./runs/neighbours.ts";
 import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
+import { assessmentResultResource } from "./runs/assessment-results/operations.ts";
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
@@ -109,6 +110,7 @@ export const resources: readonly Resource<Context>[] = [
   runEventResource,
   commentResource,
   runTriggerResource,
+  assessmentResultResource,
 ];
 
 /** What the rooms above do where something below happens. */
@@ -121,7 +123,6 @@ export const neighbours: Neighbours = {
 
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */
 export const foreignTypes: readonly string[] = [
-  "assessment-results",
   "cost-estimates",
   "plan-exports",
   "policy-checks",

@@ -5,6 +5,7 @@ import { createVault } from "../../src/database/vault.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { now } from "../../src/kernel/time.ts";
 import { logUrl } from "../../src/resources/runs/phases/log-urls.ts";
+import { nothingFound } from "../../src/resources/runs/assessment-results/rules.ts";
 import { insertContents, prepareContent } from "../../src/resources/shared/contents/contents.ts";
 import type { Api, Json } from "./api.ts";
 
@@ -63,6 +64,26 @@ export async function finishedPlan(
 
 export const endPlan = ({ database }: Pick<Api, "database">, { plan }: StoredRun, status = "finished") =>
   database.write((tx) => tx.db.updateTable("runPhases").set({ status }).where("id", "=", plan.id).execute());
+
+/** An assessment that has ended, of a run that is there. */
+export async function storeAssessment(
+  { database }: Pick<Api, "database">,
+  place: { readonly organizationId: string; readonly workspaceId: string; readonly runId: string },
+): Promise<string> {
+  const id = newId("assessment-results");
+  const row = {
+    id,
+    ...place,
+    finished: 1,
+    succeeded: 1,
+    errorMsg: null,
+    ...nothingFound,
+    createdAt: now(),
+    version: 1,
+  };
+  await database.write((tx) => tx.db.insertInto("assessmentResults").values(row).execute());
+  return id;
+}
 
 /** The log of a phase, as the documents of plans and applies show its address. */
 export const logUrlOf = ({ url }: Pick<Api, "url">, phaseId: string): string =>

@@ -15,7 +15,7 @@ import {
   resource,
   unique,
 } from "./builders.ts";
-import { finishedPlan, logUrlOf, storeOutput, storeRun } from "./phases.ts";
+import { finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
 import { bring, cancelLongAgo, happen, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { archive } from "./archives.ts";
 import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
@@ -128,6 +128,14 @@ const onDeletedState = async (scene: Scene): Promise<Twist> => {
 async function onFinishedPlan({ api, tenant }: Scene): Promise<Twist> {
   const run = await finishedPlan(api, await makeWorkspace(api, tenant.name), tenant.id);
   return { params: { run_id: run.id, plan_id: run.plan.id } };
+}
+
+/** An assessment, with what the engine said about it. */
+async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
+  const workspace = await makeWorkspace(api, tenant.name);
+  const run = await finishedPlan(api, workspace, tenant.id);
+  const place = { organizationId: tenant.id, workspaceId: workspace.id, runId: run.id };
+  return { params: { assessment_result_id: await storeAssessment(api, place) } };
 }
 
 /** A team that not everybody may know of. */
@@ -270,6 +278,9 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   showRunPlanJson: onFinishedPlan,
   showRedactedPlanJson: onFinishedPlan,
   showPlanSchemas: onFinishedPlan,
+  showAssessmentJson: onAssessment,
+  showAssessmentSchemas: onAssessment,
+  showAssessmentLog: onAssessment,
   showErroredState: async ({ api, tenant }) => {
     const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
     await storeOutput(api, run, "errored-state", "{}");

@@ -26,6 +26,7 @@ import {
 import { sendConfiguration } from "./configurations.ts";
 import { makeAgent, makePool } from "./machines.ts";
 import { makeRun } from "./runs.ts";
+import { storeAssessment } from "./phases.ts";
 import { managed, stateOf, writeState } from "./states.ts";
 
 export interface Tenant extends Org {
@@ -103,7 +104,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       reserved_tag_key_id: data(reservedKey).id,
       run_trigger_id: data(trigger).id,
       log_key: `${unique("plan-none")}.0.unsigned`,
-      ...(await makeRuns(org.owner, workspace.id)),
+      ...(await makeRuns(api, org, workspace.id)),
     },
   };
 }
@@ -125,7 +126,11 @@ async function makeState(owner: Caller, workspaceId: string): Promise<Json> {
 }
 
 /** A run that holds no lock, so that the workspace is free for everything else. */
-async function makeRuns(owner: Caller, workspaceId: string): Promise<Record<string, string>> {
+async function makeRuns(
+  api: Api,
+  { owner, id: organizationId }: Org,
+  workspaceId: string,
+): Promise<Record<string, string>> {
   const { id: configurationVersionId } = await sendConfiguration(owner, workspaceId);
   const run = await makeRun(owner, workspaceId, { "plan-only": true });
   const comment = data(await owner.post(`/runs/${run.id}/comments`, resource("comments", { body: "A word." })));
@@ -137,6 +142,7 @@ async function makeRuns(owner: Caller, workspaceId: string): Promise<Record<stri
     content_kind: "lock-file",
     apply_id: run.relationships.apply.data.id,
     comment_id: comment.id,
+    assessment_result_id: await storeAssessment(api, { organizationId, workspaceId, runId: run.id }),
     run_event_id: comment.relationships["run-event"].data.id,
   };
 }

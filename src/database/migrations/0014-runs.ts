@@ -264,7 +264,8 @@ export const runs: Migration = {
       id TEXT PRIMARY KEY,
       ${ofOrganization},
       ${ofWorkspace},
-      run_id TEXT NOT NULL,
+      ${ofRun},
+      finished INTEGER NOT NULL,
       drifted INTEGER NOT NULL,
       succeeded INTEGER NOT NULL,
       error_msg TEXT,
@@ -277,6 +278,8 @@ export const runs: Migration = {
       created_at TEXT NOT NULL,
       version INTEGER NOT NULL
     )`,
+    `CREATE INDEX assessment_results_underway ON assessment_results (workspace_id) WHERE finished = 0`,
+    `CREATE INDEX assessment_results_of_run ON assessment_results (run_id)`,
     `CREATE INDEX assessment_results_newest ON assessment_results (organization_id, workspace_id, created_at, id)`,
 
     `CREATE TABLE identity_keys (

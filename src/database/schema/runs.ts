@@ -234,7 +234,10 @@ export interface AssessmentResultTable {
   id: string;
   organizationId: string;
   workspaceId: string;
+  /** The plan that it is made from. */
   runId: string;
+  /** Whether that has ended: until then nothing of it is shown. */
+  finished: number;
   drifted: number;
   succeeded: number;
   errorMsg: string | null;

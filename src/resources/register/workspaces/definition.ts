@@ -95,8 +95,6 @@ const idList = (joined: string): readonly string[] => (joined === "" ? [] : join
 
 const kpi = (from: (workspace: WorkspaceView) => number, doc: string) =>
   wordsFor<WorkspaceView>().readOnly(wholeNumber(), doc, { from, audited: false });
-const none = (types: string, doc: string) =>
-  wordsFor<WorkspaceView>().toOne(types, doc, { nullable: true, id: () => null });
 
 export const workspaces = defineResource<WorkspaceView>()(({ required, optional, fixed, readOnly, toOne, toMany }) => ({
   type: "workspaces",
@@ -144,7 +142,6 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       audited: false,
     }),
     "last-assessment-result-at": readOnly(timestamp().nullable(), "When drift was last assessed.", {
-      from: () => null,
       audited: false,
     }),
     environment: readOnly(text(), "Always `default`.", { from: () => "default", audited: false }),
@@ -257,7 +254,10 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
   },
   relationships: {
     "agent-pool": toOne("agent-pools", "The agent pool in force.", { nullable: true, id: agentPoolOf }),
-    "current-assessment-result": none("assessment-results", "The latest assessment."),
+    "current-assessment-result": toOne("assessment-results", "The latest assessment.", {
+      nullable: true,
+      id: (workspace) => workspace.currentAssessmentResultId,
+    }),
     "current-configuration-version": toOne(
       "configuration-versions",
       "The configuration that runs begin with: the latest one that was sent to stay, or the first one while it is awaited.",

@@ -169,7 +169,9 @@ type OfRuns =
   | "planDurationAverage"
   | "applyDurationAverage"
   | "autoDestroyAt"
-  | "autoDestroyStatus";
+  | "autoDestroyStatus"
+  | "currentAssessmentResultId"
+  | "lastAssessmentResultAt";
 
 /** What a workspace's row tells of its runs: who holds the lock, the current run, the state that an apply left, figures. */
 export type RunColumns = Partial<LockColumns & SettledState & Pick<WorkspaceTable, OfRuns>>;

@@ -108,7 +108,7 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
       audited: false,
     }),
     "target-addrs": fixed(addresses, "Addresses of what is planned alone.", { default: null }),
-    "trigger-reason": readOnly(text(), "`manual`, `vcs`, `run_trigger` or `auto_destroy`."),
+    "trigger-reason": readOnly(text(), "`manual`, `vcs`, `run_trigger`, `auto_destroy` or `assessment`."),
     variables: fixed(variable.array().max(1000), "Variables for this run alone; each value is an HCL literal.", {
       from: ({ shownVariables }) => shownVariables,
       audited: false,

@@ -17,7 +17,7 @@ export interface AskedRun extends CreateAttributes<typeof runs> {
   /** Absent: the workspace's current one. */
   readonly configurationVersionId?: string | null | undefined;
   readonly source: string;
-  readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy";
+  readonly triggerReason: "manual" | "vcs" | "run_trigger" | "auto_destroy" | "assessment";
   /** The run whose apply caused it. */
   readonly causedBy?: Pick<RunTable, "id" | "chainLength"> | undefined;
   /** Made by a schedule or another run: by nobody, who needs no permission to apply. */

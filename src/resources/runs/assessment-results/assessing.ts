@@ -1,0 +1,124 @@
+/** The work of the job that assesses workspaces: a refresh plan beside everything else, what it found, and nothing left of it but that. */
+import type { Tx } from "../../../database/database.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { loadWorkspaces } from "../../register/workspaces/reads.ts";
+import { assessmentsEnabledOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
+import { setRunColumns } from "../../register/workspaces/writes.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { findContent, readContent } from "../../shared/contents/contents.ts";
+import type { Context } from "../../shared/context.ts";
+import { movedBy } from "../proofs.ts";
+import { isFinal } from "../runs/machine.ts";
+import { loadRunToMove } from "../runs/reads.ts";
+import { advance, createRun } from "../runs/writes.ts";
+import { type Findings, findingsOf, nothingFound } from "./rules.ts";
+import { deleteResult, findDueWorkspaces, findUnderway, finishResult, insertResult, type Underway } from "./store.ts";
+
+interface Work {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+const everyMs = 24 * 3_600_000;
+const batch = 50;
+const planBytesMax = 32 * 1024 * 1024;
+
+/** Gives how many were begun or told. Only the hosted edition assesses. */
+export async function assess({ context, signal, step }: Work): Promise<number> {
+  if (context.options.edition !== "hosted") return 0;
+  let handled = 0;
+  for (const underway of await findUnderway(context.database.reader)) {
+    if (signal.aborted) return handled;
+    const found = await lookInto(context, underway);
+    if (await step((tx) => settle(tx, context, underway, found))) handled += 1;
+  }
+  const since = new Date(Date.now() - everyMs).toISOString();
+  for (const id of await findDueWorkspaces(context.database.reader, since, batch)) {
+    if (signal.aborted) return handled;
+    if (await step((tx) => begin(tx, context, id))) handled += 1;
+  }
+  return handled;
+}
+
+async function begin(tx: Tx, context: Context, workspaceId: string): Promise<boolean> {
+  const [workspace] = await loadWorkspaces(tx, context, [workspaceId]);
+  if (workspace === undefined || !mayAssess(workspace)) return false;
+  const asked = {
+    message: "Assessment of drift",
+    planOnly: true,
+    refreshOnly: true,
+    source: "tfe-api",
+    triggerReason: "assessment",
+    byNobody: true,
+  } as const;
+  try {
+    const { id: runId, organizationId } = await createRun(tx, context, workspace, asked, "by itself");
+    await insertResult(tx, movedBy("by itself", workspace), {
+      id: newId("assessment-results"),
+      organizationId,
+      workspaceId,
+      runId,
+      finished: 0,
+      succeeded: 0,
+      errorMsg: null,
+      ...nothingFound,
+      createdAt: now(),
+      version: 1,
+    });
+    return true;
+  } catch (error) {
+    // A workspace whose configuration went is none to assess.
+    if (error instanceof AppError && error.code === "invalid") return false;
+    throw error;
+  }
+}
+
+const mayAssess = (workspace: WorkspaceView): boolean =>
+  assessmentsEnabledOf(workspace) === true && executionModeOf(workspace) !== "local" && workspace.lockedByType === null;
+
+/** What the plan tells, read before the transaction; undefined where there is none, or more than is looked at. */
+async function lookInto(context: Context, { runId }: Underway): Promise<unknown> {
+  const content = await findContent(context.database.reader, { column: "runId", id: runId }, "plan-json");
+  if (content === undefined || content.size > planBytesMax) return undefined;
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readContent(context, content)) pieces.push(piece);
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells what came of it, once it has ended. A run that began meanwhile cancels it, and then nothing is told. */
+async function settle(tx: Tx, context: Context, underway: Underway, plan: unknown): Promise<boolean> {
+  const [workspace] = await loadWorkspaces(tx, context, [underway.workspaceId]);
+  if (workspace === undefined) return false;
+  const by = movedBy("by itself", workspace);
+  const run = await loadRunToMove(tx, "by itself", underway.runId);
+  const isPassed = workspace.lockedByType === "runs";
+  if (!isFinal(run.status)) {
+    if (!isPassed || run.canceledAt !== null) return false;
+    await advance(tx, context, run, { event: "cancel", description: "Another run of the workspace has begun." });
+    return false;
+  }
+  if (run.status === "canceled") {
+    await deleteResult(tx, by, underway.id);
+    return true;
+  }
+  const succeeded = run.status === "planned_and_finished" && plan !== undefined;
+  const told: Findings = succeeded ? findingsOf(plan, workspace.resourceCount) : nothingFound;
+  const errorMsg = succeeded ? null : "The plan failed; its log tells why.";
+  const at = now();
+  await finishResult(tx, by, underway.id, { ...told, succeeded: Number(succeeded), errorMsg, createdAt: at });
+  await setRunColumns(tx, by, workspace.id, { currentAssessmentResultId: underway.id, lastAssessmentResultAt: at });
+  await recordEvent(tx, context, {
+    organizationId: workspace.organizationId,
+    verb: "create",
+    subject: { type: "assessment-results", id: underway.id },
+    after: { workspace: workspace.id, succeeded, drifted: told.drifted === 1 },
+  });
+  return true;
+}

@@ -1,0 +1,63 @@
+/** Showing assessments: the result to whoever reads the workspace, what the engine said to its admins. */
+import { grant } from "../../../access/granted.ts";
+import { workspacePermissions } from "../../../access/permissions.ts";
+import { mayReadWholePlan } from "../../../access/plans.ts";
+import type { ContentAnswer } from "../../../jsonapi/define.ts";
+import { notFound } from "../../../kernel/errors.ts";
+import { findContent, readContent } from "../../shared/contents/contents.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { loggedPhase, logReadBytesMax, readLog } from "../phases/logs.ts";
+import { assessmentResults, type AssessmentResultView } from "./definition.ts";
+import { findResult } from "./store.ts";
+
+export const assessmentResultResource = implement(assessmentResults, {
+  async showAssessmentResult({ context, params }) {
+    const result = await load(context, params.assessmentResultId);
+    return { view: grantOnWorkspace("assessment result", result, "can-read-assessment-results") };
+  },
+  showAssessmentJson: ({ context, params }) => output(context, params.assessmentResultId, "plan-json"),
+  showAssessmentSchemas: ({ context, params }) => output(context, params.assessmentResultId, "provider-schemas"),
+
+  async showAssessmentLog({ context, params }) {
+    const { planId } = await forAdmins(context, params.assessmentResultId);
+    const phase = await loggedPhase(context.database.reader, planId);
+    if (phase === undefined) throw notFound("log");
+    return { mediaType: "text/plain; charset=utf-8", size: phase.logBytes, bytes: wholeLog(context, phase) };
+  },
+});
+
+/** Raises `not-found`. */
+async function load(context: Context, id: string): Promise<AssessmentResultView> {
+  const result = await findResult(context.database.reader, context.actor, id);
+  if (result === undefined) throw notFound("assessment result");
+  return result;
+}
+
+/** Raises `forbidden`, or `not-found`. */
+async function forAdmins(context: Context, id: string): Promise<AssessmentResultView> {
+  const result = await load(context, id);
+  return grant(result, {
+    thing: "assessment result",
+    permission: "can-read-whole-plan",
+    visible: workspacePermissions(result)["can-read-assessment-results"],
+    allowed: mayReadWholePlan(context.actor, result),
+    needs: "admin access to the workspace, and not an organization's token",
+  });
+}
+
+async function output(context: Context, id: string, kind: string): Promise<ContentAnswer> {
+  const { runId } = await forAdmins(context, id);
+  const content = await findContent(context.database.reader, { column: "runId", id: runId }, kind);
+  if (content === undefined) throw notFound("output of this assessment");
+  return { mediaType: "application/json", size: content.size, bytes: readContent(context, content) };
+}
+
+/** Piece by piece: logs may be long. */
+async function* wholeLog(
+  { database, vault }: Context,
+  phase: { readonly id: string; readonly logBytes: number },
+): AsyncGenerator<Uint8Array> {
+  for (let offset = 0; offset < phase.logBytes; offset += logReadBytesMax)
+    yield await readLog(database.reader, vault, phase, offset, logReadBytesMax);
+}

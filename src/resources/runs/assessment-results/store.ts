@@ -1,0 +1,99 @@
+/** SQL of assessments: their results, those that are under way, and workspaces whose turn it is. */
+import { principalOf, type Actor } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow, prepared } from "../../../database/prepared.ts";
+import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { MayMove } from "../proofs.ts";
+import type { AssessmentResultView } from "./definition.ts";
+
+type Wanted = { id: string; principal: string };
+
+const byId = prepared<Wanted, AssessmentResultTable & WorkspaceAccessRow & { planId: string }>(
+  (db, { id, principal }) =>
+    db
+      .selectFrom("assessmentResults as a")
+      .innerJoin("runs as r", "r.id", "a.runId")
+      .innerJoin("workspaces as w", "w.id", "a.workspaceId")
+      .innerJoin("organizations as o", "o.id", "a.organizationId")
+      .selectAll("a")
+      .select(["r.planId", "o.allowForceDeleteWorkspaces"])
+      .select(workspaceAccessColumns(principal))
+      .where("a.id", "=", id)
+      .where("a.finished", "=", 1),
+);
+
+export async function findResult(tx: Tx, actor: Actor, id: string): Promise<AssessmentResultView | undefined> {
+  const [row] = await byId(tx, { id, principal: principalOf(actor) });
+  return row && { ...row, ...workspaceFactsOf(actor, row) };
+}
+
+export type Underway = Pick<AssessmentResultTable, "id" | "runId" | "workspaceId">;
+
+export async function findUnderway(tx: Tx): Promise<Underway[]> {
+  return tx.db
+    .selectFrom("assessmentResults")
+    .select(["id", "runId", "workspaceId"])
+    .where("finished", "=", 0)
+    .orderBy("id")
+    .execute();
+}
+
+/**
+ * Workspaces that want assessments, whose latest run ended well, which were applied once and were not assessed since. None is under
+ * way there.
+ */
+export async function findDueWorkspaces(tx: Tx, since: string, limit: number): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .select("w.id")
+    .where((where) => where.or([where("w.assessmentsEnabled", "=", 1), where("o.assessmentsEnforced", "=", 1)]))
+    .where("w.currentRunStatus", "in", ["applied", "planned_and_finished"])
+    .where("w.lockedByType", "is", null)
+    .where((where) =>
+      where.or([where("w.lastAssessmentResultAt", "is", null), where("w.lastAssessmentResultAt", "<", since)]),
+    )
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("assessmentResults as a")
+            .select("a.id")
+            .whereRef("a.workspaceId", "=", "w.id")
+            .where("a.finished", "=", 0),
+        ),
+      ),
+    )
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("runs as r")
+          .select("r.id")
+          .whereRef("r.organizationId", "=", "w.organizationId")
+          .whereRef("r.workspaceId", "=", "w.id")
+          .where("r.planOnly", "=", 0)
+          .where("r.status", "=", "applied"),
+      ),
+    )
+    .orderBy("w.id")
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+export async function insertResult(tx: Tx, _by: MayMove, result: AssessmentResultTable): Promise<void> {
+  await insertRow(tx, "assessmentResults", result);
+}
+
+export async function finishResult(
+  tx: Tx,
+  _by: MayMove,
+  id: string,
+  changes: Partial<AssessmentResultTable>,
+): Promise<void> {
+  await updateRow(tx, "assessmentResults", id, { ...changes, finished: 1 });
+}
+
+export async function deleteResult(tx: Tx, _by: MayMove, id: string): Promise<void> {
+  await tx.db.deleteFrom("assessmentResults").where("id", "=", id).execute();
+}
