@@ -35,6 +35,13 @@ export const areas: readonly Area[] = [
   { name: "Team members", tests: [of("TeamMembers")] },
   { name: "Team tokens", tests: [of("TeamTokens")] },
   { name: "Users", tests: [of("Users")] },
+  { name: "Configuration versions", tests: [of("ConfigurationVersions")] },
+  { name: "Runs", tests: [of("Runs"), of("Run"), of("RunCreateOptions")] },
+  { name: "Plans and applies", tests: [of("Plans?"), of("Applies"), of("LogReader")] },
+  { name: "Run events and comments", tests: [of("RunEvents"), of("Comments")] },
+  { name: "Run triggers", tests: [of("RunTrigger")] },
+  { name: "Administration of runs", tests: [of("AdminRuns?")] },
+  { name: "Agent tokens", tests: [of("AgentTokens")] },
 ];
 
 /** Tests that look at the whole service, or change the account that all of them use, run when no other does. */

@@ -42,6 +42,12 @@ export async function builtCli(release: Release): Promise<Cli> {
   return { binary, product, version };
 }
 
+export const versionOf = (release: Release): string => releases[release].version;
+
+/** By what it is called here. */
+export const releaseOf = ({ product, version }: Pick<Cli, "product" | "version">): Release =>
+  clis.find((name) => releases[name].product === product && releases[name].version === version) ?? "terraform-1.13.3";
+
 /** The CLI that somebody has already. */
 export async function namedCli(name: string): Promise<Cli> {
   // It is started in other folders than this one.

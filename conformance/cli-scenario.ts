@@ -61,9 +61,9 @@ export const slowly = (seconds: number) => `resource "terraform_data" "slow" {
 }
 `;
 
-/** Raises an Error when it does not come true within ten seconds. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (let left = 100; left > 0; left -= 1) {
+/** Raises an Error when it does not come true in time. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 10): Promise<void> {
+  for (let left = seconds * 10; left > 0; left -= 1) {
     if (await holds()) return;
     await sleep(100);
   }

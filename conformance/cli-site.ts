@@ -8,9 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { addMember, addUser, type Api, apiOf, dataOf, emailOf } from "./api.ts";
 import { makeCertificate, servedWith } from "./certificate.ts";
-import type { Cli } from "./cli-build.ts";
+import { type Cli, releaseOf } from "./cli-build.ts";
 import { type Ended, type Running, startCli } from "./cli-process.ts";
-import { type Engine, startServer } from "./server.ts";
+import { executing } from "./engines.ts";
+import { type Engine, type Server, startAgent, startServer } from "./server.ts";
 
 export const transports = ["http", "https"] as const;
 export type Transport = (typeof transports)[number];
@@ -32,6 +33,8 @@ export interface Workspace {
 export interface Site {
   readonly cli: Cli;
   readonly hostname: string;
+  /** How the runs that the service executes know it. */
+  readonly runHostname: string;
   readonly tokens: Readonly<Record<Person, string>>;
   /** Variables for somebody whose home is the folder and who has no token yet. */
   newcomer(folder: string): NodeJS.ProcessEnv;
@@ -41,6 +44,12 @@ export interface Site {
   workspace(name: string): Promise<Workspace>;
   /** The attributes of the state in force; undefined where there is none. */
   state(name: string): Promise<Record<string, any> | undefined>;
+  /** With the CLI's own version. */
+  makeWorkspace(name: string, attributes: object): Promise<Workspace>;
+  setVariable(workspace: string, attributes: object): Promise<void>;
+  /** An agent pool, with a token for its agents. */
+  makePool(name: string): Promise<{ readonly id: string; readonly token: string }>;
+  startAgent(token: string): Promise<{ stop(): Promise<void> }>;
   folder(files: Record<string, string>): Folder;
   errors(): readonly string[];
   stop(): Promise<void>;
@@ -72,7 +81,8 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
   const remove = () => rmSync(home, { recursive: true, force: true });
   process.once("exit", remove);
   const tls = transport === "https" ? makeCertificate(home) : undefined;
-  const server = await startServer(engine, "self-hosted", tls && servedWith(tls));
+  const runs = await executing([releaseOf(cli)]);
+  const server = await startServer(engine, "self-hosted", { ...runs, ...(tls && servedWith(tls)) });
   const stop = async () => {
     await server.stop();
     process.removeListener("exit", remove);
@@ -88,6 +98,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
     return {
       cli,
       hostname,
+      runHostname: tls === undefined ? new URL(server.url).host : hostname,
       tokens,
       newcomer: (folder) => {
         writeFileSync(join(folder, ".terraformrc"), host);
@@ -97,6 +108,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
       api,
       workspace: async (name) => dataOf(await api(`/organizations/${organization}/workspaces/${name}`)),
       state: (name) => stateOf(api, name),
+      ...forRuns({ api, cli, server, runs, trusted: tls?.cert }),
       folder: (files) => makeFolder(cli, mkdtempSync(join(home, "folder-")), environments, files),
       errors: () => server.errors(),
       stop,
@@ -105,6 +117,44 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
     await stop();
     throw error;
   }
+}
+
+interface Executing {
+  readonly api: Api;
+  readonly cli: Cli;
+  readonly server: Server;
+  readonly runs: Readonly<Record<string, string>>;
+  readonly trusted: string | undefined;
+}
+
+/** What scenarios need whose runs the service executes. */
+function forRuns({ api, cli, server, runs, trusted }: Executing) {
+  const path = `/organizations/${organization}`;
+  const engine = cli.product === "Terraform" ? "terraform" : "tofu";
+  return {
+    makeWorkspace: async (name: string, attributes: object): Promise<Workspace> => {
+      const all = { name, engine, "terraform-version": cli.version, ...attributes };
+      return dataOf(await api(`${path}/workspaces`, { data: { type: "workspaces", attributes: all } }));
+    },
+    setVariable: async (workspace: string, attributes: object) => {
+      const { id } = dataOf(await api(`${path}/workspaces/${workspace}`));
+      const variable = { type: "vars", attributes: { category: "terraform", ...attributes } };
+      dataOf(await api(`/workspaces/${id}/vars`, { data: variable }));
+    },
+    makePool: async (name: string) => {
+      const { id } = dataOf(await api(`${path}/agent-pools`, { data: { type: "agent-pools", attributes: { name } } }));
+      const token = { type: "authentication-tokens", attributes: { description: "an agent" } };
+      const made = dataOf(await api(`/agent-pools/${id}/authentication-tokens`, { data: token }));
+      return { id, token: made.attributes.token as string };
+    },
+    startAgent: (token: string) =>
+      startAgent({
+        ...runs,
+        CADASTRE_AGENT_SERVER: server.url,
+        CADASTRE_AGENT_TOKEN: token,
+        ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }),
+      }),
+  };
 }
 
 async function stateOf(api: Api, name: string): Promise<Record<string, any> | undefined> {

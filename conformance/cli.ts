@@ -19,6 +19,7 @@ import { locks } from "./cli-locks.ts";
 import { moves } from "./cli-moves.ts";
 import { isFor, type Scenario } from "./cli-scenario.ts";
 import { openSite, type Transport, transports } from "./cli-site.ts";
+import { runs } from "./cli-runs.ts";
 import { state } from "./cli-state.ts";
 import { workspaces } from "./cli-workspaces.ts";
 import { inTurn, readOptions } from "./options.ts";
@@ -32,6 +33,7 @@ const chapters: readonly Chapter[] = [
   { title: "Encrypted state", scenarios: encryption },
   { title: "Locks, and who may do what", scenarios: locks },
   { title: "Moving state", scenarios: moves },
+  { title: "Runs on the service", scenarios: runs },
 ];
 
 /** They wait for the service and for one another more than they compute. */

@@ -11,7 +11,7 @@ import { readVerbose, type TestOutput } from "./verbose.ts";
 /** Whose go.mod names the client. */
 const here = fileURLToPath(new URL(".", import.meta.url));
 /** Beside the other tools' caches: kept until `npm ci` removes it. */
-const cache = fileURLToPath(new URL("../node_modules/.cache/cadastre/", import.meta.url));
+export const cache = fileURLToPath(new URL("../node_modules/.cache/cadastre/", import.meta.url));
 const testSeconds = 240;
 /** Past its own timeout a test's process gets this long to say where it hung. */
 const graceMs = 5_000;

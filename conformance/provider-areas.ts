@@ -1,6 +1,6 @@
 /**
  * Which of the provider's tests are ours to pass: by area, each with the beginnings of its tests' names. What is in no area needs what
- * the service does not have: runs, policies, a registry, run tasks, notifications, stacks, single sign-on.
+ * the service does not have: policies, a registry, run tasks, notifications, stacks, single sign-on.
  */
 import type { Area } from "./areas.ts";
 
@@ -82,6 +82,8 @@ export const providerAreas: readonly Area[] = [
       of("GHAInstallation"),
     ],
   },
+  { name: "Runs", tests: [of("WorkspaceRun")] },
+  { name: "Run triggers", tests: [of("RunTrigger")] },
   { name: "Data retention", tests: [of("DataRetentionPolicy")] },
   { name: "Versions of Terraform", tests: [of("TerraformVersion")] },
   {

@@ -14,9 +14,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { apiOf } from "./api.ts";
 import { makeCertificate, servedWith } from "./certificate.ts";
 import { builtCli } from "./cli-build.ts";
 import { providerPart, writePart } from "./document.ts";
+import { executing, preferEngine } from "./engines.ts";
 import { runTest, testsOf } from "./go.ts";
 import { readOptions } from "./options.ts";
 import { alone, providerAreas, quickTests } from "./provider-areas.ts";
@@ -26,6 +28,9 @@ import { type Combination, count } from "./results.ts";
 import { script } from "./script.ts";
 import { editions, engines, startServer } from "./server.ts";
 import { choose, runSuite } from "./suite.ts";
+
+/** What executes the runs that the tests start. */
+const executed = "terraform-1.13.3";
 
 async function main(): Promise<number> {
   const asked = readOptions({
@@ -39,12 +44,18 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-provider-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const certificate = makeCertificate(folder);
+  const runs = await executing([executed]);
   const combinations: Combination[] = [];
   for (const { engine, edition, cli } of asked.combinations) {
     const terraform = await builtCli(cli);
-    const server = await startServer(engine, edition, { ...servedWith(certificate), ...serverSettings(edition) });
+    const server = await startServer(engine, edition, {
+      ...runs,
+      ...servedWith(certificate),
+      ...serverSettings(edition),
+    });
     try {
       await settle(server);
+      await preferEngine(apiOf(server), executed);
       const home = mkdtempSync(join(folder, "home-"));
       const around = { server, edition, terraform: terraform.binary, cert: certificate.cert, home };
       const envOf = providerEnvironment(provider, around);

@@ -11,9 +11,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { apiOf } from "./api.ts";
 import { alone, areas } from "./areas.ts";
 import { buildClient, testEnvironment } from "./client.ts";
 import { clientPart, writePart } from "./document.ts";
+import { executing, preferEngine } from "./engines.ts";
 import { exceptions } from "./exceptions.ts";
 import { runTest, testsOf } from "./go.ts";
 import { readOptions } from "./options.ts";
@@ -21,6 +23,9 @@ import { type Combination, count } from "./results.ts";
 import { script } from "./script.ts";
 import { editions, engines, startServer } from "./server.ts";
 import { choose, runSuite } from "./suite.ts";
+
+/** What executes the runs that the tests start. */
+const executed = "terraform-1.13.3";
 
 async function main(): Promise<number> {
   const asked = readOptions({
@@ -32,9 +37,11 @@ async function main(): Promise<number> {
   const client = await buildClient(folder);
   const suite = { areas, exceptions, alone, tests: await testsOf(client) };
   const chosen = choose(suite, asked.only);
+  const runs = await executing([executed]);
   const combinations: Combination[] = [];
   for (const kinds of asked.combinations) {
-    const server = await startServer(kinds.engine, kinds.edition);
+    const server = await startServer(kinds.engine, kinds.edition, runs);
+    await preferEngine(apiOf(server), executed);
     const env = testEnvironment(server, kinds.edition);
     const run = (test: string, skipped: readonly string[]) => runTest(client, { test, skipped, env });
     try {

@@ -69,6 +69,25 @@ export async function startServer(
   }
 }
 
+/** An agent of a pool, in a process of its own. */
+export async function startAgent(settings: Readonly<Record<string, string>>): Promise<{ stop(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "cadastre-agent-"));
+  const child = spawn(process.execPath, [launcher, "agent"], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...without(process.env, /^CADASTRE_/), ...settings },
+  });
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
+  return {
+    stop: async () => {
+      await ended(child);
+      process.removeListener("exit", kill);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
 /** A copy of an environment without the variables that the pattern matches. */
 export function without(environment: NodeJS.ProcessEnv, pattern: RegExp): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !pattern.test(name)));

@@ -1,0 +1,68 @@
+/**
+ * What the service's own workers execute in these tests: a folder of engines, versions side by side, and a mirror with the one
+ * provider that the official client's fixtures name. All of it is built by Go, once, and nothing is fetched while runs run.
+ */
+import assert from "node:assert/strict";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Api } from "./api.ts";
+import { builtCli, type Cli, type Release, versionOf } from "./cli-build.ts";
+import { build, cache, go } from "./go.ts";
+
+/** The provider has no released version in the module proxy; this is its main branch, named as a release would be. */
+const nullProvider = {
+  path: "github.com/hashicorp/terraform-provider-null",
+  version: "1.0.1-0.20260824155049-3827b35ad520",
+  release: "3.2.4",
+};
+const registries = ["registry.terraform.io", "registry.opentofu.org"];
+
+/** What the server's settings need so that it executes runs itself. */
+export async function executing(releases: readonly Release[], workers = 2): Promise<Record<string, string>> {
+  const folder = join(cache, "engines");
+  for (const release of releases) placeEngine(folder, await builtCli(release));
+  return {
+    CADASTRE_WORKERS: String(workers),
+    CADASTRE_ENGINES: folder,
+    CADASTRE_PROVIDERS: await builtMirror(),
+  };
+}
+
+/** `terraform/1.5.7/terraform`, `tofu/1.12.6/tofu` */
+export function placeEngine(folder: string, { binary, product, version }: Cli): void {
+  const name = product === "Terraform" ? "terraform" : "tofu";
+  place(binary, join(folder, name, version, name));
+}
+
+/** Makes a version the newest that new workspaces can have, as the admin of a site does that has no newer one. */
+export async function preferEngine(api: Api, release: Release): Promise<void> {
+  const version = versionOf(release);
+  const isNewer = (other: string) => other.localeCompare(version, "en", { numeric: true }) > 0;
+  for (let page = 1; ; page += 1) {
+    const { body } = await api(`/admin/terraform-versions?page[size]=100&page[number]=${page}`);
+    for (const { id, attributes } of body.data) {
+      if (!attributes.enabled || !isNewer(attributes.version)) continue;
+      const data = { type: "terraform-versions", id, attributes: { enabled: false } };
+      assert.equal((await api(`/admin/terraform-versions/${id}`, { data }, "PATCH")).status, 200);
+    }
+    if (body.meta.pagination["next-page"] === null) return;
+  }
+}
+
+async function builtMirror(): Promise<string> {
+  const { path, version, release } = nullProvider;
+  const { binary } = await build({ path, version }, ({ source, binary: made }) =>
+    go(["build", "-o", made, "."], source),
+  );
+  const mirror = join(cache, "providers");
+  const platform = `linux_${process.arch === "x64" ? "amd64" : process.arch}`;
+  for (const registry of registries)
+    place(binary, join(mirror, registry, "hashicorp/null", release, platform, `terraform-provider-null_v${release}`));
+  return mirror;
+}
+
+function place(binary: string, path: string): void {
+  if (existsSync(path)) return;
+  mkdirSync(dirname(path), { recursive: true });
+  copyFileSync(binary, path);
+}
