@@ -152,7 +152,7 @@ function forRuns({ api, cli, server, runs, trusted }: Executing) {
         ...runs,
         CADASTRE_AGENT_SERVER: server.url,
         CADASTRE_AGENT_TOKEN: token,
-        ...(trusted && { NODE_EXTRA_CA_CERTS: trusted }),
+        ...(trusted && { CADASTRE_AGENT_CA: trusted }),
       }),
   };
 }
