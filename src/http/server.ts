@@ -215,6 +215,9 @@ function translate(
       return new AppError("bad-request", "The body does not fit its Content-Type or Content-Length header.");
     case "FST_ERR_BAD_URL":
       return new AppError("bad-request", "The path is not valid percent-encoded UTF-8.");
+    // Nobody reads this: whoever was being answered has gone.
+    case "ERR_STREAM_PREMATURE_CLOSE":
+      return new AppError("bad-request", "The answer broke off.", { internal: error });
     case "FST_ERR_MAX_PARAM_LENGTH":
       return notFound("thing");
     default:
