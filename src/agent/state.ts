@@ -41,7 +41,8 @@ export class StateKeeper {
   readonly #rhythmMs: number;
   #stored: string | undefined;
   #seen = "";
-  #uploadedAt = performance.now();
+  /** When something was last sent; the first change is sent at once. */
+  #uploadedAt = -Infinity;
   #uploading: Promise<void> = Promise.resolve();
   #look: NodeJS.Timeout | undefined;
 
@@ -55,7 +56,6 @@ export class StateKeeper {
     this.#look = setInterval(
       () => {
         if (performance.now() - this.#uploadedAt < this.#rhythmMs) return;
-        this.#uploadedAt = performance.now();
         this.#uploading = this.#uploading.then(() => this.#uploadIfChanged());
       },
       Math.min(lookMs, this.#rhythmMs),
@@ -88,6 +88,7 @@ export class StateKeeper {
     if (state === undefined) return;
     this.#seen = seen;
     if (state.md5 === this.#stored) return;
+    this.#uploadedAt = performance.now();
     try {
       await client.writeState(state);
       this.#stored = state.md5;

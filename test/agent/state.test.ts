@@ -1,0 +1,49 @@
+/** When the state of an apply goes to the server while the engine still writes it. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { StateKeeper } from "../../src/agent/state.ts";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "cadastre-state-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const write = (serial: number) =>
+  writeFileSync(join(root, "terraform.tfstate"), JSON.stringify({ version: 4, serial, lineage: "l" }));
+
+function keeping(rhythm: number) {
+  const serials: number[] = [];
+  const client = {
+    writeState: async ({ serial }: { readonly serial: number }) => void serials.push(serial),
+    putContent: async () => {},
+  };
+  const keeper = new StateKeeper({ root, file: join(root, "terraform.tfstate"), md5: undefined, client, rhythm });
+  return { keeper, serials };
+}
+
+it("the first change is sent as soon as it is seen, however long the rhythm", async () => {
+  const { keeper, serials } = keeping(60_000);
+  keeper.start();
+  await sleep(50);
+  write(1);
+  await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1]);
+  write(2);
+  await keeper.end();
+  expect(serials).toEqual([1, 2]);
+});
+
+it("what follows is sent once in a rhythm, and what has not changed is not sent at all", async () => {
+  const { keeper, serials } = keeping(400);
+  keeper.start();
+  write(1);
+  await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1]);
+  write(2);
+  write(3);
+  await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1, 3]);
+  await keeper.end();
+  expect(serials).toEqual([1, 3]);
+});
