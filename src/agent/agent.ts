@@ -3,13 +3,14 @@
  * done. It opens no port: all that it does begins with a question to the server.
  */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
 import { countEngines, type Engines, findEngines, tellEngines } from "./engines.ts";
-import { clearHome, openHome, writeCertificates } from "./home.ts";
+import { clearHome, makeRooms, openHome, writeCertificates } from "./home.ts";
 import type { Job } from "./job.ts";
 import { type Cgroup, type CgroupTree, openCgroups } from "./sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "./sandbox/choose.ts";
@@ -18,6 +19,7 @@ import { killEverythingOf } from "./sandbox/processes.ts";
 import { claimUids, type Uids } from "./sandbox/uids.ts";
 import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
+import { isOpen, openShelter, reachable } from "./shelter.ts";
 import { JobRun } from "./slot.ts";
 
 const claimSeconds = 25;
@@ -32,9 +34,28 @@ interface Opened {
   readonly cgroups: CgroupTree;
   readonly mounts: Omit<Mounts, "job" | "engine">;
   readonly uids: Uids;
+  readonly lost: string;
 }
 
 const noUids: Uids = { list: [], release: () => undefined };
+
+/** Where jobs can be whose users are others: the agent's directory, or a shelter. Raises SettingError. */
+function openTo(home: string): string {
+  if (isOpen(join(home, "jobs"))) return home;
+  const shelter = openShelter(home);
+  makeRooms(shelter);
+  return shelter;
+}
+
+function mountsOf({ agentDirectory, providerMirror, ca, knownHosts }: AgentSettings, areOthers: boolean) {
+  const reached = (path: string | undefined) =>
+    path === undefined || !areOthers || path.startsWith("https://") ? path : reachable(path, agentDirectory);
+  return {
+    mirror: reached(providerMirror),
+    ca: ca === undefined ? undefined : writeCertificates(agentDirectory, ca),
+    knownHosts: reached(knownHosts),
+  };
+}
 
 async function enginesSentence(folder: string): Promise<string> {
   const engines = await findEngines(folder);
@@ -68,27 +89,23 @@ export class Agent {
   /** Everything that can be known to go wrong is found here. Raises SettingError. */
   static async open(given: AgentSettings, say: (line: string) => void): Promise<Agent> {
     const home = openHome(given.agentDirectory);
-    const settings = { ...given, agentDirectory: home };
-    const mounts = {
-      mirror: settings.providerMirror,
-      ca: settings.ca === undefined ? undefined : writeCertificates(home, settings.ca),
-      knownHosts: settings.knownHosts,
-    };
-    if (settings.ca !== undefined)
-      setDefaultCACertificates([...getCACertificates("default"), readFileSync(settings.ca, "utf8")]);
-    const uids =
-      isRoot() && settings.sandbox !== "none" ? await claimUids(settings.sandboxUid, settings.agentSlots) : noUids;
+    const lost = join(home, "lost");
+    if (given.ca !== undefined)
+      setDefaultCACertificates([...getCACertificates("default"), readFileSync(given.ca, "utf8")]);
+    const uids = isRoot() && given.sandbox !== "none" ? await claimUids(given.sandboxUid, given.agentSlots) : noUids;
     try {
+      const settings = { ...given, agentDirectory: uids.list.length === 0 ? home : openTo(home) };
+      const mounts = mountsOf(settings, uids.list.length > 0);
       // What an agent left running that was killed.
       for (const uid of uids.list) killEverythingOf({ uid, mark: "" });
-      await clearHome(home, say);
+      await clearHome(settings.agentDirectory, lost, say);
       const sandbox = await chooseSandbox(settings, mounts, uids.list);
       say(sandbox.sentence);
       const { jobMemoryMegabytes, jobProcesses: processes } = settings;
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
       say(cgroups.sentence);
       say(await enginesSentence(settings.engines));
-      return new Agent(settings, say, { sandbox, cgroups, mounts, uids });
+      return new Agent(settings, say, { sandbox, cgroups, mounts, uids, lost });
     } catch (error) {
       uids.release();
       throw error;
@@ -150,7 +167,7 @@ export class Agent {
   }
 
   #prepare(job: Job, slot: number, cgroup: Cgroup | undefined): JobRun {
-    const { sandbox, mounts } = this.#opened;
+    const { sandbox, mounts, lost } = this.#opened;
     return new JobRun(job, {
       slot,
       settings: this.#settings,
@@ -158,6 +175,7 @@ export class Agent {
       sandbox,
       cgroup,
       mounts,
+      lost,
       say: this.#say,
     });
   }

@@ -10,13 +10,7 @@ import { keepLostState } from "./state.ts";
 /** Makes it, and takes it for this process; its real path. Raises SettingError. */
 export function openHome(directory: string): string {
   try {
-    // Users of jobs pass through it to their own directories; nothing in it can be listed or read by them.
-    const mode = isRoot() ? 0o711 : 0o700;
-    for (const path of [directory, join(directory, "jobs")]) {
-      mkdirSync(path, { recursive: true, mode });
-      chmodSync(path, mode);
-    }
-    mkdirSync(join(directory, "spool"), { recursive: true, mode: 0o700 });
+    makeRooms(directory);
   } catch (error) {
     throw new SettingError(
       `The directory ${directory} can't be used (${(error as Error).message}). Choose another with CADASTRE_AGENT_DIRECTORY.`,
@@ -33,6 +27,16 @@ export function openHome(directory: string): string {
   return home;
 }
 
+/** Users of jobs pass through it to their own directories; nothing in it can be listed or read by them. */
+export function makeRooms(directory: string): void {
+  const mode = isRoot() ? 0o711 : 0o700;
+  for (const path of [directory, join(directory, "jobs")]) {
+    mkdirSync(path, { recursive: true, mode });
+    chmodSync(path, mode);
+  }
+  mkdirSync(join(directory, "spool"), { recursive: true, mode: 0o700 });
+}
+
 /** A process's number, and when it began: numbers are used again. */
 function identity(pid: number): string {
   try {
@@ -46,13 +50,11 @@ function identity(pid: number): string {
 }
 
 /** What an agent left that was killed: states of applies are kept, all else is removed. */
-export async function clearHome(home: string, say: (line: string) => void): Promise<void> {
+export async function clearHome(home: string, lost: string, say: (line: string) => void): Promise<void> {
   for (const name of await readdir(join(home, "jobs"))) {
     const root = join(home, "jobs", name);
     for (const file of statesIn(join(root, "configuration"))) {
-      const kept = await keepLostState(join(home, "lost"), { runId: name, phase: "apply" }, root, file).catch(
-        () => undefined,
-      );
+      const kept = await keepLostState(lost, { runId: name, phase: "apply" }, root, file).catch(() => undefined);
       if (kept !== undefined)
         say(`${name}: an earlier agent was ended while it was executed; a state that it left is in ${kept}.`);
     }

@@ -8,6 +8,7 @@ import { ArchiveFault } from "../archive/faults.ts";
 import { Fenced, JobClient, type Outcome } from "./client.ts";
 import { JobDirectory } from "./directory.ts";
 import { programOf, titleOf } from "./engines.ts";
+import { reachable } from "./shelter.ts";
 import { EngineFault, Execution } from "./execution.ts";
 import { sizeOf } from "./files.ts";
 import type { Job } from "./job.ts";
@@ -31,6 +32,8 @@ export interface SlotOptions {
   readonly sandbox: Sandbox;
   readonly cgroup: Cgroup | undefined;
   readonly mounts: Omit<Mounts, "job" | "engine">;
+  /** Where states are kept that nobody takes any more. */
+  readonly lost: string;
   readonly say: (line: string) => void;
 }
 
@@ -62,8 +65,9 @@ export class JobRun {
     this.#secrets = secretsOf(job);
     this.#stopper = new Stopper(job.phase);
     this.#client = new JobClient(server, settings.agentToken, job, this.#lost.signal);
-    const engine = realPath(programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion));
+    const program = realPath(programOf(settings.engines, job.engine ?? settings.engine, job.engineVersion));
     const base = settings.agentDirectory;
+    const engine = sandbox.uidOf(slot) === undefined ? program : reachable(program, base);
     this.#directory = new JobDirectory(job, { base, sandbox, slot, mounts: { ...mounts, engine } });
     this.#log = new RunLog({
       send: (offset, bytes) => this.#client.log(offset, bytes),
@@ -181,18 +185,15 @@ export class JobRun {
   }
 
   async #tellLoss(name: string, error: unknown): Promise<void> {
-    const { say, settings } = this.#options;
+    const { say, lost } = this.#options;
     const why = this.#lost.signal.aborted ? (this.#lost.signal.reason as Error).message : (error as Error).message;
     say(`${name}: given up (${why}).`);
-    const kept = await keepLostState(
-      join(settings.agentDirectory, "lost"),
-      this.#job,
-      this.#directory.root,
-      this.#directory.stateFile,
-    ).catch((failure: Error) => {
-      say(`${name}: its state can't be kept (${failure.message}).`);
-      return undefined;
-    });
+    const kept = await keepLostState(lost, this.#job, this.#directory.root, this.#directory.stateFile).catch(
+      (failure: Error) => {
+        say(`${name}: its state can't be kept (${failure.message}).`);
+        return undefined;
+      },
+    );
     if (kept !== undefined) say(`${name}: the state that it left is in ${kept}; the server may have an earlier one.`);
   }
 
