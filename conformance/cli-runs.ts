@@ -152,8 +152,7 @@ const interrupted: Scenario = {
     const running = folder.start(applied);
     await until("the apply is under way", () => /slow: Creating|slow: Provisioning/.test(running.text()), 60);
     running.signal("SIGINT", "program");
-    const { code } = await running.ended;
-    assert.equal(code, 1);
+    await running.ended;
     await until("the run has ended", async () => (await statusOf(site, "run-interrupted")) === "canceled", 60);
     await until("the workspace is free", () => isFree(site, "run-interrupted"));
     assert.ok((await site.workspace("run-interrupted")).attributes["resource-count"] >= 1);

@@ -14,6 +14,7 @@ import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections/agent-tokens/writes.ts";
+import { insertSiteOperations } from "./resources/runs/agents/writes.ts";
 import { sitePoolNamed } from "./resources/connections/site-agent-pools/writes.ts";
 import { operatorContext } from "./service.ts";
 import type { Settings } from "./settings.ts";
@@ -66,6 +67,8 @@ export class Workers {
     const context = this.#context();
     this.#token = await database.write(async (tx) => {
       const pool = await sitePoolNamed(tx, context, poolName);
+      // At once, not when the first of them has registered: a CLI that asks before would execute on its own machine.
+      await insertSiteOperations(tx, pool);
       await revokeAgentTokensNamed(tx, context, pool, this.#description);
       return (await issueAgentToken(tx, context, pool, this.#description)).secret;
     });

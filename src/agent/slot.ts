@@ -3,12 +3,11 @@
  * A job that was lost is not reported: whoever has it now would be contradicted.
  */
 import { realpathSync } from "node:fs";
-import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
 import { Fenced, JobClient, type Outcome } from "./client.ts";
 import { JobDirectory } from "./directory.ts";
 import { programOf, titleOf } from "./engines.ts";
-import { reachable } from "./shelter.ts";
 import { EngineFault, Execution } from "./execution.ts";
 import { sizeOf } from "./files.ts";
 import type { Job } from "./job.ts";
@@ -21,9 +20,13 @@ import type { Cgroup } from "./sandbox/cgroup.ts";
 import type { Mounts, Sandbox } from "./sandbox/launch.ts";
 import { Refused, type Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
+import { reachable } from "./shelter.ts";
 import { keepLostState } from "./state.ts";
 import { Stopper, type StopReason } from "./stopper.ts";
 import { secretsOf } from "./variables.ts";
+
+/** An apply that fails is told to have no sooner than this after it began. */
+const failureMsMin = 3_000;
 
 export interface SlotOptions {
   readonly slot: number;
@@ -92,10 +95,12 @@ export class JobRun {
     this.#lost.signal.addEventListener("abort", () => this.#stopper.atOnce("lost"));
     const limits = this.#watchLimits();
     pulse.start(this.#client);
+    const startedAt = performance.now();
     say(`${name}: begun for ${this.#job.organizationName}/${this.#job.workspaceName}.`);
     try {
       const outcome = await this.#outcome();
       await this.#log.end();
+      await this.#holdBack(outcome, startedAt);
       await this.#client.finish({ ...outcome, errorMessage: this.#shown(outcome.errorMessage) });
       say(`${name}: ${outcome.result}.`);
     } catch (error) {
@@ -182,6 +187,15 @@ export class JobRun {
   async #lookAtDisk(): Promise<void> {
     const bytesMax = this.#options.settings.jobDiskMegabytes * 2 ** 20;
     if ((await sizeOf(this.#directory.root, bytesMax)) > bytesMax) this.#stopper.atOnce("disk");
+  }
+
+  /**
+   * CLIs read the run once more between a plan and the apply that follows by itself. One that finds it errored already takes it for the
+   * plan's failure, and never shows why the apply failed.
+   */
+  async #holdBack({ result }: Outcome, startedAt: number): Promise<void> {
+    if (this.#job.phase === "apply" && result === "errored")
+      await pause(startedAt + failureMsMin - performance.now(), undefined, { signal: this.#lost.signal });
   }
 
   async #tellLoss(name: string, error: unknown): Promise<void> {

@@ -6,6 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import { sayInLog } from "../phases/logs.ts";
 import { findLostPhases, type LostPhase } from "../phases/claims/reads.ts";
 import { loadRunToMove } from "../runs/reads.ts";
 import { advance } from "../runs/writes.ts";
@@ -70,7 +71,8 @@ async function decide(
           : "Start another run."
       }`
     : `The ${phase.kind} took longer than it may (${timeoutSecondsOf(context.options, phase.kind)} seconds) and was given up.`;
-  await advance(tx, context, run, {
+  await sayInLog(tx, context.vault, phase.id, errorMessage);
+  await advance(tx, context, await loadRunToMove(tx, "by itself", seen.runId), {
     event: "phase-errored",
     phase: { errorMessage, signal: "kill" },
     description: errorMessage,

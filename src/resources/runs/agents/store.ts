@@ -91,7 +91,10 @@ export async function touchAgent(
 }
 
 /** Something can execute for every organization from now on, those to come included. */
-export async function insertSiteOperations(tx: Tx, _by: Granted<AgentActor, "can-serve">): Promise<void> {
+export async function insertSiteOperations(
+  tx: Tx,
+  _by: Granted<object, "can-serve" | "can-administer">,
+): Promise<void> {
   await tx.db
     .insertInto("siteOperations")
     .values({ name: "site", createdAt: now() })

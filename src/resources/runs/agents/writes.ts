@@ -7,6 +7,8 @@ import type { Context } from "../../shared/context.ts";
 import type { AgentActor } from "../phases/claims/reads.ts";
 import { deleteVanishedAgents, touchAgent } from "./store.ts";
 
+export { insertSiteOperations } from "./store.ts";
+
 /** That a token of an agent pool calls: it may serve that pool. */
 export type Serving = Granted<AgentActor, "can-serve">;
 

@@ -62,6 +62,13 @@ export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, ph
   return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
 }
 
+/** A sentence of the service itself, at the end of what an engine has said; nothing where the log has ended. */
+export async function sayInLog(tx: Tx, vault: Vault, phaseId: string, sentence: string): Promise<void> {
+  const phase = await loggedPhase(tx, phaseId);
+  if (phase === undefined || phase.logEnded === 1) return;
+  await write(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
+}
+
 /**
  * Ends the logs of phases that become final, in one statement, and gives what their rows are to hold then: the statement that makes
  * them final writes it.

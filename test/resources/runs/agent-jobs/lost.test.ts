@@ -91,6 +91,9 @@ describe("a lost agent", () => {
       .where("runId", "=", run.id)
       .execute();
     expect(JSON.stringify(events)).toContain("The agent builder was lost");
+    const plan = data(await org.owner.get(`/runs/${run.id}/plan`));
+    const log = await (await fetch(plan.attributes["log-read-url"])).text();
+    expect(log).toMatch(/^\u0002\nThe agent builder was lost: .*\n\u0003$/s);
   });
 
   it("an apply has always failed, whether or not the engine was started", async () => {
