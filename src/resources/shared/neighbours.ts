@@ -88,6 +88,8 @@ export interface Neighbours {
   ): Promise<void>;
   /** Runs that the caller may read, with what else is asked for of them (`plan`, `created_by`, `configuration_version` …). */
   runsOf(tx: Tx, context: Context, ids: readonly string[], beside: ReadonlySet<string>): Promise<Included[]>;
+  /** State versions by their ids, those that the caller may read. */
+  statesOf(tx: Tx, context: Context, ids: readonly string[]): Promise<Included[]>;
   /** The outputs of workspaces' states that the caller may read. */
   outputsOf(tx: Tx, context: Context, organizationId: string, stateVersionIds: readonly string[]): Promise<Included[]>;
   /** The current configurations of workspaces; with the commits that they come from, where those are asked for. */

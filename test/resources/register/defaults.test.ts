@@ -27,6 +27,7 @@ const ofWorkspace = {
   "auto-destroy-at": null,
   "auto-destroy-activity-duration": null,
   "inherits-project-auto-destroy": true,
+  engine: null,
   "execution-mode": "remote",
   operations: true,
   "file-triggers-enabled": true,

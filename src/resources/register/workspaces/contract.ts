@@ -19,7 +19,8 @@ export const workspaceIncludes = [
   "outputs",
   "project",
   "readme",
-  // Beyond the specification, for clients that show key-value tags.
+  // Beyond the specification, for clients that show states and key-value tags.
+  "current_state_version",
   "effective_tag_bindings",
 ] as const;
 

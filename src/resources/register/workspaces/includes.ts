@@ -44,6 +44,10 @@ export async function includedWith(
     if (versionIds.length > 0)
       included.push(...(await context.neighbours.outputsOf(tx, context, first.organizationId, versionIds)));
   }
+  if (wanted.has("current_state_version")) {
+    const ids = views.flatMap((view) => view.currentStateVersionId ?? []);
+    if (ids.length > 0) included.push(...(await context.neighbours.statesOf(tx, context, ids)));
+  }
   const withCommits = wanted.has("current_configuration_version.ingress_attributes");
   if (withCommits || wanted.has("current_configuration_version"))
     included.push(...(await context.neighbours.configurationsOf(tx, views, withCommits)));

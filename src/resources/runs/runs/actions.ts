@@ -5,7 +5,7 @@ import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
-import { isDiscardable, isFinal, type RunEventName } from "./machine.ts";
+import { isDiscardable, type RunEventName } from "./machine.ts";
 import { grantRun, loadRun, loadRunToMove } from "./reads.ts";
 import { findRunBeside, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
@@ -66,11 +66,8 @@ export async function forceCancelAsAdmin(context: Context, runId: string, body: 
     const run = movedBy(administered(admin, found), found);
     // What is not executed is canceled at once; what is, as if it had been asked to stop long ago.
     const executed = run.status === "planning" || run.status === "applying";
-    if (isFinal(run.status) || !executed) {
-      await advance(tx, context, run, {
-        event: isDiscardable(run.status) ? "discard" : "cancel",
-        comment: body?.comment,
-      });
+    if (!executed && !isDiscardable(run.status)) {
+      await advance(tx, context, run, { event: "cancel", comment: body?.comment });
       return;
     }
     const asked = run.canceledAt ?? new Date(0).toISOString();

@@ -184,6 +184,8 @@ const table: readonly Row[] = [
   [["planning", "applying"],        "cancel",          not(cancelAsked),           [],                                      { signal: "cancel" }],
   ["planning",                      "force-cancel",    forceable,                  "canceled",                              { ...planCut, signal: "kill" }],
   ["applying",                      "force-cancel",    forceable,                  "canceled",                              { ...applyCut, signal: "kill" }],
+  // Only site admins come here: nobody else can ask such a run to be canceled first.
+  [["planned", "planned_and_saved"], "force-cancel",   forceable,                  "canceled",                              leftUnapplied],
 
   ["pending",                       "force-execute",   heldByDiscardable,          [],                                      {}],
 

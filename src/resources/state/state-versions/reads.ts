@@ -1,12 +1,12 @@
 /** How a state version is loaded and granted: by what its workspace allows. */
 import type { Granted } from "../../../access/granted.ts";
-import type { WorkspacePermission } from "../../../access/permissions.ts";
+import { type WorkspacePermission, workspacePermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { StateVersionView } from "./definition.ts";
-import { findStateVersion } from "./store.ts";
+import { findStateVersion, findStateVersions } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault" | "options">;
 
@@ -32,6 +32,16 @@ export const grantStateVersion = <Permission extends WorkspacePermission>(
   version: StateVersionView,
   permission: Permission,
 ): Granted<StateVersionView, Permission> => grantOnWorkspace("state version", version, permission);
+
+/** Those of them that the caller may read. */
+export async function readableStateVersions(
+  tx: Tx,
+  context: Caller,
+  ids: readonly string[],
+): Promise<StateVersionView[]> {
+  const found = await findStateVersions(tx, context, ids);
+  return found.filter((version) => workspacePermissions(version)["can-read-state-versions"]);
+}
 
 /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
 export async function isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean> {

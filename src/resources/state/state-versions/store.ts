@@ -77,6 +77,14 @@ export async function findCurrentStateVersion(
   return row && toView(row, context);
 }
 
+/** Those of many workspaces at once: one statement. */
+export async function findStateVersions(tx: Tx, context: Caller, ids: readonly string[]): Promise<StateVersionView[]> {
+  const rows = await versionForActor(tx.db, principalOf(context.actor))
+    .where(tx.dialect.isOneOf(sql.ref("v.id"), ids))
+    .execute();
+  return rows.map((row) => toView(row, context));
+}
+
 function toView(row: VersionRow, context: Caller): StateVersionView {
   return { ...row, ...workspaceFactsOf(context.actor, row), urls: urlsOf(row, context) };
 }

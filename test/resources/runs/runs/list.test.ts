@@ -276,5 +276,11 @@ describe("listAdminRuns", () => {
     const queued = await makeRun(org.owner, ours.id);
     expect((await api.admin.post(`/admin/runs/${queued.id}/actions/force-cancel`)).status).toBe(202);
     expect(data(await org.owner.get(`/runs/${queued.id}`)).attributes.status).toBe("canceled");
+    const planned = await makeRun(org.owner, ours.id);
+    await bring(api, planned.id, "planned");
+    expect((await org.owner.post(`/runs/${planned.id}/actions/force-cancel`)).status).toBe(409);
+    expect((await api.admin.post(`/admin/runs/${planned.id}/actions/force-cancel`)).status).toBe(202);
+    expect(data(await org.owner.get(`/runs/${planned.id}`)).attributes.status).toBe("canceled");
+    expect(data(await org.owner.get(`/workspaces/${ours.id}`)).attributes.locked).toBe(false);
   });
 });

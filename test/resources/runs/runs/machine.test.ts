@@ -136,6 +136,12 @@ const cases: readonly Case[] = [
     { ...to("canceled"), plan: "canceled", apply: "unreachable", ...freed, signal: "kill" },
   ],
   ["applying", "force-cancel", forceable, { ...to("canceled"), apply: "canceled", ...freed, signal: "kill" }],
+  ...(["planned", "planned_and_saved"] as const).map((status): Case => [
+    status,
+    "force-cancel",
+    forceable,
+    { ...to("canceled"), apply: "unreachable", ...freed },
+  ]),
   ["pending", "force-execute", { ...held, heldByDiscardable: true }, to()],
   ...(["pending", "fetching", "fetching_completed", "plan_queued"] as const).map((status): Case => [
     status,
@@ -199,6 +205,7 @@ describe("a step", () => {
     ["planning", "force-cancel", canceling],
     ["applying", "force-cancel", canceling],
     ["planning", "force-cancel", {}],
+    ["planned", "force-cancel", {}],
     ["applying", "phase-returned", {}],
   ] as const)("is refused: %s, %s %j", (status, event, facts) => {
     expect(stepOf({ ...plain, ...facts, status }, event)).toBeUndefined();
