@@ -16,26 +16,25 @@ const pure = [
 const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
 
 /**
- * A quick run tells everything on SQLite, and on PostgreSQL what the engine has a say in: the contract tests, which call every route
- * and so run every kind of statement, and the files about order, case, numbers, types, locks, cascades, or two callers at once. Who
- * may, what a document shows and which sentence refuses is decided before and after the statements. `npm run test:engines` and a deep
- * run tell everything on both, and the gate runs the former. See `test/support/once.ts` for parts of a file.
+ * A quick run tells everything on SQLite, and on PostgreSQL what the engine has a say in: every kind of statement once (`statements`
+ * calls every route), the storm, and the files about order, case, numbers, types, locks, cascades, or two callers at once. Who may,
+ * what a document shows and which sentence refuses is decided before and after the statements. `npm run test:engines` and a deep run
+ * tell everything on both, and the gate runs the former. See `test/support/once.ts` for parts of a file.
  */
 const decidedByTheEngine = [
-  "test/contract/!(statements|etags).test.ts",
-  "test/{database,jobs}/**/*.test.ts",
+  "test/contract/{statements,storm}.test.ts",
+  "test/{database,jobs}/**/!(processes|unavailable).test.ts",
   "test/http/{service,kept}.test.ts",
   "test/resources/**/{list,search,tagged,search-oracle,large-organization,large-filters}.test.ts",
-  "test/resources/**/{races,together,lock-machine,preconditions,properties,integrity}.test.ts",
-  "test/resources/**/{delete,removal,move,placement,change,links,in-force}.test.ts",
-  "test/resources/**/{tags,tag-bindings,reserved-tag-keys,resources,outputs}.test.ts",
-  "test/resources/state/state-versions/{contents,fairness,succession,upkeep,upload}.test.ts",
-  "test/resources/runs/configuration-versions/upload.test.ts",
-  "test/resources/register/defaults.test.ts",
+  "test/resources/**/{races,together,lock-machine,integrity}.test.ts",
 ];
+/** Mostly waiting for processes that are started, killed and started again: told by the gate too, and not in a quick run. */
+const aboutProcesses = ["test/cli/{kill,together,lost-database,jobs}.test.ts", "test/agent/life.test.ts"];
 /** Whoever names files or folders gets all of them. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));
-const onPostgres = isOnBothEngines || !isWhole ? onEngines : decidedByTheEngine;
+const isQuick = isWhole && !isOnBothEngines;
+const exclude = isQuick ? aboutProcesses : [];
+const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 
 // Most code of a run is run some dozens of times: compiling it plainly at once is cheaper than interpreting it until it is hot.
 setFlagsFromString("--always-sparkplug");
@@ -46,9 +45,9 @@ const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, poo
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
-    // Each worker loads, compiles and warms up everything for itself: more of them than cores cost more than the waiting of
-    // a few files for processes, leases and the database.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Each worker loads, compiles and warms up everything for itself, and some files wait for processes, leases and the database:
+    // one more than there are cores.
+    maxWorkers: availableParallelism() + 1,
     reporters: ["minimal", "./test/support/closing-line.ts"],
     projects: [
       { extends: true, test: { ...shared, name: "pure", include: pure } },
@@ -62,8 +61,11 @@ export default defineConfig({
           provide: { engine: "postgres" },
         },
       },
-      { extends: true, test: { ...shared, name: "agent", include: ["test/agent/**/*.test.ts"] } },
-      { extends: true, test: { ...shared, name: "cli", include: ["test/cli/**/*.test.ts"] } },
+      { extends: true, test: { ...shared, name: "agent", include: ["test/agent/**/*.test.ts"], exclude } },
+      {
+        extends: true,
+        test: { ...shared, name: "cli", include: ["test/cli/**/*.test.ts"], exclude },
+      },
     ],
   },
 });

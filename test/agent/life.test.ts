@@ -12,6 +12,7 @@ import { cadastre, start } from "../cli/support.ts";
 import { addStandIn } from "../support/engines.ts";
 import { finished, openFolder, startStage, until } from "./support/agent.ts";
 import { agentToken, TestServer } from "./support/server.ts";
+import { isOnBothEngines } from "../support/depth.ts";
 
 const engines = openFolder();
 addStandIn(engines);
@@ -25,7 +26,7 @@ afterEach(async () => {
 const config = (settings: object) => ({ "main.tf": "", "stand-in.json": JSON.stringify(settings) });
 const sandboxes = [
   ...(isRoot() && findTools().setpriv !== undefined ? (["user"] as const) : []),
-  ...(findTools().bwrap === undefined ? [] : (["bubblewrap"] as const)),
+  ...(findTools().bwrap === undefined || !isOnBothEngines ? [] : (["bubblewrap"] as const)),
   ...(findTools().setpriv === undefined ? [] : (["none"] as const)),
 ];
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
-import { isDeep } from "../support/depth.ts";
+import { isDeep, isOnBothEngines } from "../support/depth.ts";
 import { addStandIn } from "../support/engines.ts";
 import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";
 import type { Reported, TestServer } from "./support/server.ts";
@@ -20,7 +20,7 @@ const canUser = isRoot() && setpriv !== undefined;
 const kinds = [
   "none",
   ...(canUser && (isDeep || bwrap === undefined) ? (["user"] as const) : []),
-  ...(bwrap === undefined ? [] : (["bubblewrap"] as const)),
+  ...(bwrap === undefined || !isOnBothEngines ? [] : (["bubblewrap"] as const)),
 ] as const;
 
 const config = (settings: object) => ({ "main.tf": "", "stand-in.json": JSON.stringify(settings) });

@@ -1,5 +1,5 @@
 /** A fresh, migrated database on the engine that the run is about. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { CompiledQuery, sql } from "kysely";
@@ -105,7 +105,10 @@ export async function empty(database: Database): Promise<void> {
     .flatMap(({ statements }) => statements)
     .filter((statement) => refilled.some((name) => statement.trimStart().startsWith(`INSERT INTO ${name} `)))
     .map((statement) => `${statement};`);
-  const anew = [...deletions, ...insertions];
+  // Servers that go on know by this that their list of engine versions is not this one.
+  const noted = `INSERT INTO meta (name, value) VALUES ('engine-versions-changed', '${randomUUID()}')
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value;`;
+  const anew = [...deletions, ...insertions, noted];
   await (database.dialect.name === "sqlite" ? runOnSqlite(database, anew) : runOnPostgres(database, anew));
 }
 

@@ -1,4 +1,5 @@
 /** A small server that speaks the protocol of agents: jobs go out, and everything that an agent reports is kept to be looked at. */
+import { randomBytes } from "node:crypto";
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -83,7 +84,8 @@ export class TestServer {
   }: JobRequest): Reported & { readonly id: string; readonly runId: string } {
     made += 1;
     const id = `${phase}-${made}`;
-    const run = runId ?? `run-${made}`;
+    // No two agents of a machine ever have the same run: what is left of one is found by its id, and killed.
+    const run = runId ?? `run-${randomBytes(6).toString("hex")}-${made}`;
     const report = { id, runId: run, log: "", offsets: [], contents: {}, starts: 0, finished: undefined, beats: 0 };
     this.reports.set(id, report);
     this.#queue.push({
