@@ -185,10 +185,13 @@ function readSort(keys: readonly string[], value: string | undefined, faults: Fa
 }
 
 function readInclude(allowed: readonly string[], value: string | undefined, faults: Fault[]): ReadonlySet<string> {
+  // Some clients spell a name as the document does, with hyphens.
+  const spelled = (name: string) => (allowed.includes(name) ? name : name.replaceAll("-", "_"));
   const wanted = new Set(
     (value ?? "")
       .split(",")
       .map((part) => part.trim())
+      .map((name) => (allowed.includes(spelled(name)) ? spelled(name) : name))
       .filter((part) => part !== ""),
   );
   for (const name of wanted) {

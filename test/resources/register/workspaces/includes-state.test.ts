@@ -16,6 +16,9 @@ it("include=current_state_version shows each state in force, to whoever may read
     { type: "state-versions", id: state.id, attributes: { "hosted-state-download-url": expect.any(String) } },
   ]);
   expect((await org.owner.get(`/workspaces/${two.id}?include=current_state_version`)).body.included).toEqual([]);
+  // As the official client spells it.
+  const hyphens = await org.owner.get(path.replaceAll("current_state_version", "current-state-version"));
+  expect(hyphens.body.included).toEqual(body.included);
   const team = await makeTeam(api, org.name);
   await makeTeamWorkspace(api, one.id, team.id, { access: "custom", runs: "read", "state-versions": "read-outputs" });
   const caller = await makeMember(api, org.name, [team.id]);
