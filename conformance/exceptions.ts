@@ -26,7 +26,11 @@ const features =
 const modules =
   "It expects permissions on no-code modules; the service has no registry of modules, and a document promises only what a request gets.";
 
+const first =
+  "It looks for the state and the run of one workspace at the first of the list, whichever that is: its workspaces have random names.";
+
 export const exceptions: readonly Exception[] = [
+  { test: "TestWorkspacesList_RunDependent/with_current-state-version,current-run_included", reason: first },
   { test: "TestRunsRead_CostEstimate_RunDependent", reason: estimates },
   { test: "TestConfigurationVersionsCreateForRegistryModule", reason: registry },
   { test: "TestOrganizationsReadEntitlements/when_the_org_exists", reason: features },
