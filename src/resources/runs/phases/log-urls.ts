@@ -3,8 +3,8 @@
  * It is never logged.
  */
 import type { Granted } from "../../../access/granted.ts";
-import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import { checkSignedUrl, signUrl } from "../../shared/signed-urls.ts";
 
 /** That somebody came with a URL of ours that has not expired, for the log of this phase. */
 export type LogRight = Granted<{ readonly phaseId: string }, "can-read-log">;
@@ -13,20 +13,26 @@ const dayMs = 24 * 3_600_000;
 /** Longer than any phase takes; on top of what is left of the day. */
 const lifeMs = 2 * dayMs;
 
-const signedText = (phaseId: string, expires: string): string => ["GET", "logs", phaseId, expires].join("\n");
+const readingOf = (phaseId: string) => ["GET", "logs", phaseId];
 
 /** The same for a whole day, so that a document that is read twice is the same. */
-export function logUrl({ vault, options }: Pick<Context, "vault" | "options">, phaseId: string): string {
+export function logUrl(context: Pick<Context, "vault" | "options">, phaseId: string): string {
   const expires = String(Math.ceil(Date.now() / dayMs) * dayMs + lifeMs);
-  const signature = vault.sign(signedText(phaseId, expires));
-  return `${options.publicUrl}/api/v2/logs/${phaseId}.${expires}.${signature}`;
+  const signature = signUrl(context, readingOf(phaseId), expires);
+  return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${expires}.${signature}`;
 }
 
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
-export function checkLogUrl({ vault }: Pick<Context, "vault">, logKey: string): LogRight {
-  const [phaseId = "", expires = "", signature = ""] = logKey.split(".");
-  if (!vault.isSignature(signedText(phaseId, expires), signature)) throw notFound("log");
-  if (Number(expires) < Date.now())
-    throw forbidden("This log's URL has expired. Read the plan or apply again, and use its new log-read-url.");
+export function checkLogUrl(context: Pick<Context, "vault">, logKey: string): LogRight {
+  const [phaseId = "", expires, signature] = logKey.split(".");
+  checkSignedUrl(
+    context,
+    readingOf(phaseId),
+    { expires, signature },
+    {
+      thing: "log",
+      expired: "This log's URL has expired. Read the plan or apply again, and use its new log-read-url.",
+    },
+  );
   return { phaseId } as LogRight;
 }

@@ -3,8 +3,8 @@
  * send their state without a token, so the URL is signed. It is never logged.
  */
 import type { Granted } from "../../../../access/granted.ts";
-import { AppError, notFound } from "../../../../kernel/errors.ts";
 import type { Context } from "../../../shared/context.ts";
+import { checkSignedUrl, type Signed, signUrl } from "../../../shared/signed-urls.ts";
 import type { ContentKind } from "../kinds.ts";
 
 /** That somebody came with a URL of ours that has not expired, for this content of this version. */
@@ -12,32 +12,29 @@ export type UploadRight = Granted<{ readonly stateVersionId: string; readonly ki
 
 const paths: Record<ContentKind, string> = { state: "upload", json: "json-upload" };
 
-const signedText = (id: string, kind: ContentKind, expires: string): string =>
-  ["PUT", "state-versions", id, kind, expires].join("\n");
+const arrivalOf = (id: string, kind: ContentKind) => ["PUT", "state-versions", id, kind];
 
 export function uploadUrl(
-  { vault, options }: Pick<Context, "vault" | "options">,
+  context: Pick<Context, "vault" | "options">,
   id: string,
   kind: ContentKind,
   expiresAt: string,
 ): string {
   const expires = String(Date.parse(expiresAt));
-  const signature = vault.sign(signedText(id, kind, expires));
-  return `${options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
+  const signature = signUrl(context, arrivalOf(id, kind), expires);
+  return `${context.options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
 }
 
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
 export function checkUploadUrl(
-  { vault }: Pick<Context, "vault">,
+  context: Pick<Context, "vault">,
   stateVersionId: string,
   kind: ContentKind,
-  { expires, signature }: { readonly expires: string | undefined; readonly signature: string | undefined },
+  signed: Signed,
 ): UploadRight {
-  if (!vault.isSignature(signedText(stateVersionId, kind, expires ?? ""), signature ?? "")) throw notFound("upload");
-  if (Number(expires) < Date.now())
-    throw new AppError(
-      "forbidden",
-      "This upload URL has expired. Create the state version again, and use its new URL.",
-    );
+  checkSignedUrl(context, arrivalOf(stateVersionId, kind), signed, {
+    thing: "upload",
+    expired: "This upload URL has expired. Create the state version again, and use its new URL.",
+  });
   return { stateVersionId, kind } as UploadRight;
 }
