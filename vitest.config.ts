@@ -40,8 +40,6 @@ const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 setFlagsFromString("--always-sparkplug");
 
 // Generous, because a machine may be busy: no test is about how long something takes.
-// Their tests start many processes, on a machine that may be busy with all the others.
-const withProcesses = { retry: 2 };
 const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, pool: "threads" as const };
 
 export default defineConfig({
@@ -65,11 +63,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { ...shared, ...withProcesses, name: "agent", include: ["test/agent/**/*.test.ts"], exclude },
+        test: { ...shared, name: "agent", include: ["test/agent/**/*.test.ts"], exclude },
       },
       {
         extends: true,
-        test: { ...shared, ...withProcesses, name: "cli", include: ["test/cli/**/*.test.ts"], exclude },
+        test: { ...shared, name: "cli", include: ["test/cli/**/*.test.ts"], exclude },
       },
     ],
   },

@@ -129,8 +129,7 @@ export class JobClient {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = { method: "GET", path, token: this.#token, ...this.#tries(), timeoutMs: uploadMs } as const;
     try {
-      const { body, status } = await this.#server.call(call);
-      return status === 204 || body === null ? undefined : body;
+      return await this.#server.bytes(call);
     } catch (error) {
       if (error instanceof Refused && error.status === 404) return undefined;
       throw error;
@@ -155,9 +154,9 @@ export class JobClient {
   async download(url: string): Promise<AsyncIterable<Uint8Array>> {
     const path = this.#server.addressOf(url, this.#job.server);
     const call = { method: "GET", path, token: this.#job.token, ...this.#tries(), timeoutMs: uploadMs } as const;
-    const { body } = await this.#server.call(call);
-    if (body === null) throw new Error(`The server gave nothing for ${url}.`);
-    return body;
+    const bytes = await this.#server.bytes(call);
+    if (bytes === undefined) throw new Error(`The server gave nothing for ${url}.`);
+    return bytes;
   }
 
   /** By the ordinary API, as the run. Raises Refused. */

@@ -48,7 +48,7 @@ export class Server {
   }
 
   /** The answer, whose status is good. Whoever asks reads its body, or cancels it. */
-  async call(call: Call): Promise<Response> {
+  async #call(call: Call): Promise<Response> {
     const until = performance.now() + (call.patienceMs ?? 0);
     for (let attempt = 0; ; attempt += 1) {
       try {
@@ -63,7 +63,7 @@ export class Server {
   }
 
   async json(call: Call): Promise<unknown> {
-    const response = await this.call(call);
+    const response = await this.#call(call);
     try {
       return response.status === 204 ? undefined : await response.json();
     } catch (error) {
@@ -72,8 +72,35 @@ export class Server {
     }
   }
 
+  /** The answer's bytes as they come; undefined where there are none. Raises Unreachable, in the middle too, for what does not come whole. */
+  async bytes(call: Call): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const response = await this.#call(call);
+    return response.status === 204 || response.body === null ? undefined : this.#whole(response, call.signal);
+  }
+
+  /**
+   * Holds on to the response until its last byte: the body of one that nobody holds any more is cancelled by `fetch`, and reads as
+   * empty. And counts, so that nothing short is ever taken for the whole.
+   */
+  async *#whole(response: Response, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
+    try {
+      for await (const chunk of response.body ?? []) {
+        bytes += chunk.length;
+        yield chunk;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new Unreachable(`The answer of ${this.url} broke off (${causeOf(error)}).`);
+    }
+    const { headers } = response;
+    const length = headers.get("content-encoding") === null ? headers.get("content-length") : null;
+    if (length !== null && Number(length) !== bytes)
+      throw new Unreachable(`The answer of ${this.url} broke off after ${bytes} of ${length} bytes.`);
+  }
+
   async send(call: Call): Promise<void> {
-    const response = await this.call(call);
+    const response = await this.#call(call);
     await response.body?.cancel();
   }
 
