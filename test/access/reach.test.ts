@@ -1,0 +1,109 @@
+/** What the database is told of permissions is what decides them: for every sum of grants that there can be. */
+import { describe, expect, it } from "vitest";
+import {
+  projectLevelMask,
+  projectLevelNames,
+  workspaceLevelMask,
+  workspaceLevelNames,
+} from "../../src/access/levels.ts";
+import {
+  everywhereOf,
+  organizationBit,
+  organizationPermissionNames,
+  ownersAccess,
+} from "../../src/access/organization.ts";
+import { everything, ladders, type Mask, maskOf, permissionNames } from "../../src/access/permission-set.ts";
+import { seesWorkspace } from "../../src/access/permissions.ts";
+import {
+  bitsGiving,
+  everywhereByBit,
+  fulfils,
+  levelOf,
+  type Owning,
+  permissionsOn,
+  reachPermissionNames,
+  thingKinds,
+  wantedOn,
+} from "../../src/access/reach.ts";
+import { deep } from "../support/depth.ts";
+
+/** Every combination of values: all that grants can add up to. A quick run takes a part of them, evenly. */
+function* everySum(): Generator<Mask> {
+  const steps = permissionNames.map((name) => ladders[name].map((value) => maskOf({ [name]: value })));
+  function* from(position: number, mask: Mask): Generator<Mask> {
+    const values = steps[position];
+    if (values === undefined) yield mask;
+    else for (const value of values) yield* from(position + 1, mask | value);
+  }
+  yield* from(0, 0);
+}
+const all = Int32Array.from(everySum());
+const sums = all.filter((_, position) => position % deep(41, 1) === 0);
+
+const situations: readonly Owning[] = [false, true].flatMap((owner) =>
+  [0, 1].map((allowForceDeleteWorkspaces) => ({ owner, allowForceDeleteWorkspaces })),
+);
+
+describe("bitsGiving", () => {
+  it("knows every sum", () => {
+    expect(all.length).toBe(permissionNames.reduce((count, name) => count * ladders[name].length, 1));
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it.each(thingKinds)("any of the bits gives the permission, and nothing else does: %s", (kind) => {
+    for (const owning of situations) {
+      const asked = reachPermissionNames.map((name) => ({ name, bits: bitsGiving(kind, name, owning) }));
+      const wrong = sums.findLast((mask) => {
+        const held = permissionsOn(kind, { mask }, owning);
+        // Whoever owns the organization has some of them without any grant, and never holds none.
+        return mask !== 0 && asked.some(({ name, bits }) => ((mask & bits) !== 0) !== (held[name] ?? false));
+      });
+      expect(wrong, JSON.stringify(owning)).toBeUndefined();
+    }
+  });
+
+  it.each(thingKinds)("what is not seen is not reached, whatever else is held: %s", (kind) => {
+    const owning = { owner: false, allowForceDeleteWorkspaces: 1 };
+    const seen = (mask: Mask) =>
+      kind === "project" ? permissionsOn(kind, { mask }, owning)["can-read"] : seesWorkspace({ mask });
+    const wanted = wantedOn(kind, undefined, owning);
+    expect(sums.find((mask) => fulfils(mask, wanted) !== seen(mask))).toBeUndefined();
+    const deleting = wantedOn(kind, "can-destroy", owning);
+    expect(fulfils(maskOf({ settings: "none", delete: true }), deleting)).toBe(false);
+  });
+
+  it("a permission of projects alone is none of workspaces, and the other way round", () => {
+    const owning = { owner: true, allowForceDeleteWorkspaces: 1 };
+    expect(bitsGiving("workspace", "can-create-workspace", owning)).toBe(0);
+    expect(bitsGiving("project", "can-queue-apply", owning)).toBe(0);
+    expect(bitsGiving("workspace", "can-force-delete", owning)).toBe(everything);
+  });
+});
+
+describe("levelOf", () => {
+  it("each level is itself, and what is between two is custom", () => {
+    for (const name of projectLevelNames.filter((level) => level !== "custom"))
+      expect(levelOf("project", projectLevelMask(name))).toBe(name);
+    for (const name of workspaceLevelNames.filter((level) => level !== "custom"))
+      expect(levelOf("workspace", workspaceLevelMask(name))).toBe(name);
+    expect(levelOf("workspace", workspaceLevelMask("write") | maskOf({ runTasks: true }))).toBe("custom");
+    expect(levelOf("project", projectLevelMask("write") | maskOf({ move: true }))).toBe("custom");
+  });
+
+  it("a level on the project is one on its workspaces", () => {
+    const onWorkspaces = projectLevelNames.slice(0, 4).map((name) => levelOf("workspace", projectLevelMask(name)));
+    expect(onWorkspaces).toEqual(["read", "write", "admin", "admin"]);
+    expect(levelOf("workspace", everything)).toBe("admin");
+  });
+});
+
+describe("everywhereByBit", () => {
+  it("added up bit by bit it is what the sum of permissions gives", () => {
+    const bits = [...organizationPermissionNames.map(organizationBit), 1];
+    const sumOf = (access: Mask) =>
+      everywhereByBit.reduce((mask, { bit, gives }) => ((access & bit) === 0 ? mask : mask | gives), 0);
+    for (const left of bits) for (const right of bits) expect(sumOf(left | right)).toBe(everywhereOf(left | right));
+    expect(sumOf(ownersAccess)).toBe(everything);
+    expect(sumOf(0)).toBe(0);
+  });
+});

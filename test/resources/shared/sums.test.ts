@@ -1,0 +1,104 @@
+/** The pieces of `access/` that are spelled for the database say there what they say here. */
+import { sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { projectLevelMask, workspaceLevelMask } from "../../../src/access/levels.ts";
+import {
+  everywhereOf,
+  organizationBit,
+  organizationPermissionNames,
+  ownersAccess,
+} from "../../../src/access/organization.ts";
+import { everything, maskOf } from "../../../src/access/permission-set.ts";
+import { fulfils, levelOf, reachPermissionNames, thingKinds, wantedOn } from "../../../src/access/reach.ts";
+import { everywhereIn, fulfilsIn, levelIn, sumsOf, wide } from "../../../src/resources/shared/grants/sums.ts";
+import { useApi } from "../../support/api.ts";
+import {
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeTeamWorkspace,
+  makeWorkspace,
+} from "../../support/builders.ts";
+
+const api = useApi();
+
+/** The value of an expression over each of some numbers, as the database finds it. */
+async function told<Value>(
+  numbers: readonly number[],
+  expression: (mask: ReturnType<typeof wide>) => unknown,
+): Promise<Value[]> {
+  const rows = sql.join(
+    numbers.map((mask, at) => sql`select ${sql.lit(at)} as at, ${wide(mask)} as mask`),
+    sql` union all `,
+  );
+  const found = await sql<{ value: Value }>`
+    select ${expression(sql.ref<number>("numbers.mask") as never)} as value from (${rows}) as numbers order by at`.execute(
+    api.database.reader.db,
+  );
+  return found.rows.map(({ value }) => value);
+}
+
+const masks = [
+  ...new Set([
+    0,
+    everything,
+    ...(["read", "write", "maintain", "admin", "custom"] as const).map(projectLevelMask),
+    ...(["read", "plan", "write", "admin", "custom"] as const).map(workspaceLevelMask),
+    maskOf({ delete: true }),
+    maskOf({ settings: "read", create: true }),
+    workspaceLevelMask("write") | maskOf({ runTasks: true }),
+  ]),
+];
+
+describe("sums in the database", () => {
+  it("what organization-level permissions give everywhere", async () => {
+    const bits = [0, 1, ownersAccess, ...organizationPermissionNames.map(organizationBit)];
+    const pairs = [...bits, organizationBit("read-projects") | organizationBit("manage-workspaces")];
+    expect((await told<number>(pairs, everywhereIn)).map(Number)).toEqual(pairs.map(everywhereOf));
+  });
+
+  it("levels, and whether a permission is reached", async () => {
+    for (const kind of thingKinds) {
+      expect(await told<string>(masks, (mask) => levelIn(kind, mask))).toEqual(
+        masks.map((mask) => levelOf(kind, mask)),
+      );
+      for (const name of [undefined, ...reachPermissionNames.slice(0, 4), "can-force-delete", "can-create-workspace"]) {
+        const wanted = wantedOn(kind, name, { owner: false, allowForceDeleteWorkspaces: 1 });
+        const asked = { sees: wide(wanted.sees), any: wide(wanted.any) };
+        const flags = await told<number>(masks, (mask) => sql`case when ${fulfilsIn(mask, asked)} then 1 else 0 end`);
+        expect(flags.map(Number)).toEqual(masks.map((mask) => Number(fulfils(mask, wanted))));
+      }
+    }
+  });
+
+  it("sumsOf: everything that people and teams hold, by thing", async () => {
+    const org = await makeOrganization(api);
+    const project = await makeProject(api, org.name);
+    const workspace = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const one = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
+    const other = await makeTeam(api, org.name);
+    await makeTeamProject(api, project.id, one.id, { access: "read" });
+    await makeTeamProject(api, project.id, other.id, { access: "write" });
+    await makeTeamWorkspace(api, workspace.id, other.id, { access: "admin" });
+    const person = await makeMember(api, org.name, [one.id, other.id]);
+    const nobody = await makeMember(api, org.name);
+    const sums = await sumsOf(api.database.reader, org.id, [person.id, other.id, nobody.id, "user-unknown"]);
+    const of = (principal: string) =>
+      Object.fromEntries(sums.filter((sum) => sum.principal === principal).map(({ on, ...sum }) => [on, sum]));
+    const readsProjects = organizationBit("read-projects");
+    expect(of(person.id)).toEqual({
+      organization: { principal: person.id, thingId: org.id, mask: readsProjects },
+      project: {
+        principal: person.id,
+        thingId: project.id,
+        mask: projectLevelMask("write") | projectLevelMask("read"),
+      },
+      workspace: { principal: person.id, thingId: workspace.id, mask: workspaceLevelMask("admin") },
+    });
+    expect(of(other.id)["organization"]).toMatchObject({ mask: 0 });
+    expect(sums).toHaveLength(6);
+  });
+});
