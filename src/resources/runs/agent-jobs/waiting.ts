@@ -57,19 +57,21 @@ class Lookout {
       if (isDue || this.#database.commitCount() !== commits) {
         lookedAt = performance.now();
         commits = this.#database.commitCount();
+        // Whoever comes while it looks was not looked for: to him, a job that is not in sight would be one that is gone.
+        const those = [...this.#waiters];
         // A database that does not answer is told by whoever asks next; those who wait go on.
-        const sight = await this.#see().catch(() => undefined);
-        if (sight !== undefined) for (const waiter of this.#waiters) if (waiter.sees(sight)) waiter.wake();
+        const sight = await this.#see(those).catch(() => undefined);
+        if (sight !== undefined) for (const waiter of those) if (waiter.sees(sight)) waiter.wake();
       }
       await pause(tickMs);
     }
     this.#looking = false;
   }
 
-  async #see(): Promise<Sight> {
+  async #see(waiters: readonly Waiter[]): Promise<Sight> {
     const tx = this.#database.reader;
-    const ids = [...this.#waiters].flatMap(({ jobId }) => jobId ?? []);
-    const wantsJobs = [...this.#waiters].some(({ jobId }) => jobId === undefined);
+    const ids = waiters.flatMap(({ jobId }) => jobId ?? []);
+    const wantsJobs = waiters.some(({ jobId }) => jobId === undefined);
     const signals = ids.length === 0 ? [] : await findSignals(tx, ids);
     return {
       waiting: wantsJobs ? await findWaiting(tx, {}) : [],

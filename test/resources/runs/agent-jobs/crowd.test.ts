@@ -1,4 +1,5 @@
-/** Many who claim at once: each job is one agent's, and they are handed out in order. */
+/** Many at once: each job is one agent's, they are handed out in order, and nobody is told what is another's. */
+import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
 import { makeOrganization } from "../../../support/builders.ts";
@@ -49,5 +50,27 @@ describe("20 claimers of 200 queued jobs", () => {
         const places = own.map((id) => place.get(id) ?? -1);
         expect(places).toEqual(places.toSorted((a, b) => a - b));
       }
+  });
+});
+
+describe("heartbeats that come while others wait already", () => {
+  it("are told nothing, as long as nobody cancels", async () => {
+    const org = await makeOrganization(api);
+    const pool = await makeSitePool(api);
+    const jobs: { agent: Awaited<ReturnType<typeof makeAgent>>; path: string; attempt: number }[] = [];
+    for (let count = 0; count < 3; count += 1) {
+      const { id } = await makeRunnable(api, org.name, { "terraform-version": "1.9.5" });
+      await makeRun(org.owner, id);
+      const agent = await makeAgent(api, pool);
+      const { attributes, ...job } = (await agent.claim()).body.data;
+      jobs.push({ agent, path: `/agent-jobs/${job.id}/actions/heartbeat`, attempt: attributes.attempt });
+    }
+    // Spread over some looks, so that a few of them come in the middle of one.
+    const beats = Array.from({ length: 90 }, async (_, beat) => {
+      const { agent, path, attempt } = jobs[beat % jobs.length]!;
+      await pause(beat * 2);
+      return (await agent.post(path, { attempt, wait: 1 })).body;
+    });
+    expect(new Set((await Promise.all(beats)).map(({ signal }) => signal))).toEqual(new Set([null]));
   });
 });
