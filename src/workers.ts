@@ -83,7 +83,8 @@ export class Workers {
     const child = spawn(process.execPath, [...process.execArgv, command, "agent"], {
       // In a group of its own: Ctrl+C is for the server, who tells it.
       detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
+      // By the channel it notices when this process is killed, and ends too: its engines with it, and the next server's workers go on.
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
       env: this.#environment(),
     });
     this.#child = child;

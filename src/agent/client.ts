@@ -124,14 +124,14 @@ export class JobClient {
     await this.#fenced(() => this.#server.send(call));
   }
 
-  /** Undefined where there is none. */
-  async getContent(kind: ContentKind): Promise<AsyncIterable<Uint8Array> | undefined> {
+  /** Into a file of the agent's own; false where there is none. */
+  async getContent(kind: ContentKind, file: string): Promise<boolean> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = { method: "GET", path, token: this.#token, ...this.#tries(), timeoutMs: uploadMs } as const;
     try {
-      return await this.#server.bytes(call);
+      return await this.#server.save(call, file);
     } catch (error) {
-      if (error instanceof Refused && error.status === 404) return undefined;
+      if (error instanceof Refused && error.status === 404) return false;
       throw error;
     }
   }
@@ -150,13 +150,11 @@ export class JobClient {
     await this.#fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#tries() }));
   }
 
-  /** Something that the job names by its address, with the run's own token. */
-  async download(url: string): Promise<AsyncIterable<Uint8Array>> {
+  /** Something that the job names by its address, with the run's own token, into a file of the agent's own. */
+  async download(url: string, file: string): Promise<void> {
     const path = this.#server.addressOf(url, this.#job.server);
     const call = { method: "GET", path, token: this.#job.token, ...this.#tries(), timeoutMs: uploadMs } as const;
-    const bytes = await this.#server.bytes(call);
-    if (bytes === undefined) throw new Error(`The server gave nothing for ${url}.`);
-    return bytes;
+    if (!(await this.#server.save(call, file))) throw new Error(`The server gave nothing for ${url}.`);
   }
 
   /** By the ordinary API, as the run. Raises Refused. */

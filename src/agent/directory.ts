@@ -60,6 +60,11 @@ export class JobDirectory {
     return stateFile(this.workingDirectory, this.#workspaceName);
   }
 
+  /** Where something is kept that was fetched, until it has its place. */
+  spooled(name: string): string {
+    return join(this.spool, `${name}.fetched`);
+  }
+
   /** As the engine sees it. */
   insideOf(path: string): string {
     return join(this.inside.job, relative(this.root, path));

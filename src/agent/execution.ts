@@ -1,5 +1,7 @@
 /** A phase's engine at work: prepared as every phase is, then started command by command, in its sandbox, until it is told to stop. */
 import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { unpack } from "../archive/unpack.ts";
 import { type EngineName, initArguments } from "./arguments.ts";
@@ -15,6 +17,7 @@ import { ConfigurationFault, writeOverride } from "./overrides.ts";
 import type { Cgroup } from "./sandbox/cgroup.ts";
 import type { Sandbox } from "./sandbox/launch.ts";
 import { type Ended, JobProcess } from "./sandbox/process.ts";
+import { runMark } from "./sandbox/processes.ts";
 import type { Stopper } from "./stopper.ts";
 import { brokenValues, environmentOf, sshCommand, variableFiles } from "./variables.ts";
 
@@ -89,7 +92,10 @@ export class Execution {
     await log.say(`${titleOf(engine.product)} v${engine.version}`);
     await log.say(`on linux_${arch === "x64" ? "amd64" : arch}`);
     await log.say("Initializing plugins and modules...");
-    await unpack(await client.download(job.configurationUrl), directory.configuration);
+    const archive = directory.spooled("configuration");
+    await client.download(job.configurationUrl, archive);
+    await unpack(createReadStream(archive), directory.configuration);
+    await rm(archive);
     stopper.check();
     await directory.enter(job.workingDirectory);
     await writeOverride(directory.workingDirectory);
@@ -103,14 +109,11 @@ export class Execution {
   async fetchState(): Promise<string | undefined> {
     const { job, client, directory } = this.options;
     if (job.stateUrl === null) return undefined;
+    const spooled = directory.spooled("state");
+    await client.download(job.stateUrl, spooled);
     const hash = createHash("md5");
-    const passing = async function* (source: AsyncIterable<Uint8Array>) {
-      for await (const chunk of source) {
-        hash.update(chunk);
-        yield chunk;
-      }
-    };
-    await writeInside(directory.root, directory.stateFile, passing(await client.download(job.stateUrl)), directory.uid);
+    for await (const chunk of createReadStream(spooled)) hash.update(chunk as Uint8Array);
+    await this.#moveIn(spooled, directory.stateFile, directory.uid);
     return hash.digest("hex");
   }
 
@@ -141,7 +144,7 @@ export class Execution {
       merged,
       uid,
       cgroup,
-      mark: `TFE_RUN_ID=${job.runId}`,
+      mark: runMark(job.runId),
     });
     const kills = cgroup?.outOfMemory() ?? 0;
     return stopper.during(process, async () => {
@@ -206,12 +209,17 @@ export class Execution {
   /** An apply executes the plan as it was made, with the providers that it was made with. */
   async #restorePlan(): Promise<void> {
     const { client, directory } = this.options;
-    const plan = await client.getContent("plan");
-    if (plan === undefined)
+    const [plan, lockFile] = [directory.spooled("plan"), directory.spooled("lock-file")];
+    if (!(await client.getContent("plan", plan)))
       throw new EngineFault("The plan of this run is gone, so there is nothing to apply. Start a new run.");
-    await writeInside(directory.root, planFile(directory), plan, undefined);
-    const lockFile = await client.getContent("lock-file");
-    if (lockFile !== undefined) await writeInside(directory.root, this.lockFile, lockFile, undefined);
+    await this.#moveIn(plan, planFile(directory));
+    if (await client.getContent("lock-file", lockFile)) await this.#moveIn(lockFile, this.lockFile);
+  }
+
+  /** From the agent's own to the job's directory. */
+  async #moveIn(spooled: string, path: string, uid?: number): Promise<void> {
+    await writeInside(this.options.directory.root, path, createReadStream(spooled), uid);
+    await rm(spooled);
   }
 
   async #init(): Promise<void> {

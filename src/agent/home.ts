@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 import { removeTree } from "./files.ts";
 import { isRoot } from "./sandbox/choose.ts";
+import { killEverythingOf, runMark } from "./sandbox/processes.ts";
 import { keepLostState } from "./state.ts";
 
 /** Makes it, and takes it for this process; its real path. Raises SettingError. */
@@ -49,10 +50,11 @@ function identity(pid: number): string {
   }
 }
 
-/** What an agent left that was killed: states of applies are kept, all else is removed. */
+/** What an agent left that was killed: what its engines started is killed, states of applies are kept, all else is removed. */
 export async function clearHome(home: string, lost: string, say: (line: string) => void): Promise<void> {
   for (const name of await readdir(join(home, "jobs"))) {
     const root = join(home, "jobs", name);
+    killEverythingOf({ uid: undefined, mark: runMark(name) });
     for (const file of statesIn(join(root, "configuration"))) {
       const kept = await keepLostState(lost, { runId: name, phase: "apply" }, root, file).catch(() => undefined);
       if (kept !== undefined)

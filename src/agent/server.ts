@@ -2,6 +2,7 @@
  * Requests to the server: by whose token, how long each may take, and which failures are worth another try. Raises `Refused` for
  * what the server does not want, `Unreachable` where nobody answered in time; knows nothing of what is asked.
  */
+import { open } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** The server answered, and the answer is no. */
@@ -47,12 +48,21 @@ export class Server {
     this.url = url;
   }
 
-  /** The answer, whose status is good. Whoever asks reads its body, or cancels it. */
-  async #call(call: Call): Promise<Response> {
-    const until = performance.now() + (call.patienceMs ?? 0);
+  /**
+   * Asks until an answer was used whole, or patience ends: one can break off at its last byte, when the server is started again.
+   * Patience begins anew where more came than ever before.
+   */
+  async #tried<Answer>(call: Call, use: (response: Response, came: (bytes: number) => void) => Promise<Answer>) {
+    let until = performance.now() + (call.patienceMs ?? 0);
+    let most = 0;
+    const came = (bytes: number) => {
+      if (bytes <= most) return;
+      most = bytes;
+      until = performance.now() + (call.patienceMs ?? 0);
+    };
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.#once(call);
+        return await use(await this.#once(call), came);
       } catch (error) {
         call.signal?.throwIfAborted();
         const wait = pauseMs(attempt, error);
@@ -63,45 +73,58 @@ export class Server {
   }
 
   async json(call: Call): Promise<unknown> {
-    const response = await this.#call(call);
-    try {
-      return response.status === 204 ? undefined : await response.json();
-    } catch (error) {
-      call.signal?.throwIfAborted();
-      throw new Unreachable(`The answer of ${this.url} broke off (${(error as Error).message}).`);
-    }
+    return this.#tried(call, async (response) => {
+      try {
+        return response.status === 204 ? undefined : await response.json();
+      } catch (error) {
+        throw this.#brokenOff(causeOf(error));
+      }
+    });
   }
 
-  /** The answer's bytes as they come; undefined where there are none. Raises Unreachable, in the middle too, for what does not come whole. */
-  async bytes(call: Call): Promise<AsyncIterable<Uint8Array> | undefined> {
-    const response = await this.#call(call);
-    return response.status === 204 || response.body === null ? undefined : this.#whole(response, call.signal);
+  /**
+   * The answer's bytes as a file, whole; whether there were any. A try that breaks off leaves the beginning of the file, which the
+   * next one overwrites: nobody may read it before this has returned.
+   */
+  async save(call: Call, path: string): Promise<boolean> {
+    return this.#tried(call, async (response, came) => {
+      if (response.status === 204 || response.body === null) return false;
+      const file = await open(path, "w", 0o600);
+      try {
+        await file.writeFile(this.#whole(response, came));
+      } finally {
+        await file.close();
+      }
+      return true;
+    });
   }
 
   /**
    * Holds on to the response until its last byte: the body of one that nobody holds any more is cancelled by `fetch`, and reads as
    * empty. And counts, so that nothing short is ever taken for the whole.
    */
-  async *#whole(response: Response, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  async *#whole(response: Response, came: (bytes: number) => void): AsyncGenerator<Uint8Array> {
     let bytes = 0;
     try {
       for await (const chunk of response.body ?? []) {
         bytes += chunk.length;
+        came(bytes);
         yield chunk;
       }
     } catch (error) {
-      signal?.throwIfAborted();
-      throw new Unreachable(`The answer of ${this.url} broke off (${causeOf(error)}).`);
+      throw this.#brokenOff(causeOf(error));
     }
     const { headers } = response;
     const length = headers.get("content-encoding") === null ? headers.get("content-length") : null;
-    if (length !== null && Number(length) !== bytes)
-      throw new Unreachable(`The answer of ${this.url} broke off after ${bytes} of ${length} bytes.`);
+    if (length !== null && Number(length) !== bytes) throw this.#brokenOff(`after ${bytes} of ${length} bytes`);
+  }
+
+  #brokenOff(how: string): Unreachable {
+    return new Unreachable(`The answer of ${this.url} broke off (${how}).`);
   }
 
   async send(call: Call): Promise<void> {
-    const response = await this.#call(call);
-    await response.body?.cancel();
+    await this.#tried(call, async (response) => response.body?.cancel());
   }
 
   async #once({ method, path, token, json, bytes, timeoutMs, signal }: Call): Promise<Response> {

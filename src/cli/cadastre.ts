@@ -7,7 +7,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-// The launcher, where it has to stay between, may be killed without passing that on: then this process must not stay behind.
+// The launcher, where it has to stay between, may be killed without passing that on, and so may the server whose worker this is:
+// then this process must not stay behind.
 if (process.channel !== undefined) {
   process.once("disconnect", () => process.exit(1));
   process.channel?.unref();

@@ -1,17 +1,27 @@
 /** What an agent fetches arrives whole, or not at all: half a plan, or no state where there is one, must never reach an engine. */
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test } from "vitest";
 import { Server, Unreachable } from "../../src/agent/server.ts";
+import { newFolder } from "../support/folder.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
+const folder = newFolder("cadastre-downloads-");
+const file = join(folder, "plan");
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
 let http: HttpServer | undefined;
-afterEach(() => http?.close());
+afterEach(() => {
+  http?.close();
+  rmSync(file, { force: true });
+});
 
 async function served(answer: RequestListener): Promise<Server> {
   http = createServer(answer);
@@ -20,33 +30,71 @@ async function served(answer: RequestListener): Promise<Server> {
 }
 
 const call = { method: "GET", path: "/plan", token: null, timeoutMs: 5000 } as const;
+const patient = { ...call, patienceMs: 60_000 } as const;
 
-async function gathered(source: AsyncIterable<Uint8Array> | undefined): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of source ?? []) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
-}
+/** An answer that is cut in the middle, as by a server that is killed. */
+const cut: RequestListener = (_, response) => {
+  response.writeHead(200, { "content-length": "100" });
+  response.write("the p");
+  setTimeout(() => response.destroy(), 20);
+};
 
-test("whoever takes time before reading gets everything, although memory is tidied meanwhile", async () => {
-  const server = await served((_, response) => response.end("the plan"));
-  const bytes = await server.bytes(call);
+test("an answer that comes slowly arrives whole, although memory is tidied meanwhile", async () => {
+  const server = await served((_, response) => {
+    response.write("the ");
+    setTimeout(() => response.end("plan"), 100);
+  });
+  const saving = server.save(call, file);
   for (let round = 0; round < 20; round += 1) {
     collectGarbage();
     await turn();
   }
-  expect(await gathered(bytes)).toBe("the plan");
+  expect(await saving).toBe(true);
+  expect(readFileSync(file, "utf8")).toBe("the plan");
 });
 
 test("an answer that ends early is a failure, not a short file", async () => {
-  const server = await served((_, response) => {
-    response.writeHead(200, { "content-length": "100" });
-    response.write("the p");
-    setTimeout(() => response.destroy(), 20);
-  });
-  await expect(server.bytes(call).then(gathered)).rejects.toThrow(Unreachable);
+  const server = await served(cut);
+  await expect(server.save(call, file)).rejects.toThrow(Unreachable);
 });
 
-test("nothing is undefined", async () => {
+test("whoever is patient fetches it again from its beginning, also from a server that was gone meanwhile", async () => {
+  let asked = 0;
+  const server = await served((request, response) => {
+    asked += 1;
+    if (asked === 1) cut(request, response);
+    else if (asked === 2) request.socket.destroy();
+    else if (asked === 3) response.writeHead(503).end();
+    else response.end("the plan");
+  });
+  expect(await server.save(patient, file)).toBe(true);
+  expect([asked, readFileSync(file, "utf8")]).toEqual([4, "the plan"]);
+});
+
+test("a document that breaks off is asked for again too", async () => {
+  let asked = 0;
+  const server = await served((_, response) => {
+    asked += 1;
+    response.writeHead(200, { "content-length": "12" });
+    if (asked > 1) return response.end('{"found": 1}');
+    response.write('{"fo');
+    return setTimeout(() => response.destroy(), 20);
+  });
+  expect(await server.json(patient)).toEqual({ found: 1 });
+});
+
+test("what was refused is not asked for again", async () => {
+  let asked = 0;
+  const server = await served((_, response) => {
+    asked += 1;
+    response.writeHead(404).end();
+  });
+  await expect(server.save(patient, file)).rejects.toThrow("404");
+  expect(asked).toBe(1);
+});
+
+test("nothing makes no file", async () => {
   const server = await served((_, response) => response.writeHead(204).end());
-  expect(await server.bytes(call)).toBeUndefined();
+  expect(await server.save(call, file)).toBe(false);
+  expect(existsSync(file)).toBe(false);
 });

@@ -55,6 +55,18 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
     });
   });
 
+  it("survives answers that break off: configuration, plan, lock file and state are fetched again", async () => {
+    await planAndApply({ resources: { before: "1" } });
+    const paths = [/^\/configurations\//, /^\/state$/, /contents\/plan$/, /contents\/lock-file$/, /\/state-versions$/];
+    server.cuts.push(...paths.map((path) => ({ path, times: 2 })));
+    const { apply } = await planAndApply({ resources: { before: "1", after: "2" } });
+    expect(apply.finished).toMatchObject({ result: "finished", "resource-additions": 1 });
+    expect(server.cuts.filter(({ times }) => times > 0)).toEqual([]);
+    expect(String(server.states.at(-1)?.bytes)).toContain('"after"');
+    server.cuts.length = 0;
+    server.states.length = 0;
+  });
+
   it("plans: three lines, the engine's output, and everything that is made of a plan", async () => {
     const plan = server.add({ files: config({ resources: { one: "1", two: "2" } }) });
     expect(await finished(plan)).toEqual({

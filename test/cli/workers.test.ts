@@ -1,5 +1,6 @@
 /** The server's own workers, as real processes: they execute runs, come back when they die, and leave nothing behind. */
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -24,6 +25,14 @@ async function until<T>(look: () => Promise<T | undefined>, what: string): Promi
     await pause(100);
   }
   throw new Error(`never: ${what}`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));
+  } catch {
+    return false;
+  }
 }
 
 async function runToEnd(admin: Caller, organization: string): Promise<Json> {
@@ -56,20 +65,21 @@ describe("CADASTRE_WORKERS", () => {
   });
 
   test(
-    "runs are executed by the server, again after the workers died, and the token goes with the server",
+    "runs are executed by the server, again after the workers died, and workers and token go with the server",
     { timeout: 120_000 },
     async () => {
       const register = await newRegister("sqlite");
       const engines = join(folder, "engines");
       addStandIn(engines);
-      const service = await startService({
+      const settings = {
         ...register,
         CADASTRE_ADMIN_TOKEN: adminToken,
         CADASTRE_WORKERS: "2",
         CADASTRE_ENGINES: engines,
         CADASTRE_SANDBOX: "none",
         CADASTRE_AGENT_DIRECTORY: join(folder, "agent"),
-      });
+      };
+      const service = await startService(settings);
       const admin = callerOn(service.url, adminToken);
       data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@b.c" })));
       const entitled = async () =>
@@ -94,7 +104,16 @@ describe("CADASTRE_WORKERS", () => {
       await until(async () => ((await agents()).length > 1 ? true : undefined), "the workers come back");
       expect((await runToEnd(admin, "acme")).attributes.status, service.out()).toBe("applied");
 
-      expect((await stopService(service)).code).toBe(0);
+      // Killed, it takes its workers with it.
+      const worker = Number(/"worker":(\d+)/.exec(service.out().slice(service.out().lastIndexOf('"worker":')))?.[1]);
+      expect(isAlive(worker)).toBe(true);
+      service.process.kill("SIGKILL");
+      await service.ended;
+      await until(async () => (isAlive(worker) ? undefined : true), "the workers of a killed server end");
+
+      const next = await startService(settings);
+      await until(async () => (next.out().includes("waiting for jobs") ? true : undefined), "new workers register");
+      expect((await stopService(next)).code).toBe(0);
       const database = openDatabase(register.CADASTRE_DATABASE);
       expect(await database.reader.db.selectFrom("agentTokens").select("id").execute()).toEqual([]);
       await database.close();

@@ -6,6 +6,9 @@ export interface Belongings {
   readonly mark: string;
 }
 
+/** What everything that a run's job starts has in its environment. */
+export const runMark = (runId: string): string => `TFE_RUN_ID=${runId}`;
+
 const roundsMax = 50;
 
 /** Everything that can be found is killed, again and again while there is more: it may be multiplying. */

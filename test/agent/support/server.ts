@@ -47,6 +47,8 @@ export class TestServer {
   readonly #server: Server;
   /** Answers that go wrong: a status for every path that fits. */
   readonly troubles: { path: RegExp; status: number; times: number }[] = [];
+  /** Answers that break off in the middle. */
+  readonly cuts: { path: RegExp; times: number }[] = [];
   /** Whether nobody answers at all. */
   isDeaf = false;
   claims = 0;
@@ -141,6 +143,11 @@ export class TestServer {
       trouble.times -= 1;
       response.writeHead(trouble.status).end(JSON.stringify({ errors: [{ detail: "Trouble was ordered." }] }));
       return;
+    }
+    const cut = this.cuts.find(({ path, times }) => times > 0 && path.test(pathname));
+    if (cut !== undefined) {
+      cut.times -= 1;
+      breakOff(response);
     }
     const route = pathname.replace(/^\/api\/v2/, "");
     const [, , id = "", ...rest] = route.split("/");
@@ -246,6 +253,14 @@ export class TestServer {
     }
     return refuse(response, 404, "There is nothing here.");
   }
+}
+
+/** Half of the answer is sent, then the line is cut. */
+function breakOff(response: ServerResponse): void {
+  response.end = ((body: Buffer | string = "") => {
+    response.write(body.slice(0, Math.ceil(body.length / 2)), () => response.destroy());
+    return response;
+  }) as typeof response.end;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {

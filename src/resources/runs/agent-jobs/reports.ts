@@ -41,18 +41,28 @@ function fenced(attempt: number, phase?: Pick<RunPhaseTable, "attempt" | "status
 
 /** Raises `not-found` for a job that no agent of the pool has had, and `conflict` for one that it has no more. */
 async function loadHeld(tx: Tx, by: Serving, { id, attempt }: Report, lock = false): Promise<Held> {
+  const phase = await loadClaimed(tx, by, id, lock);
+  refuseLate(phase, attempt);
+  return phase;
+}
+
+/** Raises `not-found`. */
+async function loadClaimed(tx: Tx, by: Serving, id: string, lock = false): Promise<Held> {
   const phase = await findHeldPhase(tx, by, id, lock);
   if (phase === undefined) throw notFound("job");
-  if (phase.attempt !== attempt || phase.status !== "running") throw fenced(attempt, phase);
   return phase;
+}
+
+/** Raises `conflict`. */
+function refuseLate(phase: HeldPhase, attempt: number): void {
+  if (phase.attempt !== attempt || phase.status !== "running") throw fenced(attempt, phase);
 }
 
 /** Gives the signal, as soon as there is one: null, `cancel`, or `kill` for a job that was ended by force. Raises `conflict`. */
 export async function heartbeat(context: Context, by: Serving, report: Report, waitMs: number): Promise<string | null> {
   const { database, isGone = () => false } = context;
   const signal = await database.write(async (tx) => {
-    const phase = await findHeldPhase(tx, by, report.id);
-    if (phase === undefined) throw notFound("job");
+    const phase = await loadClaimed(tx, by, report.id);
     if (phase.attempt !== report.attempt) throw fenced(report.attempt);
     const heard = await noteHeard(tx, phase);
     if (heard === undefined) return "kill";
@@ -174,10 +184,19 @@ export interface Outcome {
   >;
 }
 
-/** All that becomes visible with the end becomes so at once. */
+/**
+ * Whether this attempt said so before: the answer to it was lost, with the server that gave it. One that was ended by others was told
+ * to be killed.
+ */
+const isKnown = ({ status, attempt, signal }: HeldPhase, report: Report, { result }: Outcome): boolean =>
+  attempt === report.attempt && signal !== "kill" && (status === "canceled" || status === result);
+
+/** All that becomes visible with the end becomes so at once. Said once more, it is let pass. */
 export async function finish(context: Context, by: Serving, report: Report, outcome: Outcome): Promise<void> {
   const ended = await context.database.write(async (tx) => {
-    const held = await loadHeld(tx, by, report);
+    const held = await loadClaimed(tx, by, report.id);
+    if (isKnown(held, report, outcome)) return undefined;
+    refuseLate(held, report.attempt);
     const run = await loadRunToMove(tx, "an agent's job", held.runId);
     const [status, attempt] =
       held.kind === "plan" ? [run.planStatus, run.planAttempt] : [run.applyStatus, run.applyAttempt];
@@ -191,7 +210,7 @@ export async function finish(context: Context, by: Serving, report: Report, outc
       description: columns.errorMessage,
     });
   });
-  if (ended.status === "applied") context.wake?.(triggeringJob);
+  if (ended?.status === "applied") context.wake?.(triggeringJob);
 }
 
 /** The former one of this kind alone: what is being sent is not complete yet. */

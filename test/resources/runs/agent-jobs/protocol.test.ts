@@ -317,7 +317,7 @@ describe("a job's reports", () => {
     const late = (attempt: number) =>
       [
         ["POST", "actions/start", { attempt }],
-        ["POST", "actions/finish", { attempt, result: "finished", "has-changes": true }],
+        ["POST", "actions/finish", { attempt, result: "errored" }],
         ["PUT", `log?attempt=${attempt}&offset=0`, "late"],
         ["PUT", `contents/plan?attempt=${attempt}`, "late"],
       ] as const;
@@ -335,5 +335,14 @@ describe("a job's reports", () => {
     expect(await send(1)).toEqual([409, 409, 409, 409]);
     expect(await showRun(org.owner, run.id)).toEqual(before);
     expect(await logOf(await planOf(run))).toBe(logged);
+  });
+
+  it("finish: the same once more is let pass, and changes nothing; the answer to the first was lost", async () => {
+    const said = { result: "errored", "error-message": "It failed." };
+    expect((await job.act("finish", said)).status).toBe(204);
+    const before = await showRun(org.owner, run.id);
+    expect((await job.act("finish", said)).status).toBe(204);
+    expect((await job.act("finish", { result: "finished", "has-changes": false })).status).toBe(409);
+    expect(await showRun(org.owner, run.id)).toEqual(before);
   });
 });
