@@ -44,8 +44,8 @@ this service, and after each step looks at the exit code, at what the CLI says, 
 - Each is built from its released source, without the code that keeps state elsewhere (\`s3\`, \`azurerm\` and their like).
 - "passed" means: in each of these places. ${places}. A dash means that this CLI does not know what is done there.
 - The organization's \`default-execution-mode\` is \`local\`: the CLI runs on the machine where it is started, and the service keeps the state and the
-  lock. Under "Runs on the service" the workspaces are in \`remote\` and \`agent\` mode: what is planned and applied there is executed by the service's own
-  workers, or by an agent of a pool, with the same version of the engine.
+  lock. Under "Runs on the service" the workspaces are in \`remote\` mode, and under "Runs by agents of a pool" in \`agent\` mode: what is planned and
+  applied there is executed by the service's own workers, or by an agent of a pool, with the same version of the engine.
 - Over HTTP, the CLI configuration file names the services in a \`host\` block, and the token is in a \`TF_TOKEN_…\` variable. Over HTTPS
   the CLI finds the services by itself; the service has a certificate of its own, which \`SSL_CERT_FILE\` makes the CLI trust, and the
   token is in a \`credentials\` block.

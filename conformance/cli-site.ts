@@ -11,7 +11,7 @@ import { makeCertificate, servedWith } from "./certificate.ts";
 import { type Cli, releaseOf } from "./cli-build.ts";
 import { type Ended, type Running, startCli } from "./cli-process.ts";
 import { executing } from "./engines.ts";
-import { type Engine, type Server, startAgent, startServer } from "./server.ts";
+import { type Agent, type Engine, type Server, startAgent, startServer } from "./server.ts";
 
 export const transports = ["http", "https"] as const;
 export type Transport = (typeof transports)[number];
@@ -47,9 +47,11 @@ export interface Site {
   /** With the CLI's own version. */
   makeWorkspace(name: string, attributes: object): Promise<Workspace>;
   setVariable(workspace: string, attributes: object): Promise<void>;
+  /** An agent pool that has an agent, the same one for everybody who asks. */
+  servedPool(): Promise<string>;
   /** An agent pool, with a token for its agents. */
   makePool(name: string): Promise<{ readonly id: string; readonly token: string }>;
-  startAgent(token: string): Promise<{ stop(): Promise<void> }>;
+  startAgent(token: string): Promise<Agent>;
   folder(files: Record<string, string>): Folder;
   errors(): readonly string[];
   stop(): Promise<void>;
@@ -83,7 +85,9 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
   const tls = transport === "https" ? makeCertificate(home) : undefined;
   const runs = await executing([releaseOf(cli)]);
   const server = await startServer(engine, "self-hosted", { ...runs, ...(tls && servedWith(tls)) });
+  const agents: Agent[] = [];
   const stop = async () => {
+    for (const agent of agents) await agent.stop();
     await server.stop();
     process.removeListener("exit", remove);
     remove();
@@ -98,7 +102,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
     return {
       cli,
       hostname,
-      runHostname: tls === undefined ? new URL(server.url).host : hostname,
+      runHostname: new URL(server.url).host,
       tokens,
       newcomer: (folder) => {
         writeFileSync(join(folder, ".terraformrc"), host);
@@ -108,7 +112,7 @@ export async function openSite(cli: Cli, engine: Engine, transport: Transport): 
       api,
       workspace: async (name) => dataOf(await api(`/organizations/${organization}/workspaces/${name}`)),
       state: (name) => stateOf(api, name),
-      ...forRuns({ api, cli, server, runs, trusted: tls?.cert }),
+      ...forRuns({ api, cli, server, runs, agents, trusted: tls?.cert }),
       folder: (files) => makeFolder(cli, mkdtempSync(join(home, "folder-")), environments, files),
       errors: () => server.errors(),
       stop,
@@ -124,14 +128,38 @@ interface Executing {
   readonly cli: Cli;
   readonly server: Server;
   readonly runs: Readonly<Record<string, string>>;
+  /** Those that end with the site. */
+  readonly agents: Agent[];
   readonly trusted: string | undefined;
 }
 
 /** What scenarios need whose runs the service executes. */
-function forRuns({ api, cli, server, runs, trusted }: Executing) {
+function forRuns({ api, cli, server, runs, agents, trusted }: Executing) {
   const path = `/organizations/${organization}`;
   const engine = cli.product === "Terraform" ? "terraform" : "tofu";
+  const makePool = async (name: string) => {
+    const { id } = dataOf(await api(`${path}/agent-pools`, { data: { type: "agent-pools", attributes: { name } } }));
+    const token = { type: "authentication-tokens", attributes: { description: "an agent" } };
+    const made = dataOf(await api(`/agent-pools/${id}/authentication-tokens`, { data: token }));
+    return { id: id as string, token: made.attributes.token as string };
+  };
+  const startOne = (token: string): Promise<Agent> =>
+    startAgent({
+      ...runs,
+      CADASTRE_AGENT_SERVER: server.url,
+      CADASTRE_AGENT_TOKEN: token,
+      CADASTRE_AGENT_SLOTS: "2",
+      ...(trusted && { CADASTRE_AGENT_CA: trusted }),
+    });
+  let served: Promise<string> | undefined;
+  const serve = async () => {
+    const { id, token } = await makePool("served");
+    agents.push(await startOne(token));
+    return id;
+  };
   return {
+    makePool,
+    startAgent: startOne,
     makeWorkspace: async (name: string, attributes: object): Promise<Workspace> => {
       const all = { name, engine, "terraform-version": cli.version, ...attributes };
       return dataOf(await api(`${path}/workspaces`, { data: { type: "workspaces", attributes: all } }));
@@ -141,19 +169,7 @@ function forRuns({ api, cli, server, runs, trusted }: Executing) {
       const variable = { type: "vars", attributes: { category: "terraform", ...attributes } };
       dataOf(await api(`/workspaces/${id}/vars`, { data: variable }));
     },
-    makePool: async (name: string) => {
-      const { id } = dataOf(await api(`${path}/agent-pools`, { data: { type: "agent-pools", attributes: { name } } }));
-      const token = { type: "authentication-tokens", attributes: { description: "an agent" } };
-      const made = dataOf(await api(`/agent-pools/${id}/authentication-tokens`, { data: token }));
-      return { id, token: made.attributes.token as string };
-    },
-    startAgent: (token: string) =>
-      startAgent({
-        ...runs,
-        CADASTRE_AGENT_SERVER: server.url,
-        CADASTRE_AGENT_TOKEN: token,
-        ...(trusted && { CADASTRE_AGENT_CA: trusted }),
-      }),
+    servedPool: () => (served ??= serve()),
   };
 }
 

@@ -3,7 +3,7 @@
  *
  *   npm run conformance:cli                      every CLI, both databases, HTTP and HTTPS; writes docs/compatibility-cli.md
  *   npm run conformance:cli -- --quick           SQLite and HTTP only, Terraform only, without the slow scenarios; writes nothing
- *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names match; writes nothing
+ *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names, or whose chapters' titles, match; writes nothing
  *
  * `--cli`, `--engine` and `--transport` choose one of each; then nothing is written, unless `--write` asks for a document that tells of
  * those alone. Go builds the CLIs, once; `--terraform PATH`, or CADASTRE_TERRAFORM, names one
@@ -19,7 +19,8 @@ import { locks } from "./cli-locks.ts";
 import { moves } from "./cli-moves.ts";
 import { isFor, type Scenario } from "./cli-scenario.ts";
 import { openSite, type Transport, transports } from "./cli-site.ts";
-import { runs } from "./cli-runs.ts";
+import { runCases } from "./cli-run-cases.ts";
+import { agentRuns, remoteRuns } from "./cli-runs.ts";
 import { state } from "./cli-state.ts";
 import { workspaces } from "./cli-workspaces.ts";
 import { inTurn, readOptions } from "./options.ts";
@@ -33,7 +34,8 @@ const chapters: readonly Chapter[] = [
   { title: "Encrypted state", scenarios: encryption },
   { title: "Locks, and who may do what", scenarios: locks },
   { title: "Moving state", scenarios: moves },
-  { title: "Runs on the service", scenarios: runs },
+  { title: "Runs on the service", scenarios: [...remoteRuns, ...runCases] },
+  { title: "Runs by agents of a pool", scenarios: agentRuns },
 ];
 
 /** They wait for the service and for one another more than they compute. */
@@ -51,7 +53,11 @@ function chosen(cli: Cli, { only, quick, first }: Choice): Scenario[] {
     !slow && (first || since !== undefined || chapter.scenarios === basics);
   return chapters.flatMap((chapter) =>
     chapter.scenarios
-      .filter((scenario) => isFor(scenario, cli) && (only?.test(scenario.name) ?? true))
+      .filter(
+        (scenario) =>
+          isFor(scenario, cli) &&
+          (only === undefined || [scenario.name, chapter.title].some((text) => only.test(text))),
+      )
       .filter((scenario) => !quick || isQuick(scenario, chapter)),
   );
 }

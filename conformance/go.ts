@@ -57,6 +57,7 @@ export async function build({ path, version }: Module, make: (built: Built) => P
   mkdirSync(folder, { recursive: true });
   const { Dir: original } = JSON.parse(await go(["mod", "download", "-json", `${path}@v${version}`]));
   cpSync(original, built.source, { recursive: true });
+  chmodSync(built.source, 0o755);
   for (const entry of readdirSync(built.source, { recursive: true, withFileTypes: true }))
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644);
   // A build that is interrupted leaves nothing that looks like a whole one.

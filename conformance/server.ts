@@ -69,8 +69,12 @@ export async function startServer(
   }
 }
 
+export interface Agent {
+  stop(): Promise<void>;
+}
+
 /** An agent of a pool, in a process of its own. */
-export async function startAgent(settings: Readonly<Record<string, string>>): Promise<{ stop(): Promise<void> }> {
+export async function startAgent(settings: Readonly<Record<string, string>>): Promise<Agent> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-agent-"));
   const child = spawn(process.execPath, [launcher, "agent"], {
     cwd: folder,
