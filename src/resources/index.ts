@@ -52,6 +52,7 @@ import { organizationCapacityResource } from "./runs/organization-capacities/ope
 import { assessmentResultResource } from "./runs/assessment-results/operations.ts";
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
+import { taskStageResource } from "./runs/task-stages/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
 import { workspaceMoveResource } from "./register/workspace-moves/operations.ts";
@@ -109,6 +110,7 @@ export const resources: readonly Resource<Context>[] = [
   planOutputResource,
   runEventResource,
   commentResource,
+  taskStageResource,
   runTriggerResource,
   assessmentResultResource,
 ];
@@ -127,6 +129,5 @@ export const foreignTypes: readonly string[] = [
   "plan-exports",
   "policy-checks",
   "stacks",
-  "task-stages",
   "workspace-run-alerts",
 ];
