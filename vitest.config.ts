@@ -11,7 +11,7 @@ const pure = [
   "test/jsonapi/**/*.test.ts",
   "test/settings.test.ts",
   "test/goldens.test.ts",
-  "test/{documents,house,owners,proofs}.test.ts",
+  "test/{documents,house,in-force,owners,proofs}.test.ts",
 ];
 const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
 

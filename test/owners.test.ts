@@ -57,6 +57,7 @@ const choosing: Readonly<Record<string, string>> = {
   "database/prepared.ts": "whoever calls insertRow names the table, and is found by that",
   "resources/shared/versions.ts": "whoever calls updateRow names the table, and is found by that",
   "resources/sharing/team-access/store.ts": "one of the two tables of records, both the folder's own",
+  "resources/sharing/team-access/writes.ts": "one of the two tables of records, both the folder's own",
   "resources/variables/varsets/store.ts": "one of the two tables of links, both the folder's own",
 };
 

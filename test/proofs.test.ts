@@ -70,6 +70,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/runs/agents/store.ts deleteVanishedAgents",
     "resources/shared/contents/store.ts abandonContents",
     "resources/shared/contents/store.ts removeSome",
+    "resources/sharing/team-access/writes.ts tidyRecords",
     "resources/state/state-versions/upkeep/store.ts deleteVersions",
     "resources/state/state-versions/upkeep/store.ts discardExpiredUploads",
     "resources/state/state-versions/upkeep/store.ts finishReading",

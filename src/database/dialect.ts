@@ -39,6 +39,8 @@ export interface Dialect {
   readonly lockSetup: string | undefined;
   /** The statements that make changes of these tables' columns raise the access version of their organization. */
   raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
+  /** The same for columns that such tables were given later. */
+  raisingAccessToo(tables: Readonly<Record<string, readonly string[]>>): string[];
 }
 
 /** It begins with the time, so that a register that was restored from a backup counts on from another number. */
@@ -83,6 +85,12 @@ export const sqliteDialect: Dialect = {
           : [trigger("insert", "INSERT", raise("NEW")), trigger("delete", "DELETE", raise("OLD"))]),
       ];
     }),
+  raisingAccessToo: (tables) =>
+    Object.entries(tables).map(
+      ([table, columns]) =>
+        `CREATE TRIGGER ${table}_access_update_${columns.join("_")} AFTER UPDATE OF ${columns.join(", ")} ON ${table}
+        BEGIN UPDATE access_versions SET version = version + 1 WHERE organization_id = NEW.organization_id; END`,
+    ),
 };
 
 /** An arbitrary number that names our lock among the database's advisory locks. */
@@ -146,4 +154,10 @@ export const postgresDialect: Dialect = {
       ),
     ];
   },
+  raisingAccessToo: (tables) =>
+    Object.entries(tables).map(
+      ([table, columns]) =>
+        `CREATE CONSTRAINT TRIGGER ${table}_raise_access_version_${columns.join("_")} AFTER UPDATE OF ${columns.join(", ")} ON ${table}
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise_access_version()`,
+    ),
 };

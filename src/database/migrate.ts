@@ -16,6 +16,7 @@ import { stateUpkeep } from "./migrations/0011-state.ts";
 import { accessVersions } from "./migrations/0012-access-versions.ts";
 import { largeOrganizations } from "./migrations/0013-large-organizations.ts";
 import { runs } from "./migrations/0014-runs.ts";
+import { grantsThatEnd } from "./migrations/0015-grants-that-end.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -33,6 +34,7 @@ export const migrations: readonly Migration[] = [
   accessVersions,
   largeOrganizations,
   runs,
+  grantsThatEnd,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
@@ -78,6 +80,7 @@ async function apply(tx: Tx, migration: Migration): Promise<void> {
     for (const statement of tx.dialect.appendOnly(table)) await run(tx, statement);
   }
   for (const statement of tx.dialect.raisingAccess(migration.raisesAccess ?? {})) await run(tx, statement);
+  for (const statement of tx.dialect.raisingAccessToo(migration.raisesAccessToo ?? {})) await run(tx, statement);
   await tx.db.insertInto("migrations").values({ name: migration.name, appliedAt: now() }).execute();
 }
 

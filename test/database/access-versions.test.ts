@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { accessVersions } from "../../src/database/migrations/0012-access-versions.ts";
+import { grantsThatEnd } from "../../src/database/migrations/0015-grants-that-end.ts";
 import { workspaceAccessColumns } from "../../src/resources/shared/grants/reads.ts";
 import { useApi } from "../support/api.ts";
 import {
@@ -16,7 +17,9 @@ import {
 } from "../support/builders.ts";
 
 const api = useApi();
-const watched = accessVersions.raisesAccess ?? {};
+const watched: Record<string, readonly string[]> = { ...accessVersions.raisesAccess };
+for (const [table, columns] of Object.entries(grantsThatEnd.raisesAccessToo ?? {}))
+  watched[table] = [...(watched[table] ?? []), ...columns];
 let org: Org;
 let other: Org;
 

@@ -11,11 +11,13 @@ import {
   makeOrganization,
   makeProject,
   makeTeam,
+  makeTeamProject,
   makeTeamToken,
   makeWorkspace,
   type Org,
   resource,
 } from "../support/builders.ts";
+import { atTime, before, inMs } from "../support/clock.ts";
 import { change } from "../support/database.ts";
 
 const api = useApi();
@@ -272,6 +274,63 @@ describe("what ends with time", () => {
     const end = Date.parse(made.attributes["created-at"]) + age;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, end - Date.now()) + 20));
     expect((await caller.get(`/workspaces/${id}`)).status).toBe(401);
+  });
+});
+
+describe("access that ends with time", () => {
+  /** A member of a team with access for an hour, by which the paths are found; asked for so often that the answers are kept. */
+  async function endingAccess() {
+    const team = await makeTeam(api, org.name);
+    const member = await makeMember(api, org.name, [team.id]);
+    const project = await makeProject(api, org.name);
+    const { id } = await makeWorkspace(api, org.name, {}, inProject(project.id));
+    const end = inMs(3_600_000);
+    const record = await makeTeamProject(api, project.id, team.id, { access: "read", "expires-at": end });
+    const asked = `/workspaces/${id}`;
+    const statuses = async (times: number) => {
+      const given: number[] = [];
+      for (let time = 0; time < times; time += 1) given.push((await member.get(asked)).status);
+      return given;
+    };
+    return { end, record, statuses, member, id, list: `/organizations/${org.name}/workspaces` };
+  }
+
+  it("asked for again and again: given until its end, by one statement or none, and not once more", async () => {
+    const { end, statuses, member, list } = await endingAccess();
+    await atTime(before(end), async () => {
+      expect(await statuses(5)).toEqual([200, 200, 200, 200, 200]);
+      expect(await leastOf(() => statuses(1))).toBe(isSqlite ? 0 : 1);
+      expect(data(await member.get(list))).toHaveLength(1);
+      expect(data(await member.get(list))).toHaveLength(1);
+    });
+    await atTime(end, async () => {
+      expect(await statuses(3)).toEqual([404, 404, 404]);
+      expect(data(await member.get(list))).toEqual([]);
+    });
+  });
+
+  it("also where it was found to be right once more after somebody's commit", async () => {
+    const { end, statuses } = await endingAccess();
+    await statuses(2);
+    await change(api.database);
+    await atTime(before(end), async () => expect(await statuses(3)).toEqual([200, 200, 200]));
+    await change(api.database);
+    await atTime(end, async () => expect(await statuses(2)).toEqual([404, 404]));
+  });
+
+  it("cut short through another server, though it was kept until a later end", async () => {
+    const { statuses, record, end } = await endingAccess();
+    const sooner = inMs(60_000);
+    await statuses(3);
+    await other
+      .as(org.owner.token)
+      .patch(`/team-projects/${record.id}`, resource("team-projects", { "expires-at": sooner }));
+    await atTime(before(sooner), async () => expect(await statuses(3)).toEqual([200, 200, 200]));
+    await atTime(sooner, async () => expect(await statuses(2)).toEqual([404, 404]));
+    await other
+      .as(org.owner.token)
+      .patch(`/team-projects/${record.id}`, resource("team-projects", { "expires-at": end }));
+    await atTime(sooner, async () => expect(await statuses(2)).toEqual([200, 200]));
   });
 });
 

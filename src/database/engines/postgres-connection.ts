@@ -2,7 +2,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
 import { classify, DatabaseSilent, endsConnection, isRefusal } from "./postgres-failures.ts";
-import { rowMaker, type ToRow, toParameter } from "./rows.ts";
+import { rowMaker, type ToRow, toParameters } from "./rows.ts";
 import type { Watch } from "./postgres-watch.ts";
 import { outcomeUnknown, toAppError } from "./transactions.ts";
 
@@ -100,7 +100,7 @@ export class PostgresConnection implements DatabaseConnection {
       const result = await this.#runAnywhere({
         ...(statement && { name: statement.name }),
         text: query.sql,
-        values: query.parameters.map(toParameter),
+        values: toParameters(query.parameters),
         rowMode: "array",
       });
       return { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
@@ -116,7 +116,7 @@ export class PostgresConnection implements DatabaseConnection {
     this.#options.statements.count += 1;
     await this.#run({
       text: `DECLARE chunks NO SCROLL CURSOR FOR ${query.sql}`,
-      values: query.parameters.map(toParameter),
+      values: toParameters(query.parameters),
     });
     for (;;) {
       const result = await this.#run({ text: `FETCH ${chunkSize} FROM chunks`, rowMode: "array" });

@@ -1,5 +1,7 @@
 /** From a driver's row of values to the object that the code sees: the one place where `_` becomes camelCase. */
 import { CamelCasePlugin, type PluginTransformResultArgs, type QueryResult, type UnknownRow } from "kysely";
+import { isPresent } from "../present.ts";
+import { now } from "../../kernel/time.ts";
 import { camel, snake } from "../../kernel/names.ts";
 
 export type ToRow = (values: readonly unknown[]) => Record<string, unknown>;
@@ -13,11 +15,14 @@ export function rowMaker(columns: readonly string[]): ToRow {
   return new Function("values", `return { ${members.join(", ")} };`) as ToRow;
 }
 
-/** Flags are integers and absent values are null on both engines. */
-export function toParameter(value: unknown): unknown {
-  if (value === undefined) return null;
-  if (typeof value === "boolean") return value ? 1 : 0;
-  return value;
+/** Flags are integers and absent values are null on both engines; the present is the same moment throughout a statement. */
+export function toParameters(values: readonly unknown[]): unknown[] {
+  let instant: string | undefined;
+  return values.map((value) => {
+    if (value === undefined) return null;
+    if (typeof value === "boolean") return value ? 1 : 0;
+    return isPresent(value) ? (instant ??= now()) : value;
+  });
 }
 
 /** Statements are written in camelCase; their rows are already converted by `rowMaker`. */

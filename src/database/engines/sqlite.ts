@@ -15,7 +15,7 @@ import {
 import type { Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
 import type { Schema } from "../schema/schema.ts";
-import { NamesInStatements, rowMaker, type ToRow, toParameter } from "./rows.ts";
+import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
 import { type Failure, retrying, toAppError } from "./transactions.ts";
 
@@ -84,7 +84,7 @@ class Connection implements DatabaseConnection {
     if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
     try {
       const { statement, toRow } = this.#prepare(query.sql);
-      const parameters = query.parameters.map(toParameter) as SQLInputValue[];
+      const parameters = toParameters(query.parameters) as SQLInputValue[];
       if (toRow === undefined) {
         return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
       }
@@ -103,7 +103,7 @@ class Connection implements DatabaseConnection {
     statement.setReturnArrays(true);
     const toRow = rowMaker(statement.columns().map((column) => column.name));
     let rows: R[] = [];
-    for (const values of statement.iterate(...(query.parameters.map(toParameter) as SQLInputValue[]))) {
+    for (const values of statement.iterate(...(toParameters(query.parameters) as SQLInputValue[]))) {
       rows.push(toRow(values as unknown as unknown[]) as R);
       if (rows.length === chunkSize) {
         yield { rows };

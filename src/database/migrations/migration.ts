@@ -13,4 +13,6 @@ export interface Migration {
   readonly appendOnly?: readonly string[];
   /** Tables, and columns of them, by which it is decided who may do what: a change raises the organization's access version. */
   readonly raisesAccess?: Readonly<Record<string, readonly string[]>>;
+  /** Columns that were added to such tables afterwards. */
+  readonly raisesAccessToo?: Readonly<Record<string, readonly string[]>>;
 }

@@ -119,6 +119,9 @@ export interface TeamMemberTable {
   membershipId: string;
   /** Null while the membership is `invited`. */
   userId: string | null;
+  /** The moment from which on the person is not in the team any more; null for ever. And why the person is in it. */
+  expiresAt: string | null;
+  reason: string | null;
   createdAt: string;
 }
 

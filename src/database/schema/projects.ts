@@ -27,6 +27,9 @@ export interface TeamProjectTable {
   access: string;
   /** What the record gives, as bits (`access/permission-set.ts`): implied by the level, or chosen where it is `custom`. */
   permissions: number;
+  /** The moment from which on it gives nothing; null for ever. And what it was given for. */
+  expiresAt: string | null;
+  reason: string | null;
   createdAt: string;
   version: number;
 }

@@ -88,6 +88,9 @@ export interface TeamWorkspaceTable {
   access: string;
   /** What the record gives, as bits (`access/permission-set.ts`). */
   permissions: number;
+  /** As a team-project record's. */
+  expiresAt: string | null;
+  reason: string | null;
   createdAt: string;
   version: number;
 }

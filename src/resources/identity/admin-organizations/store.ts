@@ -6,6 +6,7 @@ import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import { held, type Lock } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { AdminOrganizationView } from "./definition.ts";
@@ -25,7 +26,9 @@ function organizations(db: Kysely<Schema>) {
       sql<string | null>`(
         select string_agg(tm.user_id, ',' order by tm.user_id) from team_members as tm
         inner join teams as t on t.id = tm.team_id
-        where t.organization_id = o.id and t.is_owners = 1 and tm.user_id is not null)`.as("owners"),
+        where t.organization_id = o.id and t.is_owners = 1 and tm.user_id is not null and ${inForce("tm")})`.as(
+        "owners",
+      ),
     )
     .select(
       sql<number>`(select version from teams where organization_id = o.id and is_owners = 1)`.as("ownersVersion"),

@@ -17,7 +17,9 @@ import {
 export interface Session {
   readonly tokenHash: string;
   readonly actor: TokenActor;
-  /** In milliseconds: from then on it must be looked up again, because it has expired, or is too old for some organization. */
+  /** In milliseconds: from then on the token has expired, or is too old for some organization. */
+  readonly tokenUntil: number;
+  /** From then on it must be looked up again, and what was answered read again: that, or something given to anybody has ended. */
   readonly until: number;
   /** Everything about the token that answers to its holder depend on. */
   readonly text: string;
@@ -62,7 +64,8 @@ async function machineOf(tx: Tx, hash: string, known: KnownBefore | undefined): 
   const holder = machineIn(told.holder);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const until = Number.POSITIVE_INFINITY;
-  return { tokenHash: hash, actor: machineActor(holder), until, text: told.holder, moment: told.moment };
+  const actor = machineActor(holder);
+  return { tokenHash: hash, actor, tokenUntil: until, until, text: told.holder, moment: told.moment };
 }
 
 function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): TokenActor {
@@ -82,13 +85,15 @@ function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): T
   };
 }
 
-function sessionIn({ holder, moment }: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
-  if (known?.text === holder && known.until > Date.now()) return { ...known, moment };
-  const session = toSession(holder, hash);
-  return session && { ...session, moment };
+function sessionIn(told: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
+  const { holder, nextEnd, moment } = told;
+  const token = known?.text === holder && known.tokenUntil > Date.now() ? known : toToken(holder, hash);
+  if (token === undefined) return undefined;
+  const until = nextEnd === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextEnd));
+  return { ...token, until, moment };
 }
 
-function toSession(text: string, hash: string): KnownBefore | undefined {
+function toToken(text: string, hash: string): Omit<KnownBefore, "until"> | undefined {
   const holder = holderIn(text);
   if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const createdMs = Date.parse(holder.createdAt);
@@ -96,7 +101,7 @@ function toSession(text: string, hash: string): KnownBefore | undefined {
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
   const actor = toActor(holder, createdMs);
   if (end <= Date.now() || actor === undefined) return undefined;
-  return { tokenHash: hash, actor, until: Math.min(end, after(createdMs, holder.nextTtlMs)), text };
+  return { tokenHash: hash, actor, tokenUntil: Math.min(end, after(createdMs, holder.nextTtlMs)), text };
 }
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));

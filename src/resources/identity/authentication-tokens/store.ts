@@ -10,6 +10,7 @@ import type { TokenTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { inForce, nextEnd } from "../../shared/grants/in-force.ts";
 import { standingColumns } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
@@ -59,9 +60,8 @@ async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof token
     .select(["t.isOwners", "t.visibility", "t.allowMemberTokenManagement"])
     .select(standingColumns(sql.ref("k.organizationId"), principal))
     .select(
-      sql<number>`(select count(*) from team_members where team_id = k.team_id and user_id = ${principal})`.as(
-        "membership",
-      ),
+      sql<number>`(select count(*) from team_members as seat
+        where seat.team_id = k.team_id and seat.user_id = ${principal} and ${inForce("seat")})`.as("membership"),
     )
     .executeTakeFirst();
   if (row === undefined) return undefined;
@@ -272,6 +272,8 @@ export interface TokenTold {
   /** What `holderIn` reads; the same text is the same holder. */
   readonly holder: string;
   readonly moment: string | null;
+  /** When anything that was given to anybody ends next; answers to the holder may be others from then on. */
+  readonly nextEnd: string | null;
   readonly says: string | null;
 }
 
@@ -286,7 +288,7 @@ export function tokenWith<Parameters extends object>(says: (parameters: Paramete
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
     const asText = (value: RawBuilder<unknown>) => sql`coalesce(cast(${value} as text), '')`;
     const holder = sql.join([...Object.values(told), nextTtlMs].map(asText), sql.raw(`|| '${between}' ||`));
-    const parts = [sql`${holder}`, asText(dialect.moment), asText(says(parameters))];
+    const parts = [sql`${holder}`, asText(dialect.moment), asText(nextEnd), asText(says(parameters))];
     return db
       .selectFrom("tokens as k")
       .leftJoin("users as u", "u.id", "k.userId")
@@ -298,8 +300,8 @@ export function tokenWith<Parameters extends object>(says: (parameters: Paramete
   return async (tx: Tx, parameters: Parameters & { hash: string; nowMs: number }): Promise<TokenTold | undefined> => {
     const [row] = await find(tx, parameters);
     if (row === undefined) return undefined;
-    const [holder = "", moment, said] = row.told.split(betweenParts);
-    return { holder, moment: moment || null, says: said || null };
+    const [holder = "", moment, ends, said] = row.told.split(betweenParts);
+    return { holder, moment: moment || null, nextEnd: ends || null, says: said || null };
   };
 }
 
@@ -347,7 +349,8 @@ const findMachine = prepared<{ hash: string }, { told: string; moment: string | 
 /** The second look, for a secret that is nobody's among the tokens of people, teams and organizations. */
 export async function machineWith(tx: Tx, hash: string): Promise<TokenTold | undefined> {
   const [row] = await findMachine(tx, { hash });
-  return row && { holder: row.told, moment: row.moment, says: null };
+  // Nothing that agents and runs are shown rests on what teams were given.
+  return row && { holder: row.told, moment: row.moment, nextEnd: null, says: null };
 }
 
 export function machineIn(text: string): MachineHolder {

@@ -8,6 +8,7 @@ import type { OrganizationMembershipTable, UserTable } from "../../../database/s
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
@@ -32,7 +33,7 @@ function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">)
   return sql<string | null>`(
     select string_agg(tm.team_id, ',' order by tm.team_id) from team_members as tm
     inner join teams as t on t.id = tm.team_id
-    where tm.membership_id = m.id and ${teamIsVisible(actor, standing)})`.as("teams");
+    where tm.membership_id = m.id and ${inForce("tm")} and ${teamIsVisible(actor, standing)})`.as("teams");
 }
 
 type MembershipRow = Omit<MembershipView, "teamIds"> & { teams: string | null };
@@ -79,12 +80,13 @@ export async function findMembership(
     .select(
       sql<string | null>`(
         select string_agg(t.id || ':' || t.is_owners || ':' || t.visibility, ',' order by t.id) from team_members as tm
-        inner join teams as t on t.id = tm.team_id where tm.membership_id = m.id)`.as("allTeams"),
+        inner join teams as t on t.id = tm.team_id where tm.membership_id = m.id and ${inForce("tm")})`.as("allTeams"),
     )
     .select(
       sql<string | null>`(
-        select string_agg(team_id, ',') from team_members
-        where organization_id = m.organization_id and user_id = ${principalOf(actor)})`.as("ownTeams"),
+        select string_agg(own.team_id, ',') from team_members as own
+        where own.organization_id = m.organization_id and own.user_id = ${principalOf(actor)}
+          and ${inForce("own")})`.as("ownTeams"),
     )
     .where("m.id", "=", id)
     .executeTakeFirst();
@@ -162,7 +164,11 @@ export async function listRowsInTeam(
   const rows = memberships(tx.db)
     .select(visibleTeams(actor, team.standing))
     .where("m.id", "in", (query) =>
-      query.selectFrom("teamMembers").select("membershipId").where("teamId", "=", team.id),
+      query
+        .selectFrom("teamMembers as tm")
+        .select("tm.membershipId")
+        .where("tm.teamId", "=", team.id)
+        .where(inForce("tm")),
     );
   return pageOf(tx, rows, page);
 }
@@ -173,9 +179,8 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
     .where("m.userId", "=", actor.userId)
     .where(isOpenTo(actor))
     .select(
-      sql<
-        string | null
-      >`(select string_agg(team_id, ',' order by team_id) from team_members where membership_id = m.id)`.as("teams"),
+      sql<string | null>`(select string_agg(tm.team_id, ',' order by tm.team_id) from team_members as tm
+        where tm.membership_id = m.id and ${inForce("tm")})`.as("teams"),
     );
   return pageOf(tx, rows, page);
 }

@@ -11,6 +11,8 @@ export interface TeamView extends TeamTable, OrganizationFacts {
   readonly standing: Standing;
   /** 1 when the caller is in the team, or is the team. */
   readonly includesActor: number;
+  /** How many people's places in it have ended and are still counted, until they are tidied up. */
+  readonly endedPlaces?: number;
   /** Only where they were asked for. */
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
@@ -34,7 +36,11 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
   type: "teams",
   doc: "A group of people to which access is given.",
   id: (team) => team.id,
-  version: (team) => [team.version, team.organizationFacts],
+  version: ({ version, organizationFacts, endedPlaces }) => [
+    version,
+    organizationFacts,
+    ...(endedPlaces ? [endedPlaces] : []),
+  ],
   attributes: {
     name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
     description: optional(text({ max: 1024 }).nullable(), "What the team is for.", { default: null }),
@@ -56,7 +62,10 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       default: null,
     }),
     "allow-member-token-management": optional(flag(), "Whether members manage the team's tokens.", { default: true }),
-    "users-count": readOnly(wholeNumber(), "How many people are in it.", { audited: false }),
+    "users-count": readOnly(wholeNumber(), "How many people are in it.", {
+      from: ({ usersCount, endedPlaces = 0 }) => usersCount - endedPlaces,
+      audited: false,
+    }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),
     permissions: readOnly(
       flags([

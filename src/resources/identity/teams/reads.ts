@@ -5,7 +5,8 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
-import { teamsExceed } from "../../shared/grants/reads.ts";
+import { forEver } from "../../shared/grants/in-force.ts";
+import { standingThrough, teamsExceed } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
@@ -39,19 +40,25 @@ export function grantTeam<Permission extends TeamPermission>(
   });
 }
 
-const exceeds = "This would give more than you hold yourself: the team has access that you don't have. Ask an owner.";
+const exceeds =
+  "This would give more than you hold yourself: the team has access that you don't have, or not for as long. Ask an owner.";
 
-/** Nobody grants more than they hold: neither by putting someone into a team nor by making its token. Raises `forbidden`. */
+/**
+ * Nobody grants more than they hold, nor for longer: neither by putting someone into a team nor by making its token. `through` is the
+ * moment until which it is given. Raises `forbidden`. See docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
+ */
 export async function refuseExceeding(
   tx: Tx,
   context: Pick<Context, "actor">,
   organizationId: string,
   teams: readonly TeamView[],
+  through: string = forEver,
 ): Promise<void> {
   const [first] = teams;
   if (first === undefined) return;
-  const others = teams.filter((team) => team.includesActor !== 1).map((team) => team.id);
-  if (await teamsExceed(tx, context.actor, first.standing, organizationId, others)) throw forbidden(exceeds);
+  const standing = await standingThrough(tx, context.actor, first.standing, organizationId, through);
+  const asked = { organizationId, teamIds: teams.map((team) => team.id), through };
+  if (await teamsExceed(tx, context.actor, standing, asked)) throw forbidden(exceeds);
 }
 
 /** Teams that a new member is to be put into, checked like any addition to a team. Raises `forbidden`. */
@@ -86,7 +93,7 @@ export async function readableTeams(tx: Tx, actor: Actor, ids: readonly string[]
   return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
 }
 
-/** An organization keeps at least one owner. Locks the owners team, so that the last two can't go at once. Raises `conflict`. */
+/** An organization keeps at least one owner for ever. Locks the owners team, so that the last two can't go at once. Raises `conflict`. */
 export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: readonly string[]): Promise<void> {
   const team = await tx.db
     .selectFrom("teams as t")
@@ -100,9 +107,12 @@ export async function refuseLastOwner(tx: Tx, organizationId: string, leaving: r
     .select("membershipId")
     .where("teamId", "=", team.id)
     .where("userId", "is not", null)
+    .where("expiresAt", "is", null)
     .where((where) => where.not(tx.dialect.isOneOf(sql.ref("membershipId"), leaving)))
     .limit(1)
     .executeTakeFirst();
   if (staying === undefined)
-    throw conflict("The organization would be left without an owner. Add another person to the owners team first.");
+    throw conflict(
+      "The organization would be left without an owner who stays. Add another person to the owners team first, without an end.",
+    );
 }

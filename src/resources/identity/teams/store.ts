@@ -8,6 +8,7 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { endedInTeam, inForce } from "../../shared/grants/in-force.ts";
 import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
 import { held, type Lock } from "../../shared/locks.ts";
@@ -28,16 +29,17 @@ function teams(db: Kysely<Schema>, actor: Actor) {
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(factsColumns)
+    .select(endedInTeam(sql.ref("t.id")).as("endedPlaces"))
     .select(
       sql<number>`case when t.id = ${principal} or exists (
-        select 1 from team_members where organization_id = t.organization_id and team_id = t.id and user_id = ${principal}) then 1 else 0 end`.as(
-        "includesActor",
-      ),
+        select 1 from team_members as seat where seat.organization_id = t.organization_id and seat.team_id = t.id
+          and seat.user_id = ${principal} and ${inForce("seat")}) then 1 else 0 end`.as("includesActor"),
     );
 }
 
 interface TeamRow extends TeamTable, OrganizationFacts, StandingFacts {
   readonly includesActor: number;
+  readonly endedPlaces: number;
 }
 
 export function toTeamView(actor: Actor, row: TeamRow): TeamView {
@@ -131,7 +133,8 @@ export async function findMembers(
     .leftJoin("users as u", "u.id", "m.userId")
     .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
     .select(
-      sql<number>`(select count(*) from team_members where team_id = ${team.id} and membership_id = m.id)`.as("isIn"),
+      sql<number>`(select count(*) from team_members as seat
+        where seat.team_id = ${team.id} and seat.membership_id = m.id and ${inForce("seat")})`.as("isIn"),
     )
     .where("m.organizationId", "=", team.organizationId)
     .where(named as never)
@@ -192,6 +195,7 @@ export async function membersOf(
     .selectFrom("teamMembers as tm")
     .select(["tm.teamId", "tm.membershipId", "tm.userId"])
     .where(tx.dialect.isOneOf(sql.ref("tm.teamId"), teamIds))
+    .where(inForce("tm"))
     .orderBy("tm.teamId")
     .orderBy("tm.membershipId")
     .execute();

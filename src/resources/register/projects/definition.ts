@@ -18,6 +18,8 @@ import {
 
 export interface ProjectView extends ProjectTable, OrganizationDefaults, OrganizationFacts {
   readonly access: Access;
+  /** How many records have ended and are still counted, until they are tidied up. */
+  readonly endedRecords?: number;
   /** Only where they were asked for. */
   readonly effectiveTagBindingIds?: readonly string[];
 }
@@ -45,6 +47,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     project.version,
     project.organizationFacts,
     project.defaultExecutionMode === null ? project.organizationDefaults : 0,
+    ...(project.endedRecords ? [project.endedRecords] : []),
   ],
   attributes: {
     name: required(name, "Unique in the organization, ignoring case.", { folded: true }),
@@ -76,6 +79,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
     ),
     "workspace-count": readOnly(wholeNumber(), "How many workspaces it holds.", { audited: false }),
     "team-count": readOnly(wholeNumber(), "How many teams have access to it by a record of their own.", {
+      from: ({ teamCount, endedRecords = 0 }) => teamCount - endedRecords,
       audited: false,
     }),
     "is-unified": readOnly(flag(), "Always false.", { from: () => false, audited: false }),

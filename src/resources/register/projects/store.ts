@@ -10,6 +10,7 @@ import type { ProjectTable } from "../../../database/schema/projects.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
+import { endedOnProject } from "../../shared/grants/in-force.ts";
 import { hasProjectGrant, projectGrants, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import {
   factsColumns,
@@ -25,6 +26,7 @@ import { defaultsOf } from "./rules.ts";
 
 interface ProjectRow extends ProjectTable, OrganizationDefaults, OrganizationFacts, StandingFacts {
   readonly projectAccess: number | null;
+  readonly endedRecords: number;
 }
 
 function projectsForActor(db: Kysely<Schema>, principal: string) {
@@ -39,7 +41,8 @@ function projectsForActor(db: Kysely<Schema>, principal: string) {
       "o.defaultsVersion as organizationDefaults",
     ])
     .select(standingColumns(sql.ref("p.organizationId"), principal))
-    .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal));
+    .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
+    .select(endedOnProject(sql.ref("p.id")).as("endedRecords"));
 }
 
 const byId = lockable<{ id: string; principal: string }, ProjectRow>("p", (db, { id, principal }) =>
@@ -117,7 +120,10 @@ export async function listProjectRows(tx: Tx, actor: Actor, organization: Organi
     search.tagged.length === 0 &&
     search.bits.every((bit) => (everywhere & bit) === bit);
   const found = await fetchPage(tx, {
-    rows: filtered.selectAll("p").select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal)),
+    rows: filtered
+      .selectAll("p")
+      .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
+      .select(endedOnProject(sql.ref("p.id")).as("endedRecords")),
     order:
       search.sort === undefined
         ? newestFirst

@@ -34,8 +34,8 @@ export async function discountTeam(tx: Tx, teamId: string): Promise<void> {
     .execute();
 }
 
-/** A team with access of its own more, or less. */
-export async function countTeams(tx: Tx, projectId: string, change: 1 | -1): Promise<void> {
+/** Teams with access of their own more, or less. */
+export async function countTeams(tx: Tx, projectId: string, change: number): Promise<void> {
   await tx.db
     .updateTable("projects")
     .set({ teamCount: sql`team_count + ${change}`, ...raised })

@@ -11,6 +11,7 @@ import { fewMax } from "../../../database/name-index.ts";
 import { type Prepared, prepared } from "../../../database/prepared.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams, standingSelection } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { type OrganizationRow, toOrganizationView } from "../../identity/organizations/reads.ts";
@@ -39,10 +40,10 @@ function grantTables(organizationId: RawBuilder<string>, principal: string): Raw
   return sql`mine as materialized ${actorTeams(organizationId, principal)},
     granted as materialized (
       select g.project_id as project_id, bit_or(g.permissions) as mask from mine cross join team_projects as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by g.project_id),
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.project_id),
     single as materialized (
       select g.workspace_id as workspace_id, bit_or(g.permissions) as mask from mine cross join team_workspaces as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by g.workspace_id)`;
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.workspace_id)`;
 }
 
 type OrganizationWithCounts = OrganizationRow & Counts;

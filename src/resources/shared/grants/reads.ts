@@ -16,11 +16,20 @@ import {
   workspacePermissions,
 } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
+import { inForce } from "./in-force.ts";
 
-/** The ids of the teams of an organization that a principal is in; a team token is in its own team. */
-export function actorTeams(organizationId: Expression<string | null>, principal: string): RawBuilder<string> {
+/**
+ * The ids of the teams of an organization that a principal is in; a team token is in its own team. Here and below, `through` asks
+ * for what holds at least until then, instead of what holds now: whoever gives something on has to hold it that long.
+ */
+export function actorTeams(
+  organizationId: Expression<string | null>,
+  principal: string,
+  through?: Expression<string>,
+): RawBuilder<string> {
   return sql<string>`(
-    select team_id from team_members where organization_id = ${organizationId} and user_id = ${principal}
+    select seat.team_id as team_id from team_members as seat
+    where seat.organization_id = ${organizationId} and seat.user_id = ${principal} and ${inForce("seat", through)}
     union all
     select id from teams where organization_id = ${organizationId} and id = ${principal})`;
 }
@@ -41,13 +50,17 @@ type StandingColumns = { [Name in keyof StandingFacts]: AliasedExpression<Standi
 type StandingColumn = StandingColumns[keyof StandingFacts];
 
 /** One column for each of the facts. */
-export function standingColumns(organizationId: Expression<string | null>, principal: string): StandingColumn[] {
+export function standingColumns(
+  organizationId: Expression<string | null>,
+  principal: string,
+  through?: Expression<string>,
+): StandingColumn[] {
   const column = <Value, Name extends string>(expression: RawBuilder<Value>, name: Name) => expression.as(name);
   return [
     column(
       // CROSS JOIN keeps the order: from the caller's few teams, not through all that the organization has.
       sql<number | null>`(
-        select bit_or(held.organization_access) from ${actorTeams(organizationId, principal)} as mine
+        select bit_or(held.organization_access) from ${actorTeams(organizationId, principal, through)} as mine
         cross join teams as held where held.id = mine.team_id and held.organization_id = ${organizationId})`,
       "teamAccess",
     ),
@@ -91,11 +104,21 @@ export function projectGrants(
   organizationId: Expression<string>,
   projectId: Expression<string>,
   principal: string,
+  through?: Expression<string>,
 ): AliasedExpression<number | null, "projectAccess"> {
+  return heldOnProject(organizationId, projectId, principal, through).as("projectAccess");
+}
+
+export function heldOnProject(
+  organizationId: Expression<string>,
+  projectId: Expression<string>,
+  principal: string,
+  through?: Expression<string>,
+): RawBuilder<number | null> {
   return sql<number | null>`(
-    select bit_or(permissions) from team_projects
-    where organization_id = ${organizationId} and project_id = ${projectId}
-      and team_id in ${actorTeams(organizationId, principal)})`.as("projectAccess");
+    select bit_or(held.permissions) from team_projects as held
+    where held.organization_id = ${organizationId} and held.project_id = ${projectId}
+      and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
 /**
@@ -122,13 +145,22 @@ export function workspaceGrants(
   organizationId: Expression<string>,
   workspaceId: Expression<string>,
   principal: string,
+  through?: Expression<string>,
 ): AliasedExpression<number | null, "workspaceAccess"> {
-  return sql<number | null>`coalesce((
-    select bit_or(permissions) from team_workspaces
-    where organization_id = ${organizationId} and workspace_id = ${workspaceId}
-      and team_id in ${actorTeams(organizationId, principal)}), ${runGrants(workspaceId, principal)})`.as(
-    "workspaceAccess",
-  );
+  const held = heldOnWorkspace(organizationId, workspaceId, principal, through);
+  return sql<number | null>`coalesce(${held}, ${runGrants(workspaceId, principal)})`.as("workspaceAccess");
+}
+
+export function heldOnWorkspace(
+  organizationId: Expression<string>,
+  workspaceId: Expression<string>,
+  principal: string,
+  through?: Expression<string>,
+): RawBuilder<number | null> {
+  return sql<number | null>`(
+    select bit_or(held.permissions) from team_workspaces as held
+    where held.organization_id = ${organizationId} and held.workspace_id = ${workspaceId}
+      and held.team_id in ${actorTeams(organizationId, principal, through)} and ${inForce("held", through)})`;
 }
 
 /** For a statement with a workspace `w`: every column from which `workspaceFactsOf` tells what the caller holds on it. */
@@ -186,9 +218,9 @@ export function hasWorkspaceGrant(
   bit: Mask,
 ): RawBuilder<SqlBool> {
   return sql<SqlBool>`${workspaceId} in (
-    select workspace_id from team_workspaces
-    where organization_id = ${organizationId} and team_id in ${actorTeams(organizationId, principal)}
-      and (permissions & ${bit}) <> 0)`;
+    select held.workspace_id from team_workspaces as held
+    where held.organization_id = ${organizationId} and held.team_id in ${actorTeams(organizationId, principal)}
+      and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
 }
 
 /** Whether any of the caller's team-project records on a project holds a bit. */
@@ -199,24 +231,50 @@ export function hasProjectGrant(
   bit: Mask,
 ): RawBuilder<SqlBool> {
   return sql<SqlBool>`${projectId} in (
-    select project_id from team_projects
-    where organization_id = ${organizationId} and team_id in ${actorTeams(organizationId, principal)}
-      and (permissions & ${bit}) <> 0)`;
+    select held.project_id from team_projects as held
+    where held.organization_id = ${organizationId} and held.team_id in ${actorTeams(organizationId, principal)}
+      and (held.permissions & ${bit}) <> 0 and ${inForce("held")})`;
+}
+
+/** Whether what somebody holds may end with time: only people come and go in teams, and a team's token holds what the team was given. */
+export const holdsByGrants = (actor: Actor): boolean => principalOf(actor) !== "" && !isSiteAdmin(actor);
+
+/** What the caller is in an organization at least until `through`: an owner for an hour is none for longer. */
+export async function standingThrough(
+  tx: Tx,
+  actor: Actor,
+  standing: Standing,
+  organizationId: string,
+  through: string,
+): Promise<Standing> {
+  if (!holdsByGrants(actor)) return standing;
+  const columns = standingColumns(sql<string>`${organizationId}`, principalOf(actor), sql<string>`${through}`);
+  const row = await tx.db.selectNoFrom(columns).executeTakeFirstOrThrow();
+  return standingOf(actor, { ...row, organizationId });
 }
 
 /**
- * Whether joining (or acting as) one of these teams would give more than the caller holds: by an organization-level
- * permission, or by a record on any project or workspace. One statement, whatever the number of records.
+ * Whether joining (or acting as) one of these teams until `through` would give more than the caller holds for as long: by an
+ * organization-level permission, or by a record on any project or workspace. `standing` is the one that lasts so long. One statement,
+ * whatever the number of records.
  */
 export async function teamsExceed(
   tx: Tx,
   actor: Actor,
   standing: Standing,
-  organizationId: string,
-  teamIds: readonly string[],
+  { organizationId, teamIds, through }: { organizationId: string; teamIds: readonly string[]; through: string },
 ): Promise<boolean> {
   if (standing.owner || teamIds.length === 0) return false;
   const organization = sql<string>`${organizationId}`;
+  const principal = principalOf(actor);
+  const isGiven = sql`given.organization_id = ${organizationId}
+    and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)} and ${inForce("given")}`;
+  // A record that ends before the membership gives no longer than until its own end.
+  const needed = sql<string>`case when given.expires_at < ${through} then given.expires_at else ${through} end`;
+  const everywhere = sql`cast(${standing.grantable} as bigint)`;
+  const onProject = (projectId: Expression<string>) =>
+    sql`coalesce(${heldOnProject(organization, projectId, principal, needed)}, 0)`;
+  const onWorkspace = heldOnWorkspace(organization, sql.ref("given.workspace_id"), principal, needed);
   const result = await sql<{ exceeding: number }>`
     select count(*) as exceeding from (
       select id from teams
@@ -224,24 +282,12 @@ export async function teamsExceed(
         and (organization_access & ~cast(${standing.organization} as bigint)) <> 0
       union all
       select given.id from team_projects as given
-      where given.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)}
-        and (given.permissions & ~(cast(${standing.grantable} as bigint) | coalesce((
-          select bit_or(held.permissions) from team_projects as held
-          where held.organization_id = ${organizationId} and held.project_id = given.project_id
-            and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0))) <> 0
+      where ${isGiven} and (given.permissions & ~(${everywhere} | ${onProject(sql.ref("given.project_id"))})) <> 0
       union all
       select given.id from team_workspaces as given
       inner join workspaces as w on w.id = given.workspace_id
-      where given.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("given.team_id"), teamIds)}
-        and (given.permissions & ~(cast(${standing.grantable} as bigint)
-          | coalesce((
-            select bit_or(held.permissions) from team_projects as held
-            where held.organization_id = ${organizationId} and held.project_id = w.project_id
-              and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0)
-          | coalesce((
-            select bit_or(held.permissions) from team_workspaces as held
-            where held.organization_id = ${organizationId} and held.workspace_id = given.workspace_id
-              and held.team_id in ${actorTeams(organization, principalOf(actor))}), 0))) <> 0
+      where ${isGiven} and (given.permissions
+        & ~(${everywhere} | ${onProject(sql.ref("w.project_id"))} | coalesce(${onWorkspace}, 0))) <> 0
     ) as beyond`.execute(tx.db);
   return Number(result.rows[0]?.exceeding ?? 0) > 0;
 }

@@ -6,6 +6,7 @@ import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
 import { everywhereByBit, levelsOn, type ThingKind, type Wanted } from "../../../access/reach.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
+import { inForce } from "./in-force.ts";
 import { actorTeams } from "./reads.ts";
 
 type Sql<Value> = RawBuilder<Value>;
@@ -24,10 +25,10 @@ export function grantTables(
   return sql`${table("mine")} as materialized ${actorTeams(organizationId, principal as string)},
     ${table("granted")} as materialized (
       select g.project_id as project_id, bit_or(g.permissions) as mask from ${table("mine")} as mine cross join team_projects as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by g.project_id),
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.project_id),
     ${table("single")} as materialized (
       select g.workspace_id as workspace_id, bit_or(g.permissions) as mask from ${table("mine")} as mine cross join team_workspaces as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by g.workspace_id)`;
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by g.workspace_id)`;
 }
 
 /** A number of `access/` as the database's widest: the engines differ in what they take a plain parameter for. */
@@ -74,8 +75,8 @@ export async function sumsOf(tx: Tx, organizationId: string, principals: readonl
   const { isOneOf } = tx.dialect;
   const result = await sql<HeldSum>`
     with mine as materialized (
-      select user_id as principal, team_id from team_members
-      where organization_id = ${organizationId} and ${isOneOf(sql.ref("user_id"), principals)}
+      select seat.user_id as principal, seat.team_id as team_id from team_members as seat
+      where seat.organization_id = ${organizationId} and ${isOneOf(sql.ref("seat.user_id"), principals)} and ${inForce("seat")}
       union all
       select id as principal, id as team_id from teams
       where organization_id = ${organizationId} and ${isOneOf(sql.ref("id"), principals)})
@@ -84,11 +85,11 @@ export async function sumsOf(tx: Tx, organizationId: string, principals: readonl
     union all
     select principal, 'project' as "on", g.project_id as thing_id, bit_or(g.permissions) as mask
       from mine cross join team_projects as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by principal, g.project_id
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by principal, g.project_id
     union all
     select principal, 'workspace' as "on", g.workspace_id as thing_id, bit_or(g.permissions) as mask
       from mine cross join team_workspaces as g
-      where g.organization_id = ${organizationId} and g.team_id = mine.team_id group by principal, g.workspace_id
+      where g.organization_id = ${organizationId} and g.team_id = mine.team_id and ${inForce("g")} group by principal, g.workspace_id
     order by 1, 2, 3`.execute(tx.db);
   return result.rows.map((row) => ({ ...row, mask: Number(row.mask) }));
 }

@@ -7,6 +7,7 @@ import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import {
   actorTeams,
   projectGrants,
@@ -87,8 +88,10 @@ function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unkno
   return sql`
     left join team_projects as tp
       on tp.organization_id = t.organization_id and tp.project_id = ${projectId} and tp.team_id = t.id
+        and ${inForce("tp")}
     left join team_workspaces as tw
-      on tw.organization_id = t.organization_id and tw.workspace_id = ${workspaceId} and tw.team_id = t.id`;
+      on tw.organization_id = t.organization_id and tw.workspace_id = ${workspaceId} and tw.team_id = t.id
+        and ${inForce("tw")}`;
 }
 
 /** A team that is asked about. */
@@ -144,13 +147,15 @@ export async function pageOfHoldings(
       join
         .onRef("tp.organizationId", "=", "t.organizationId")
         .onRef("tp.teamId", "=", "t.id")
-        .on("tp.projectId", "=", projectId),
+        .on("tp.projectId", "=", projectId)
+        .on(inForce("tp")),
     )
     .leftJoin("teamWorkspaces as tw", (join) =>
       join
         .onRef("tw.organizationId", "=", "t.organizationId")
         .onRef("tw.teamId", "=", "t.id")
-        .on("tw.workspaceId", "=", workspaceId ?? ""),
+        .on("tw.workspaceId", "=", workspaceId ?? "")
+        .on(inForce("tw")),
     )
     .select(["t.id", "t.id as teamId", "t.name as teamName", "t.nameKey", "t.isOwners", "t.organizationAccess"])
     .select(["tp.id as projectRecordId", "tp.access as projectLevel", "tp.permissions as projectPermissions"])

@@ -2,7 +2,7 @@
  * What records of team access to a project and to a workspace have in common, and what each of the two kinds brings: its
  * table, its levels, and what counts as seeing and managing the place.
  */
-import type { AliasedExpression, RawBuilder } from "kysely";
+import type { AliasedExpression, Expression, RawBuilder } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import type { Access } from "../../../access/effective.ts";
 import type { Standing } from "../../../access/organization.ts";
@@ -11,18 +11,22 @@ import type { Mask, PermissionSet } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TeamProjectTable } from "../../../database/schema/projects.ts";
 import type { ResourceDefinition } from "../../../jsonapi/define.ts";
+import type { Ending } from "../../shared/grants/ending.ts";
 
 /** What a record gives and by which level. */
-export interface Given {
+export interface Level {
   readonly access: string;
   readonly permissions: Mask;
 }
+
+/** The same with until when, and for what. */
+export interface Given extends Level, Ending {}
 
 /** Permissions that a body chooses, by the path of their attribute: `workspace-access.runs`. */
 export type Chosen = Readonly<Record<string, unknown>>;
 
 /** What the caller holds on the project or workspace, and is in its organization. */
-interface Held {
+export interface Held {
   readonly held: Access;
   readonly standing: Standing;
 }
@@ -53,10 +57,11 @@ export interface AccessTables {
   readonly column: "projectId" | "workspaceId";
   readonly grants: (
     principal: string,
+    through?: Expression<string>,
   ) => [AliasedExpression<number | null, "projectAccess">, AliasedExpression<number | null, "workspaceAccess">];
   readonly teamCount: RawBuilder<number | null>;
-  /** A record more, or less, where the place itself counts them. */
-  readonly count?: (tx: Tx, placeId: string, change: 1 | -1) => Promise<void>;
+  /** Records more, or less, where the place itself counts them. */
+  readonly count?: (tx: Tx, placeId: string, change: number) => Promise<void>;
 }
 
 type Find<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<Found | undefined>;
@@ -65,6 +70,8 @@ type Find<Found> = (tx: Tx, actor: Actor, id: string, lock: boolean) => Promise<
 export interface AccessStatements {
   readonly place: Find<Place>;
   readonly record: Find<AccessRecord>;
+  /** What the caller holds on a place at least until `through`. */
+  readonly holding: (tx: Tx, actor: Actor, placeId: string, through: string) => Promise<Held>;
 }
 
 export interface AccessKind {

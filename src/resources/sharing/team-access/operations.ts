@@ -11,21 +11,36 @@ import { changesOf } from "../../shared/changes.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import type { AccessKind, AccessRecord, Chosen, Given } from "./kind.ts";
-import { givenAfter, grantPlace, grantRecord, newRecordFaults, readOnlyFaults, refuseGivingMore } from "./rules.ts";
-import { deleteRecord, insertRecord, isTeamTaken, listRecords, updateRecord } from "./store.ts";
+import { endingAfter, endOf, lasting, type SentEnding } from "../../shared/grants/ending.ts";
+import { holdsByGrants } from "../../shared/grants/reads.ts";
+import type { AccessKind, AccessRecord, Chosen, Given, Held } from "./kind.ts";
+import {
+  boundTo,
+  givenAnew,
+  grantPlace,
+  grantRecord,
+  levelAfter,
+  newRecordFaults,
+  readOnlyFaults,
+  refuseGivingLonger,
+  refuseGivingMore,
+} from "./rules.ts";
+import { deleteRecord, findRecordOf, insertRecord, listRecords, updateRecord } from "./store.ts";
+import { endRecord } from "./writes.ts";
 
 interface NewAccess {
   readonly teamId: string | null;
   readonly placeId: string | null;
   readonly level: string;
   readonly chosen: Chosen;
+  readonly ending: SentEnding;
 }
 
 interface ChangedAccess {
   readonly id: string;
   readonly level: string | undefined;
   readonly chosen: Chosen;
+  readonly ending: SentEnding;
   readonly ifMatch: IfMatch;
 }
 
@@ -53,16 +68,19 @@ export async function showAccess(
 export async function giveAccess(
   kind: AccessKind,
   context: Context,
-  { teamId, placeId, level, chosen }: NewAccess,
+  { teamId, placeId, level, chosen, ending }: NewAccess,
 ): Promise<DocumentAnswer<AccessRecord>> {
   refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const team = await loadTeam(tx, context, teamId ?? "", true);
     const place = grantPlace(kind, await loadPlace(tx, context, kind, placeId ?? "", true), "can-manage-team-access");
     if (team.organizationId !== place.organizationId) throw notFound("team");
-    const given = givenAfter(kind, level, chosen);
-    refuseGivingMore(place, 0, given.permissions);
-    refuseIfAny(newRecordFaults(team, await isTeamTaken(tx, kind.tables, place, team.id)));
+    const given = { ...levelAfter(kind, level, chosen), ...endingAfter(lasting, ending) };
+    await refuseGiving(tx, context, kind, place, given);
+    const present = await findRecordOf(tx, kind.tables, place, team.id);
+    refuseIfAny(newRecordFaults(team, present?.isInForce === 1));
+    // One that has ended makes room, whether or not it was tidied up yet.
+    if (present !== undefined) await endRecord(tx, context, kind, place, present);
     const { organizationId, held, standing } = place;
     const identity = { id: newId(kind.definition.type), organizationId, createdAt: now(), version: 1 };
     const row = { ...identity, placeId: place.placeId, teamId: team.id, ...given };
@@ -78,19 +96,20 @@ export async function giveAccess(
 export async function changeAccess(
   kind: AccessKind,
   context: Context,
-  { id, level, chosen, ifMatch }: ChangedAccess,
+  { id, level, chosen, ending, ifMatch }: ChangedAccess,
 ): Promise<DocumentAnswer<AccessRecord>> {
   if (level !== undefined) refuseIfAny(readOnlyFaults(level, chosen));
   return context.database.write(async (tx) => {
     const record = grantRecord(kind, await loadRecord(tx, context, kind, id, true), "can-manage");
     const after = level ?? record.access;
-    const given = givenAfter(kind, after, chosen, record);
-    refuseGivingMore(record, record.permissions, given.permissions);
+    const given = { ...levelAfter(kind, after, chosen, record), ...endingAfter(record, ending) };
+    await refuseGiving(tx, context, kind, record, given, record);
     checkIfMatch(ifMatch, kind.definition, record);
     refuseIfAny(readOnlyFaults(after, chosen));
-    if (changesOf<Given>(record, given) === undefined) return { view: record };
-    await updateRecord(tx, kind.tables, record, given);
-    const view = afterUpdate<AccessRecord>(record, given);
+    const changes = changesOf<Given>(record, given);
+    if (changes === undefined) return { view: record };
+    await updateRecord(tx, kind.tables, record, changes);
+    const view = afterUpdate<AccessRecord>(record, changes);
     await recordAccess(tx, context, kind, { before: record, after: view });
     return { view };
   });
@@ -103,6 +122,21 @@ export async function takeAccessAway(kind: AccessKind, context: Context, id: str
     await deleteRecord(tx, kind.tables, record);
     await recordAccess(tx, context, kind, { before: record });
   });
+}
+
+/** Nobody gives more than they hold, nor for longer. Raises `forbidden`. */
+async function refuseGiving(
+  tx: Tx,
+  context: Context,
+  kind: AccessKind,
+  at: Held & { readonly placeId: string },
+  after: Given,
+  before?: Given,
+): Promise<void> {
+  const wanted = givenAnew(after, before);
+  refuseGivingMore(at, wanted);
+  if (wanted === 0 || !holdsByGrants(context.actor)) return;
+  refuseGivingLonger(await kind.find.holding(tx, context.actor, at.placeId, endOf(after)), wanted, after);
 }
 
 async function loadPlace(tx: Tx, context: Context, { find, thing }: AccessKind, id: string, lock = false) {
@@ -121,12 +155,11 @@ async function loadRecord(tx: Tx, context: Context, kind: AccessKind, id: string
 async function recordAccess(
   tx: Tx,
   context: Context,
-  { definition, thing }: AccessKind,
+  kind: AccessKind,
   change: { before?: AccessRecord; after?: AccessRecord },
 ): Promise<void> {
-  const boundTo = (record: AccessRecord | undefined) => record && { team: record.teamId, [thing]: record.placeId };
-  await recordChange(tx, context, definition, change, {
-    before: boundTo(change.before),
-    after: boundTo(change.after),
+  await recordChange(tx, context, kind.definition, change, {
+    before: change.before && boundTo(kind, change.before),
+    after: change.after && boundTo(kind, change.after),
   });
 }

@@ -8,7 +8,8 @@ import { teamRecordPermissions } from "../../../access/permissions.ts";
 import { type Mask, maskOf, missingFrom, setOf } from "../../../access/permission-set.ts";
 import { attributeFault, type Fault, forbidden, relationshipFault } from "../../../kernel/errors.ts";
 import { human, kebab } from "../../../kernel/names.ts";
-import type { AccessKind, AccessRecord, Chosen, Given, Place } from "./kind.ts";
+import { endOf } from "../../shared/grants/ending.ts";
+import type { AccessKind, AccessRecord, AccessRow, Chosen, Given, Held, Level, Place } from "./kind.ts";
 
 const managing = "can-manage-team-access";
 
@@ -63,7 +64,7 @@ export function readOnlyFaults(level: string, chosen: Chosen): Fault[] {
 }
 
 /** What a record gives after a change. One that was custom already keeps what is not chosen. */
-export function givenAfter({ implied }: AccessKind, level: string, chosen: Chosen, before?: Given): Given {
+export function levelAfter({ implied }: AccessKind, level: string, chosen: Chosen, before?: Level): Level {
   if (level !== "custom") return { access: level, permissions: maskOf(implied(level)) };
   const base = before?.access === "custom" ? setOf(before.permissions) : implied(level);
   const wanted = Object.fromEntries(
@@ -75,18 +76,36 @@ export function givenAfter({ implied }: AccessKind, level: string, chosen: Chose
   return { access: level, permissions: maskOf({ ...base, ...wanted }) };
 }
 
+/** What a record gives that it did not give before: other permissions, or, where it ends later than it did, all of them. */
+export function givenAnew(after: Given, before?: Given): Mask {
+  if (before === undefined || endOf(after) > endOf(before)) return after.permissions;
+  return after.permissions & ~before.permissions;
+}
+
 /** Nobody grants more than they hold; an organization's token grants what it can't use itself. Raises `forbidden`. */
-export function refuseGivingMore(
-  { held, standing }: Pick<Place, "held" | "standing">,
-  before: Mask,
-  after: Mask,
-): void {
-  const missing = missingFrom(held.mask | standing.grantable, after & ~before);
+export function refuseGivingMore({ held, standing }: Held, wanted: Mask): void {
+  const missing = missingFrom(held.mask | standing.grantable, wanted);
   if (missing.length > 0)
     throw forbidden(
       `You can't grant what you don't hold yourself: ${missing.map(kebab).join(", ")}. Ask someone who holds it.`,
     );
 }
+
+/**
+ * Nor for longer than they hold it, as `lasting` tells. Raises `forbidden`. See
+ * docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
+ */
+export function refuseGivingLonger(lasting: Held, wanted: Mask, { expiresAt }: Given): void {
+  const missing = missingFrom(lasting.held.mask | lasting.standing.grantable, wanted);
+  if (missing.length === 0) return;
+  const names = missing.map(kebab).join(", ");
+  throw forbidden(
+    `You can't grant this ${expiresAt === null ? "for ever" : `until ${expiresAt}`}, because your own access ends before: ${names}. Give an earlier expires-at, or ask someone who holds it for longer.`,
+  );
+}
+
+/** What the trail tells of a record beside its attributes: whose it is, and on what. */
+export const boundTo = ({ thing }: AccessKind, { teamId, placeId }: AccessRow) => ({ team: teamId, [thing]: placeId });
 
 /** What the register knows against a new record. */
 export function newRecordFaults(team: { readonly isOwners: number }, taken: boolean): Fault[] {

@@ -14,6 +14,7 @@ import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams, standingColumns } from "../../shared/grants/reads.ts";
 import { held, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
@@ -48,12 +49,25 @@ function placesForActor(db: Kysely<Schema>, { places, grants, teamCount }: Acces
     .where("x.id", "=", id);
 }
 
+const recordColumns = [
+  "r.id",
+  "r.organizationId",
+  "r.teamId",
+  "r.access",
+  "r.permissions",
+  "r.expiresAt",
+  "r.reason",
+  "r.createdAt",
+  "r.version",
+] as const;
+
 function records(db: Kysely<Schema>, tables: AccessTables) {
   return db
     .selectFrom(`${tableOf(tables)} as r`)
     .innerJoin("teams as t", "t.id", "r.teamId")
-    .select(["r.id", "r.organizationId", "r.teamId", "r.access", "r.permissions", "r.createdAt", "r.version"])
-    .select([`r.${columnOf(tables)} as placeId`, "t.visibility as teamVisibility"]);
+    .select(recordColumns)
+    .select([`r.${columnOf(tables)} as placeId`, "t.visibility as teamVisibility"])
+    .where(inForce("r"));
 }
 
 function recordsForActor(db: Kysely<Schema>, tables: AccessTables, { id, principal }: ById) {
@@ -75,7 +89,20 @@ export function statementsOf(tables: AccessTables): AccessStatements {
   const recordLocked = prepared<ById, RecordRow>((db, parameters, dialect) =>
     recordsForActor(db, tables, parameters).modifyEnd(sql`${held(dialect, "x", true)} ${dialect.lockRows("r")}`),
   );
+  const holding = prepared<ById & { through: string }, HeldColumns>((db, { id, principal, through }) =>
+    db
+      .selectFrom(`${tables.places as "projects"} as x`)
+      .select("x.organizationId")
+      .select(standingColumns(sql.ref("x.organizationId"), principal, sql<string>`${through}`))
+      .select(tables.grants(principal, sql<string>`${through}`))
+      .where("x.id", "=", id),
+  );
   return {
+    holding: async (tx, actor, id, through) => {
+      const [row] = await holding(tx, { id, principal: principalOf(actor), through });
+      if (row === undefined) throw new Error("a place that is held has gone");
+      return heldBy(actor, row);
+    },
     place: async (tx, actor, id, lock) => {
       const [row] = await place(tx, { id, principal: principalOf(actor) }, lock);
       return row && { ...row, ...heldBy(actor, row) };
@@ -121,20 +148,22 @@ export async function listRecords(
   return { views: found.rows.map(toView), totalCount: found.totals.totalCount };
 }
 
-export async function isTeamTaken(
+/** The record of a team on a place, also one that has ended and was not tidied up yet. */
+export async function findRecordOf(
   tx: Tx,
   tables: AccessTables,
   { organizationId, placeId }: Place,
   teamId: string,
-): Promise<boolean> {
-  const row = await tx.db
-    .selectFrom(tableOf(tables))
-    .select("id")
-    .where("organizationId", "=", organizationId)
-    .where(columnOf(tables), "=", placeId)
-    .where("teamId", "=", teamId)
+): Promise<(AccessRow & { readonly isInForce: number }) | undefined> {
+  return tx.db
+    .selectFrom(`${tableOf(tables)} as r`)
+    .select(recordColumns)
+    .select(`r.${columnOf(tables)} as placeId`)
+    .select(sql<number>`case when ${inForce("r")} then 1 else 0 end`.as("isInForce"))
+    .where("r.organizationId", "=", organizationId)
+    .where(`r.${columnOf(tables)}`, "=", placeId)
+    .where("r.teamId", "=", teamId)
     .executeTakeFirst();
-  return row !== undefined;
 }
 
 /** The place counts it, where it counts its records. */
@@ -155,7 +184,7 @@ export async function updateRecord(
   tx: Tx,
   { records: table }: AccessTables,
   record: Granted<AccessRecord, "can-manage">,
-  given: Given,
+  given: Partial<Given>,
 ): Promise<void> {
   await updateRow(tx, table, record.id, given);
 }

@@ -5,6 +5,14 @@ import { maskOf, type PermissionSet, setOf } from "../../../../access/permission
 import { defineResource } from "../../../../jsonapi/define.ts";
 import { textParameter } from "../../../../jsonapi/query.ts";
 import { flag, oneOf } from "../../../../jsonapi/schemas.ts";
+import {
+  endDoc,
+  endFaults,
+  endSchema,
+  reasonDoc,
+  reasonSchema,
+  type SentEnding,
+} from "../../../shared/grants/ending.ts";
 import type { AccessRecord } from "../kind.ts";
 
 const projectAccess = z.object({
@@ -76,7 +84,10 @@ export const teamProjects = defineResource<AccessRecord>()(({ required, optional
         column: false,
       },
     ),
+    "expires-at": optional(endSchema, endDoc, { default: null }),
+    reason: optional(reasonSchema, reasonDoc, { default: null }),
   },
+  bodyFaults: ({ expiresAt }: SentEnding) => endFaults(expiresAt),
   relationships: {
     team: toOne("teams", "The team that has access.", {
       create: "required",

@@ -41,6 +41,7 @@ export const teamProjectResource = implement(teamProjects, {
       placeId: relationships.project,
       level: attributes.access,
       chosen: chosenIn(attributes),
+      ending: attributes,
     }),
 
   updateTeamProject: ({ context, params, body: { attributes }, ifMatch }) =>
@@ -48,6 +49,7 @@ export const teamProjectResource = implement(teamProjects, {
       id: params.teamProjectId,
       level: attributes.access,
       chosen: chosenIn(attributes),
+      ending: attributes,
       ifMatch,
     }),
 

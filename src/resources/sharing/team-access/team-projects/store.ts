@@ -1,6 +1,7 @@
 /** Where the records of team access to projects are; a project counts its own. */
 import { sql } from "kysely";
 import { countTeams } from "../../../register/projects/writes.ts";
+import { endedOnProject } from "../../../shared/grants/in-force.ts";
 import { projectGrants } from "../../../shared/grants/reads.ts";
 import type { AccessTables } from "../kind.ts";
 
@@ -8,10 +9,10 @@ export const projectTables: AccessTables = {
   records: "teamProjects",
   places: "projects",
   column: "projectId",
-  grants: (principal) => [
-    projectGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal),
+  grants: (principal, through) => [
+    projectGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal, through),
     sql<number | null>`cast(null as bigint)`.as("workspaceAccess"),
   ],
-  teamCount: sql<number | null>`x.team_count`,
+  teamCount: sql<number | null>`x.team_count - ${endedOnProject(sql.ref("x.id"))}`,
   count: countTeams,
 };

@@ -4,6 +4,14 @@ import { maskOf, type Permission, setOf, valueIn } from "../../../../access/perm
 import { defineResource } from "../../../../jsonapi/define.ts";
 import { textParameter } from "../../../../jsonapi/query.ts";
 import { flag, oneOf } from "../../../../jsonapi/schemas.ts";
+import {
+  endDoc,
+  endFaults,
+  endSchema,
+  reasonDoc,
+  reasonSchema,
+  type SentEnding,
+} from "../../../shared/grants/ending.ts";
 import type { AccessRecord } from "../kind.ts";
 
 const chosenByDefault = setOf(maskOf(workspaceLevel("custom")));
@@ -39,7 +47,10 @@ export const teamWorkspaces = defineResource<AccessRecord>()(({ required, option
     "workspace-locking": optional(flag(), "Locking and unlocking the workspace.", given("locking")),
     "run-tasks": optional(flag(), "Managing the workspace's run tasks.", given("runTasks")),
     "policy-overrides": optional(flag(), "Letting runs pass that a policy stopped.", given("policyOverrides")),
+    "expires-at": optional(endSchema, endDoc, { default: null }),
+    reason: optional(reasonSchema, reasonDoc, { default: null }),
   },
+  bodyFaults: ({ expiresAt }: SentEnding) => endFaults(expiresAt),
   relationships: {
     team: toOne("teams", "The team that has access.", {
       create: "required",

@@ -23,7 +23,8 @@ const kind: AccessKind = {
 
 /** The permissions that a body chooses. */
 function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): Chosen {
-  const chosen = Object.entries(attributes).filter(([name]) => name !== "access");
+  const { access: _level, expiresAt: _end, reason: _reason, ...permissions } = attributes;
+  const chosen = Object.entries(permissions);
   return Object.fromEntries(chosen.map(([name, value]) => [kebab(name), value]));
 }
 
@@ -39,6 +40,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       placeId: relationships.workspace,
       level: attributes.access,
       chosen: chosenIn(attributes),
+      ending: attributes,
     }),
 
   updateTeamWorkspace: ({ context, params, body: { attributes }, ifMatch }) =>
@@ -46,6 +48,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       id: params.teamWorkspaceId,
       level: attributes.access,
       chosen: chosenIn(attributes),
+      ending: attributes,
       ifMatch,
     }),
 

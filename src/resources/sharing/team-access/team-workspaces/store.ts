@@ -7,9 +7,9 @@ export const workspaceTables: AccessTables = {
   records: "teamWorkspaces",
   places: "workspaces",
   column: "workspaceId",
-  grants: (principal) => [
-    projectGrants(sql.ref("x.organizationId"), sql.ref("x.projectId"), principal),
-    workspaceGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal),
+  grants: (principal, through) => [
+    projectGrants(sql.ref("x.organizationId"), sql.ref("x.projectId"), principal, through),
+    workspaceGrants(sql.ref("x.organizationId"), sql.ref("x.id"), principal, through),
   ],
   teamCount: sql<number | null>`cast(null as bigint)`,
 };

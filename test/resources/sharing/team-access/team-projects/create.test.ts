@@ -142,7 +142,7 @@ describe("createTeamProject: made", () => {
       data: {
         id,
         type: "team-projects",
-        attributes: { access, ...expected },
+        attributes: { access, "expires-at": null, reason: null, ...expected },
         relationships: {
           team: { data: { type: "teams", id: team.id }, links: { related: `/api/v2/teams/${team.id}` } },
           project: { data: { type: "projects", id: project.id }, links: { related: `/api/v2/projects/${project.id}` } },
@@ -159,7 +159,7 @@ describe("createTeamProject: made", () => {
     const expected: Json = structuredClone(implied.custom);
     expected[group][name] = value;
     if (name === "policy-mocks") expected[group]["sentinel-mocks"] = value;
-    expect(made.attributes).toEqual({ access: "custom", ...expected });
+    expect(made.attributes).toEqual({ access: "custom", "expires-at": null, reason: null, ...expected });
   });
 
   it("takes sentinel-mocks for policy-mocks, and refuses the two with different values", async () => {

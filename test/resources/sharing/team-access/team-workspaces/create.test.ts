@@ -20,6 +20,7 @@ import {
 } from "../../../../support/builders.ts";
 
 const api = useApi();
+const forEver = { "expires-at": null, reason: null };
 let org: Org;
 let workspace: Json;
 beforeAll(async () => {
@@ -71,7 +72,7 @@ describe("createTeamWorkspace: made", () => {
       data: {
         id,
         type: "team-workspaces",
-        attributes: { access, ...impliedBy(access) },
+        attributes: { access, ...forEver, ...impliedBy(access) },
         relationships: {
           team: { data: { type: "teams", id: team.id }, links: { related: `/api/v2/teams/${team.id}` } },
           workspace: {
@@ -90,7 +91,13 @@ describe("createTeamWorkspace: made", () => {
     async (name, value) => {
       const made = data(await create({ access: "custom", [name]: value }, (await makeTeam(api, org.name)).id));
       const alias = name === "policy-mocks" ? { "sentinel-mocks": value } : {};
-      expect(made.attributes).toEqual({ access: "custom", ...impliedBy("custom"), [name]: value, ...alias });
+      expect(made.attributes).toEqual({
+        access: "custom",
+        ...forEver,
+        ...impliedBy("custom"),
+        [name]: value,
+        ...alias,
+      });
     },
   );
 
