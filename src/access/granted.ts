@@ -21,6 +21,9 @@ export interface Check<Permission extends string> {
   readonly otherwise?: "forbid" | "hide";
 }
 
+/** The caller may see the thing, but not do this to it; also where that is told as if there were none. */
+export class Denied extends AppError {}
+
 /** Raises `not-found` or `forbidden`. */
 export function grant<Row extends object, Permission extends string>(
   row: Row,
@@ -29,7 +32,7 @@ export function grant<Row extends object, Permission extends string>(
   if (!check.visible) throw notFound(check.thing);
   if (!check.allowed) {
     const { thing, needs, permission, otherwise } = check;
-    throw new AppError(
+    throw new Denied(
       otherwise === "hide" ? "not-found" : "forbidden",
       `You may see this ${thing} but not do this to it: it needs ${needs} (${permission}).`,
     );

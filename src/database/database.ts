@@ -37,6 +37,11 @@ export interface Database {
    * the database went away during the COMMIT: then the sentence says that the outcome is unknown.
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
+  /**
+   * The same, but for the end: whatever was written is taken back, as if it had never been asked for. For finding out what a
+   * change would do by making it; the writes of others wait meanwhile as for any transaction.
+   */
+  rehearse<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** A read-only transaction in which every statement sees the same moment, and may take as long as it takes. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**

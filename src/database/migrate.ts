@@ -17,6 +17,7 @@ import { accessVersions } from "./migrations/0012-access-versions.ts";
 import { largeOrganizations } from "./migrations/0013-large-organizations.ts";
 import { runs } from "./migrations/0014-runs.ts";
 import { grantsThatEnd } from "./migrations/0015-grants-that-end.ts";
+import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -35,6 +36,7 @@ export const migrations: readonly Migration[] = [
   largeOrganizations,
   runs,
   grantsThatEnd,
+  movesOfWorkspaces,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

@@ -12,9 +12,9 @@ import type {
   ResourceDefinition,
 } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
+import { paramsOf } from "../jsonapi/paths.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
-import { camel } from "../kernel/names.ts";
-import { AppError, notFound } from "../kernel/errors.ts";
+import { AppError } from "../kernel/errors.ts";
 import { neighbours } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import type { KnownSession } from "./authenticate.ts";
@@ -186,16 +186,6 @@ function integrationOf({ headers }: FastifyRequest): "cloud" | "remote" | undefi
 
 /** Links are paths, also where a request names a host in its first line. */
 const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
-
-/** A parameter that no name or id could be is not found; no store function sees it. */
-function paramsOf(params: Record<string, string>): Record<string, string> {
-  const named: Record<string, string> = {};
-  for (const [name, value] of Object.entries(params)) {
-    if (value === "" || value.length > 256 || value.includes("\0") || !value.isWellFormed()) throw notFound("thing");
-    named[camel(name)] = value;
-  }
-  return named;
-}
 
 /** The strong validators of `If-Match`, without their quotes; weak ones never match. */
 function ifMatchOf(header: string | undefined): IfMatch {

@@ -43,6 +43,7 @@ export const idPrefixes = {
   agents: "agent",
   "assessment-results": "asmtres",
   "identity-keys": "idkey",
+  "access-previews": "ap",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */

@@ -7,6 +7,7 @@ import { registerNeighbours } from "./register/neighbours.ts";
 import type { Neighbours } from "./shared/neighbours.ts";
 import { stateNeighbours } from "./state/neighbours.ts";
 import { accessExplanationResource } from "./sharing/access-explanations/operations.ts";
+import { accessPreviewResource } from "./sharing/access-previews/operations.ts";
 import { agentPoolResource } from "./connections/agent-pools/operations.ts";
 import { siteAgentPoolResource } from "./connections/site-agent-pools/operations.ts";
 import { agentTokenResource } from "./connections/agent-tokens/operations.ts";
@@ -59,6 +60,16 @@ import { workspaceMoveResource } from "./register/workspace-moves/operations.ts"
 import { workspaceOutputs } from "./state/workspace-outputs/definition.ts";
 import { workspaceResource } from "./register/workspaces/operations.ts";
 
+/** Their own functions carry out what is previewed. */
+const accessPreviews = accessPreviewResource([
+  teamProjectResource,
+  teamWorkspaceResource,
+  teamResource,
+  organizationMembershipResource,
+  workspaceMoveResource,
+  workspaceResource,
+]);
+
 export const resources: readonly Resource<Context>[] = [
   organizationResource,
   adminOrganizationResource,
@@ -74,6 +85,7 @@ export const resources: readonly Resource<Context>[] = [
   teamProjectResource,
   teamWorkspaceResource,
   accessExplanationResource,
+  accessPreviews,
   stateVersionResource,
   stateVersionOutputResource,
   { definition: workspaceOutputs, handlers: {} },

@@ -75,6 +75,14 @@ describe("it moves with", () => {
       "a member of a team": () => api.admin.post(`/teams/${team.id}/relationships/users`, users),
       "access to a project": () => grantProject(api, org.id, project.id, team.id, "write"),
       "access to a workspace": () => grantWorkspace(api, org.id, id, team.id, "write"),
+      "a workspace that moves": () =>
+        api.admin.post(`/projects/${org.defaultProjectId}/relationships/workspaces`, {
+          data: [{ type: "workspaces", id }],
+        }),
+      "a workspace that moves by an update": () =>
+        api.admin.patch(`/workspaces/${id}`, {
+          data: { type: "workspaces", relationships: { project: { data: { type: "projects", id: project.id } } } },
+        }),
       "a workspace that goes": () => api.admin.delete(`/workspaces/${id}`),
       "a project that goes": () => api.admin.delete(`/projects/${project.id}`),
       "a user who goes": () => api.admin.delete(`/admin/users/${member.id}`),

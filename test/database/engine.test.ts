@@ -43,6 +43,41 @@ describe("migrations", () => {
   });
 });
 
+describe("a rehearsal", () => {
+  it("answers what its work saw, and leaves nothing", async () => {
+    const [moment, commits] = [test.database.moment(), test.database.commitCount()];
+    const seen = await test.database.rehearse(async (tx) => {
+      await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
+      return tx.db.selectFrom("meta").select("value").where("name", "=", "rehearsed").execute();
+    });
+    expect(seen).toEqual([{ value: "1" }]);
+    expect(await valueOf("rehearsed")).toBeUndefined();
+    expect([test.database.moment(), test.database.commitCount()]).toEqual([moment, commits]);
+  });
+
+  it("fails with its work's own error, and leaves nothing", async () => {
+    const failing = test.database.rehearse(async (tx) => {
+      await tx.db.insertInto("meta").values({ name: "rehearsed", value: "1" }).execute();
+      throw new Error("changed my mind");
+    });
+    await expect(failing).rejects.toThrow("changed my mind");
+    expect(await valueOf("rehearsed")).toBeUndefined();
+  });
+
+  it("takes nothing of those back who write at the same time", async () => {
+    const names = ["one", "two", "three"].map((name) => `beside ${name}`);
+    const rehearse = (name: string) =>
+      test.database.rehearse((tx) =>
+        tx.db
+          .insertInto("meta")
+          .values({ name: `not ${name}`, value: "1" })
+          .execute(),
+      );
+    await Promise.all(names.flatMap((name) => [meta(name, "1"), rehearse(name)]));
+    for (const name of names) expect([await valueOf(name), await valueOf(`not ${name}`)]).toEqual(["1", undefined]);
+  });
+});
+
 describe("transactions", () => {
   it("keep all or nothing", async () => {
     const failing = test.database.write(async (tx) => {

@@ -239,9 +239,12 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
 
 /**
  * How many statements a request may need: a step of a run is one of its phases, its workspace and its events too; a run that
- * passes others is a step of several, and an agent that claims one is given all that it needs.
+ * passes others is a step of several, and an agent that claims one is given all that it needs. A preview looks at everything twice,
+ * and makes the changes in between.
  */
 export const statementsMax = ({ id, type }: Route): number =>
-  id === "forceExecuteRun" ? 20 : (({ runs: 12, "agent-jobs": 14 } as Record<string, number>)[type] ?? 9);
+  id === "forceExecuteRun"
+    ? 20
+    : (({ runs: 12, "agent-jobs": 14, "access-previews": 34 } as Record<string, number>)[type] ?? 9);
 
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

@@ -134,6 +134,21 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
   });
 }
 
+/** A transaction that ends by ROLLBACK, and answers all the same. */
+async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
+  let answer: { readonly value: T } | undefined;
+  const done = new Error("what was rehearsed is taken back");
+  try {
+    await db.transaction().execute(async (tx) => {
+      answer = { value: await work(tx) };
+      throw done;
+    });
+  } catch (error) {
+    if (error !== done || answer === undefined) throw error;
+  }
+  return (answer as { readonly value: T }).value;
+}
+
 export function openPostgres(url: string, limits: PostgresLimits = limitsByDefault): Database {
   const pool = newPool(url, limits);
   const statements = new Statements();
@@ -161,6 +176,10 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
         (isPatient ? patient : db).transaction().execute((tx) => work({ db: tx, dialect: postgresDialect }));
       return retrying(classify, isPatient ? run : () => turnstile.through(run));
     },
+    rehearse: (work) =>
+      retrying(classify, () =>
+        turnstile.through(() => takenBack(db, (tx) => work({ db: tx, dialect: postgresDialect }))),
+      ),
     snapshot: async (work) => {
       try {
         return await patient

@@ -13,6 +13,8 @@ export interface TransactionControl {
 
 interface Waiting {
   readonly run: () => Promise<unknown>;
+  /** It has a transaction of its own, which is taken back whole. */
+  readonly isRehearsal: boolean;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -51,8 +53,17 @@ export class SharedCommits {
 
   /** Waits in line; rejects with the work's own error, or with the one that kept the transaction from being committed. */
   write<T>(run: () => Promise<T>): Promise<T> {
+    return this.#wait(run, false);
+  }
+
+  /** Waits in the same line; what it writes is taken back, and nobody's answer depends on it. */
+  rehearse<T>(run: () => Promise<T>): Promise<T> {
+    return this.#wait(run, true);
+  }
+
+  #wait<T>(run: () => Promise<T>, isRehearsal: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#line.push({ run, resolve, reject });
+      this.#line.push({ run, isRehearsal, resolve, reject });
       this.#working ??= this.#work();
     });
   }
@@ -60,7 +71,8 @@ export class SharedCommits {
   async #work(): Promise<void> {
     while (this.#line.length > 0) {
       await this.#gather();
-      await this.#share();
+      if (this.#line[0]?.isRehearsal) await this.#alone(this.#line.shift() as Waiting);
+      else await this.#share();
     }
     this.#working = undefined;
   }
@@ -83,7 +95,8 @@ export class SharedCommits {
     const outcomes: (() => void)[] = [];
     try {
       await this.#begin();
-      for (let next = this.#line.shift(); next !== undefined; next = this.#line.shift()) {
+      while (this.#line[0]?.isRehearsal === false) {
+        const next = this.#line.shift() as Waiting;
         taken.push(next);
         outcomes.push(await this.#runApart(next));
         if (performance.now() > until) break;
@@ -97,6 +110,19 @@ export class SharedCommits {
     this.commits += 1;
     this.#sharedLast = taken.length > 1;
     for (const tell of outcomes) tell();
+  }
+
+  /** A rehearsal: not under a savepoint of what others commit, because pages that it touched would be written again with them. */
+  async #alone({ run, resolve, reject }: Waiting): Promise<void> {
+    try {
+      await this.#begin();
+      const value = await run();
+      this.#rollback();
+      resolve(value as never);
+    } catch (error) {
+      this.#rollback();
+      reject(error);
+    }
   }
 
   /** Everybody in line keeps their place while somebody else is writing. */

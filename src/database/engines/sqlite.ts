@@ -197,6 +197,7 @@ export function openSqlite(path: string): Database {
     dialect: sqliteDialect,
     reader,
     write: (work) => retrying(classify, () => commits.write(() => work(writer))),
+    rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
     snapshot: async (work) => {
       const connection = connect(true);
       try {

@@ -1,0 +1,21 @@
+/** A workspace that moves changes who may do what to it, as a record of access does: it raises the organization's access version. */
+import type { Migration } from "./migration.ts";
+
+const moves = "AFTER UPDATE OF project_id ON workspaces";
+const isMove = "OLD.project_id <> NEW.project_id";
+
+export const movesOfWorkspaces: Migration = {
+  name: "0021-moves-of-workspaces",
+  statements: [],
+  // Not like the tables of 0012, whose new rows raise it too: a workspace that is made or goes changes nobody's access.
+  only: {
+    sqlite: [
+      `CREATE TRIGGER workspaces_access_move ${moves} WHEN ${isMove} BEGIN
+        UPDATE access_versions SET version = version + 1 WHERE organization_id = NEW.organization_id; END`,
+    ],
+    postgres: [
+      `CREATE CONSTRAINT TRIGGER workspaces_access_move ${moves} DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW WHEN (${isMove}) EXECUTE FUNCTION raise_access_version()`,
+    ],
+  },
+};

@@ -1,0 +1,191 @@
+/** The preview of changes of access, and their application: read → make in one transaction → compare → tell, or keep. */
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Resource } from "../../../jsonapi/define.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { fold } from "../../../kernel/text.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import { readableProjects } from "../../register/projects/reads.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { type ChangeReader, changeReader, type ReadChange, type SentChange } from "./changes.ts";
+import { accessPreviews, type PreviewView } from "./definition.ts";
+import { effectsOn, type Effects, isNothing } from "./effects.ts";
+import { type Told, withNames } from "./naming.ts";
+import { compose, concernOf, pictureAfter, pictureBefore, type Picture, type Subject } from "./picture.ts";
+import { at, carryOut, type MayRead, type Outcome } from "./rehearsal.ts";
+import { accessVersionOf, findNamed, type NamedRow, readableAmong } from "./store.ts";
+
+/** `resources` are those whose operations can be previewed: their own functions carry a change out. */
+export function accessPreviewResource(resources: readonly Resource<Context>[]): Resource<Context> {
+  const read = changeReader(resources);
+  return implement(accessPreviews, {
+    previewAccess: ({ context, params, body }) => preview(read, context, params.organizationName, body.data.attributes),
+  });
+}
+
+interface Asked {
+  readonly changes: readonly SentChange[];
+  readonly "access-version"?: string | null | undefined;
+  readonly apply?: boolean | undefined;
+}
+
+/** What was found out in the transaction. */
+interface Found {
+  readonly organization: OrganizationView;
+  readonly accessVersion: string;
+  readonly outcomes: readonly Outcome[];
+  readonly picture: Picture;
+}
+
+/**
+ * Raises `precondition-failed` where access has changed since the version that was sent, and what a change that may not be made is
+ * refused with, where all are to be made.
+ */
+async function preview(read: ChangeReader, context: Context, organizationName: string, asked: Asked) {
+  const { apply = false, "access-version": expected } = asked;
+  const changes = read(asked.changes);
+  const woken = new Set<string>();
+  const inside: Context = { ...context, wake: (job) => void woken.add(job) };
+  const work = (tx: Tx) => make(tx, inside, organizationName, changes, { apply, expected: expected ?? undefined });
+  const { database } = context;
+  const found = apply ? await database.write(work) : await database.rehearse(work);
+  if (apply) for (const job of woken) context.wake?.(job);
+  return { view: await told(context, asked.changes, found, apply) };
+}
+
+/** In the transaction, with the organization to itself: nobody else writes in it meanwhile. */
+async function make(
+  tx: Tx,
+  context: Context,
+  organizationName: string,
+  changes: readonly ReadChange[],
+  { apply, expected }: { readonly apply: boolean; readonly expected: string | undefined },
+): Promise<Found> {
+  const organization = await loadOrganization(tx, context, organizationName, "removal");
+  const accessVersion = await accessVersionOf(tx, organization.id);
+  if (expected !== undefined && expected !== accessVersion) throw changedMeanwhile();
+  const named = await findNamed(
+    tx,
+    organization.id,
+    changes.flatMap(({ names }) => names.map(({ id }) => id)),
+    changes.flatMap(({ moves }) => moves?.name ?? []),
+  );
+  refuseForeign(organization, changes, named);
+  const concern = await concernOf(tx, organization, changes, named);
+  const before = await pictureBefore(tx, context, organization, concern);
+  const outcomes = await carryOut(tx, context, changes, mayReadIn(tx, context, organization));
+  if (apply) refuseRefused(outcomes);
+  const after = await pictureAfter(tx, context, organization, concern, before);
+  const picture = compose(organization, concern, before, after, principalOf(context.actor));
+  return { organization, accessVersion, outcomes, picture };
+}
+
+const changedMeanwhile = (): AppError =>
+  new AppError(
+    "precondition-failed",
+    "Access has changed since that access-version, so the preview may no longer tell what would happen. Nothing was changed; preview the changes again, then apply them with the access-version of the new answer.",
+  );
+
+/** To an organization's preview nothing is there that is not the organization's own. Raises `not-found`. */
+function refuseForeign(
+  organization: OrganizationView,
+  changes: readonly ReadChange[],
+  rows: readonly NamedRow[],
+): void {
+  const there = new Set(rows.flatMap(({ type, id, name }) => [`${type} ${id}`, `${type} named ${name}`]));
+  for (const [position, { names, params, moves }] of changes.entries()) {
+    const { organizationName = organization.name } = params;
+    const isElsewhere =
+      fold(organizationName) !== fold(organization.name) ||
+      (moves?.name !== undefined && !there.has(`workspaces named ${moves.name}`));
+    const missing = isElsewhere ? "/path" : names.find(({ type, id }) => !there.has(`${type} ${id}`))?.pointer;
+    if (missing === undefined) continue;
+    throw new AppError("not-found", [
+      {
+        pointer: `/data/attributes/changes/${position}${missing}`,
+        detail:
+          "There is no such thing in this organization, or you are not allowed to see it. Check the id or name, and the token that you use.",
+      },
+    ]);
+  }
+}
+
+/** Where a workspace would go, and which would go, are not looked at before the right to move them is. */
+function mayReadIn(tx: Tx, context: Context, organization: OrganizationView): MayRead {
+  return async ({ moves }) => {
+    if (moves === undefined) return true;
+    const projects = await readableProjects(tx, context.actor, organization.id, [moves.to]);
+    const workspaces = await readableAmong(tx, context, organization, moves.ids);
+    return projects.length === 1 && moves.ids.every((id) => workspaces.has(id));
+  };
+}
+
+/** Raises the first refusal, where all changes are to be made. */
+function refuseRefused(outcomes: readonly Outcome[]): void {
+  for (const [position, { refusal }] of outcomes.entries()) if (refusal !== undefined) throw at(refusal, position);
+}
+
+async function told(
+  context: Context,
+  sent: readonly SentChange[],
+  { organization, accessVersion, outcomes, picture }: Found,
+  applied: boolean,
+): Promise<PreviewView> {
+  const { reader } = context.database;
+  const effects = await effectsOnAll(picture);
+  const side = async (which: "gains" | "losses") => {
+    const all = [...effects]
+      .map(([subject, both]): Told => ({ subject, effect: both[which] }))
+      .filter(({ effect }) => !isNothing(effect));
+    const visible = all.filter(({ subject }) => subject.isVisible).toSorted(bySubject);
+    const unseen = (type: Subject["type"]) =>
+      all.filter(({ subject }) => !subject.isVisible && subject.type === type).length;
+    const named = await withNames(reader, context, organization, picture, visible, applied);
+    return { named, unseen: { teams: unseen("teams"), users: unseen("users") } };
+  };
+  const [gains, losses] = [await side("gains"), await side("losses")];
+  const changes = sent.map(({ method, path }, position) => {
+    const refusal = outcomes[position]?.refusal;
+    return { method, path, allowed: refusal === undefined, refusal: refusal?.message ?? null };
+  });
+  return {
+    id: newId("access-previews"),
+    organizationName: organization.name,
+    accessVersion: applied ? await accessVersionOf(reader, organization.id) : accessVersion,
+    applied,
+    allowed: changes.every(({ allowed }) => allowed),
+    changes,
+    gains: gains.named,
+    losses: losses.named,
+    unseenGains: gains.unseen,
+    unseenLosses: losses.unseen,
+  };
+}
+
+const bySubject = ({ subject: a }: Told, { subject: b }: Told): number =>
+  a.type === b.type ? (fold(a.name) < fold(b.name) ? -1 : 1) : a.type < b.type ? -1 : 1;
+
+/** Worked out once for all who are in the same teams, and in turns with whatever else there is to do. */
+async function effectsOnAll({ world, subjects }: Picture): Promise<Map<Subject, Effects>> {
+  const known = new Map<string, Effects>();
+  const all = new Map<Subject, Effects>();
+  for (const subject of subjects) {
+    const key = `${subject.type} ${subject.likeness}`;
+    let effects = known.get(key);
+    if (effects === undefined) {
+      effects = effectsOn(asActor(subject, world.organizationId), world, subject.before, subject.after);
+      known.set(key, effects);
+      await new Promise(setImmediate);
+    }
+    all.set(subject, effects);
+  }
+  return all;
+}
+
+/** The subject as one who could call. */
+function asActor({ type, id, name, isSiteAdmin }: Subject, organizationId: string): Actor {
+  if (type === "teams") return { kind: "team", teamId: id, name, organizationId, tokenId: "" };
+  return { kind: "user", userId: id, name, siteAdmin: isSiteAdmin, tokenId: "", tokenAgeMs: 0 };
+}

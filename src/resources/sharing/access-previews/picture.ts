@@ -1,0 +1,288 @@
+/**
+ * Whom changes concern, and what they hold before and after: taken twice in the transaction in which the changes are made. What the
+ * changes can't have touched is looked at once. A constant number of statements, whatever there is of anything.
+ */
+import type { Tx } from "../../../database/database.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import type { Context } from "../../shared/context.ts";
+import type { ReadChange } from "./changes.ts";
+import type { Position, TeamGrants, World } from "./effects.ts";
+import {
+  findPeople,
+  findPlaces,
+  findProjectRecords,
+  findProjects,
+  findSeats,
+  findTeams,
+  findWorkspaceRecords,
+  type NamedRow,
+  type PersonRow,
+  type ProjectRecordRow,
+  type ProjectRow,
+  type SeatRow,
+  type TeamRow,
+  teamsOnProjects,
+  type Within,
+  type WorkspaceRecordRow,
+  type WorkspaceRow,
+} from "./store.ts";
+
+/** What changes are about, as far as that is known beforehand. */
+export interface Concern {
+  readonly teamIds: readonly string[];
+  /** People who are named themselves. */
+  readonly userIds: readonly string[];
+  /** Workspaces that are to move. */
+  readonly workspaceIds: readonly string[];
+  readonly within: Within;
+}
+
+/** Records and moves matter in their projects; who is in a team, and what a team may in the organization, matters everywhere. */
+export async function concernOf(
+  tx: Tx,
+  organization: OrganizationView,
+  changes: readonly ReadChange[],
+  named: readonly NamedRow[],
+): Promise<Concern> {
+  const moving = changes.flatMap(({ moves }) => moves ?? []);
+  const ids = new Set(moving.flatMap((move) => move.ids));
+  const names = new Set(moving.flatMap(({ name }) => name ?? []));
+  const movingRows = named.filter(
+    ({ type, id, name }) => type === "workspaces" && (ids.has(id) || (name !== null && names.has(name))),
+  );
+  const movedBetween = [...movingRows.flatMap(({ projectId }) => projectId ?? []), ...moving.map(({ to }) => to)];
+  const isEverywhere = changes.some(
+    ({ names: things, moves }) =>
+      moves === undefined && things.every(({ type }) => type === "teams" || type === "organization-memberships"),
+  );
+  const onProjects = moving.length === 0 ? [] : await teamsOnProjects(tx, organization.id, movedBetween);
+  return {
+    teamIds: distinct([...named.flatMap(({ teamId }) => teamId ?? []), ...onProjects]),
+    userIds: distinct(named.flatMap(({ userId }) => userId ?? [])),
+    workspaceIds: distinct(movingRows.map(({ id }) => id)),
+    within: isEverywhere
+      ? "everywhere"
+      : distinct([...named.flatMap(({ projectId }) => projectId ?? []), ...movedBetween]),
+  };
+}
+
+const distinct = (values: readonly string[]): string[] => [...new Set(values)];
+
+interface Records {
+  readonly onProjects: readonly ProjectRecordRow[];
+  readonly onWorkspaces: readonly WorkspaceRecordRow[];
+}
+
+async function findRecords(tx: Tx, organizationId: string, teamIds: readonly string[], within: Within) {
+  return {
+    onProjects: await findProjectRecords(tx, organizationId, teamIds, within),
+    onWorkspaces: await findWorkspaceRecords(tx, organizationId, teamIds, within),
+  };
+}
+
+/** What the concerned teams are and hold, and who is in them. */
+export interface Before {
+  readonly teams: readonly TeamRow[];
+  readonly seats: readonly SeatRow[];
+  readonly people: readonly PersonRow[];
+  readonly records: Records;
+  readonly places: readonly WorkspaceRow[];
+}
+
+export async function pictureBefore(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  { teamIds, userIds, workspaceIds, within }: Concern,
+): Promise<Before> {
+  const seats = await findSeats(tx, organization.id, "teamId", teamIds);
+  return {
+    teams: await findTeams(tx, context, organization, teamIds),
+    seats,
+    people: await findPeople(tx, organization.id, distinct([...userIds, ...seats.map(({ userId }) => userId)])),
+    records: await findRecords(tx, organization.id, teamIds, within),
+    places: await findPlaces(tx, organization.id, workspaceIds),
+  };
+}
+
+/** The same afterwards, with all other teams of the people concerned. */
+export interface After extends Before {
+  readonly projects: readonly ProjectRow[];
+}
+
+export async function pictureAfter(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  concern: Concern,
+  before: Before,
+): Promise<After> {
+  const { id } = organization;
+  const joined = await findSeats(tx, id, "teamId", concern.teamIds);
+  const userIds = distinct([...before.people.map((person) => person.id), ...joined.map(({ userId }) => userId)]);
+  const seats = await findSeats(tx, id, "userId", userIds);
+  const teamIds = distinct([...concern.teamIds, ...seats.map(({ teamId }) => teamId)]);
+  return {
+    seats,
+    people: await findPeople(tx, id, userIds),
+    teams: await findTeams(tx, context, organization, teamIds),
+    records: await findRecords(tx, id, teamIds, concern.within),
+    places: await findPlaces(tx, id, concern.workspaceIds),
+    projects: await findProjects(tx, context, id, concern.within),
+  };
+}
+
+/** Somebody whom the changes concern. */
+export interface Subject {
+  readonly type: "teams" | "users";
+  readonly id: string;
+  readonly name: string;
+  readonly isSiteAdmin: boolean;
+  /** Whether the caller may know of what happens to it. */
+  readonly isVisible: boolean;
+  /** Equal for those who are in the same teams: the change does the same to them. */
+  readonly likeness: string;
+  readonly before: Position;
+  readonly after: Position;
+}
+
+/** A workspace that is singled out, by name. */
+export interface KnownWorkspace extends WorkspaceRow {
+  readonly projectBefore: string;
+}
+
+export interface Picture {
+  readonly world: World;
+  readonly subjects: readonly Subject[];
+  readonly projects: readonly ProjectRow[];
+  readonly known: ReadonlyMap<string, KnownWorkspace>;
+}
+
+/** Puts what was seen twice side by side. Pure. */
+export function compose(
+  organization: OrganizationView,
+  concern: Concern,
+  before: Before,
+  after: After,
+  callerId: string,
+): Picture {
+  const sides = sidesOf(concern, before, after);
+  const known = knownWorkspaces(before, after);
+  const places = [...known].map(
+    ([id, { projectBefore, projectId }]) => [id, { before: projectBefore, after: projectId }] as const,
+  );
+  return {
+    subjects: [...teamsOf(sides, before), ...peopleOf(sides, new Set([...concern.userIds, callerId]), before, after)],
+    projects: after.projects,
+    known,
+    world: {
+      organizationId: organization.id,
+      allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
+      projects: after.projects,
+      places: new Map(places),
+      moved: after.places.map(({ workspaceId }) => workspaceId),
+    },
+  };
+}
+
+type GrantsOf = (teamId: string) => TeamGrants | undefined;
+
+/** Teams that are not concerned are before what they are after. */
+interface Sides {
+  readonly grantsBefore: GrantsOf;
+  readonly grantsAfter: GrantsOf;
+  readonly seatsBefore: ReadonlyMap<string, readonly string[]>;
+  readonly seatsAfter: ReadonlyMap<string, readonly string[]>;
+  /** Concerned, and no secret to the caller. */
+  readonly visibleTeams: ReadonlySet<string>;
+}
+
+function sidesOf({ teamIds }: Concern, before: Before, after: After): Sides {
+  const concerned = new Set(teamIds);
+  const [changed, now] = [grantsOf(before.teams, before.records), grantsOf(after.teams, after.records)];
+  const visible = [...before.teams, ...after.teams].filter(({ id, isVisible }) => isVisible === 1 && concerned.has(id));
+  return {
+    grantsBefore: (id) => (concerned.has(id) ? changed : now).get(id),
+    grantsAfter: (id) => now.get(id),
+    seatsBefore: byPerson([...before.seats, ...after.seats.filter(({ teamId }) => !concerned.has(teamId))]),
+    seatsAfter: byPerson(after.seats),
+    visibleTeams: new Set(visible.map(({ id }) => id)),
+  };
+}
+
+function positionOf(isMember: number, teamIds: readonly string[], grants: GrantsOf): Position {
+  return { isMember: isMember > 0, teams: teamIds.flatMap((id) => grants(id) ?? []) };
+}
+
+function teamsOf({ grantsBefore, grantsAfter, visibleTeams }: Sides, before: Before): Subject[] {
+  return before.teams.map(({ id, name }) => ({
+    type: "teams",
+    id,
+    name,
+    isSiteAdmin: false,
+    isVisible: visibleTeams.has(id),
+    likeness: id,
+    before: positionOf(0, [id], grantsBefore),
+    after: positionOf(0, [id], grantsAfter),
+  }));
+}
+
+/** Who is named is no secret; of others the caller may know who is in a concerned team that it may see. */
+function peopleOf(sides: Sides, named: ReadonlySet<string>, before: Before, after: After): Subject[] {
+  const known = new Map(before.people.map((person) => [person.id, person]));
+  return after.people.map((person) => {
+    const { id, name, isSiteAdmin, isMember } = person;
+    const was = known.get(id) ?? person;
+    const [teamsBefore, teamsAfter] = [sides.seatsBefore.get(id) ?? [], sides.seatsAfter.get(id) ?? []];
+    const likeness = [
+      isSiteAdmin,
+      was.isMember,
+      isMember,
+      ...[teamsBefore, teamsAfter].map((all) => all.toSorted().join()),
+    ];
+    return {
+      type: "users",
+      id,
+      name,
+      isSiteAdmin: isSiteAdmin === 1,
+      isVisible: named.has(id) || [...teamsBefore, ...teamsAfter].some((teamId) => sides.visibleTeams.has(teamId)),
+      likeness: likeness.join(" "),
+      before: positionOf(was.isMember, teamsBefore, sides.grantsBefore),
+      after: positionOf(isMember, teamsAfter, sides.grantsAfter),
+    };
+  });
+}
+
+function knownWorkspaces(before: Before, after: After): Map<string, KnownWorkspace> {
+  const was = new Map(before.places.map(({ workspaceId, projectId }) => [workspaceId, projectId]));
+  const rows = [...before.records.onWorkspaces, ...after.records.onWorkspaces, ...after.places];
+  return new Map(
+    rows.map(({ workspaceId, name, projectId }) => [
+      workspaceId,
+      { workspaceId, name, projectId, projectBefore: was.get(workspaceId) ?? projectId },
+    ]),
+  );
+}
+
+function grantsOf(teams: readonly TeamRow[], { onProjects, onWorkspaces }: Records): Map<string, TeamGrants> {
+  const grants = new Map(
+    teams.map(({ id, organizationAccess }) => [
+      id,
+      { organizationAccess, projects: new Map<string, number>(), workspaces: new Map<string, number>() },
+    ]),
+  );
+  for (const { teamId, projectId, permissions } of onProjects) grants.get(teamId)?.projects.set(projectId, permissions);
+  for (const { teamId, workspaceId, permissions } of onWorkspaces)
+    grants.get(teamId)?.workspaces.set(workspaceId, permissions);
+  return grants;
+}
+
+function byPerson(seats: readonly SeatRow[]): Map<string, string[]> {
+  const teams = new Map<string, string[]>();
+  for (const { userId, teamId } of seats) {
+    const known = teams.get(userId);
+    if (known === undefined) teams.set(userId, [teamId]);
+    else known.push(teamId);
+  }
+  return teams;
+}

@@ -1,0 +1,86 @@
+/**
+ * Changes carried out one after the other in one transaction, by the very functions that their routes call. What the caller may not
+ * do is done for somebody who may, so that its effect can be told; whether anything of it stays is not decided here.
+ */
+import { sql } from "kysely";
+import { Denied } from "../../../access/granted.ts";
+import type { Database, Tx } from "../../../database/database.ts";
+import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
+import type { Context } from "../../shared/context.ts";
+import { parseQuery } from "../../../jsonapi/query.ts";
+import { faultsOf, pointerOf, type ReadChange } from "./changes.ts";
+
+/** How a change went. */
+export interface Outcome {
+  /** Why the caller may not; undefined where it may. */
+  readonly refusal: AppError | undefined;
+}
+
+/** Whether the caller may read whatever else the change names; asked where the caller may not make it. */
+export type MayRead = (change: ReadChange) => Promise<boolean>;
+
+/** A database of which one transaction is all that there is: whoever writes or reads does so in it. */
+function within(database: Database, tx: Tx): Database {
+  const inside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => work(tx);
+  return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
+}
+
+/** Raises `invalid` with the faults of all changes, and `not-found` for one of something that the caller may not see. */
+export async function carryOut(
+  tx: Tx,
+  context: Context,
+  changes: readonly ReadChange[],
+  mayRead: MayRead,
+): Promise<Outcome[]> {
+  const inside: Context = { ...context, database: within(context.database, tx) };
+  const outcomes: Outcome[] = [];
+  const faults: Fault[] = [];
+  for (const [position, change] of changes.entries()) {
+    const refusal = await attempt(tx, inside, change, change.input);
+    if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
+    else if (refusal !== undefined && !isRefusal(refusal)) throw at(refusal, position);
+    else if (refusal !== undefined && refusal.code !== "conflict") {
+      if (!(await mayRead(change))) throw at(unseen(), position);
+      await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.essence);
+    }
+    outcomes.push({ refusal });
+  }
+  if (faults.length > 0) throw invalid(faults);
+  return outcomes;
+}
+
+/** What is wrong with the change itself, whoever makes it. */
+const isBad = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
+
+/** What keeps the caller, or at this moment anybody, from making it. */
+const isRefusal = (error: AppError): boolean =>
+  error instanceof Denied || error.code === "forbidden" || error.code === "conflict";
+
+const unseen = (): AppError =>
+  new AppError(
+    "not-found",
+    "The change names something that is not there, or that you are not allowed to see. Check the ids or names, and the token that you use.",
+  );
+
+/** The same error, with the place of the change that it is about. */
+export function at(error: AppError, position: number): AppError {
+  const { code, faults, internal, retryAfterSeconds } = error;
+  const placed = faults.map(({ detail }) => ({ detail, pointer: pointerOf(position) }));
+  return new AppError(code, placed, { internal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
+}
+
+/** Carries a change out, or takes it back alone and gives the refusal. */
+async function attempt(tx: Tx, context: Context, change: ReadChange, body: unknown): Promise<AppError | undefined> {
+  const { handler, operation, params } = change;
+  await sql`savepoint change`.execute(tx.db);
+  try {
+    await handler({ context, params, body, query: parseQuery(operation.query, new Map()), ifMatch: undefined });
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === "unavailable") throw error;
+    await sql`rollback to savepoint change`.execute(tx.db);
+    await sql`release savepoint change`.execute(tx.db);
+    return error;
+  }
+  await sql`release savepoint change`.execute(tx.db);
+  return undefined;
+}

@@ -1,0 +1,309 @@
+/** SQL of previews: the access version, what changes name, and all that teams hold before and after. It only reads. */
+import { sql } from "kysely";
+import { principalOf } from "../../../access/actor.ts";
+import { bitOf } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { readableCondition } from "../../register/workspaces/reads.ts";
+import type { Context } from "../../shared/context.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
+import { hasWorkspaceGrant, projectGrants } from "../../shared/grants/reads.ts";
+import { teamIsVisible } from "../../identity/teams/visibility.ts";
+import type { NamedType } from "./changes.ts";
+import { namedMax } from "./definition.ts";
+
+/** Another text after every change of who may do what in an organization, also where something that was given has ended by itself. */
+export async function accessVersionOf(tx: Tx, organizationId: string): Promise<string> {
+  const given = sql<string | null>`(select min(coming.ends) from (
+    select min(seat.expires_at) as ends from team_members as seat
+      where seat.organization_id = ${organizationId} and seat.expires_at is not null and ${inForce("seat")}
+    union all select min(tp.expires_at) from team_projects as tp
+      where tp.organization_id = ${organizationId} and tp.expires_at is not null and ${inForce("tp")}
+    union all select min(tw.expires_at) from team_workspaces as tw
+      where tw.organization_id = ${organizationId} and tw.expires_at is not null and ${inForce("tw")}) as coming)`;
+  const { version, nextEnd } = await tx.db
+    .selectFrom("accessVersions")
+    .select("version")
+    .select(given.as("nextEnd"))
+    .where("organizationId", "=", organizationId)
+    .executeTakeFirstOrThrow();
+  return nextEnd === null ? `${version}` : `${version}.${Date.parse(nextEnd)}`;
+}
+
+/** A thing of the organization that a change names; more than one row for a membership in several teams. */
+export interface NamedRow {
+  readonly type: NamedType;
+  readonly id: string;
+  readonly name: string | null;
+  readonly teamId: string | null;
+  readonly projectId: string | null;
+  readonly userId: string | null;
+}
+
+/** One statement: whatever of these the organization has. Workspaces are found by their names too. */
+export async function findNamed(
+  tx: Tx,
+  organizationId: string,
+  ids: readonly string[],
+  workspaceNames: readonly string[],
+): Promise<NamedRow[]> {
+  const isNamed = (column: string) =>
+    sql`organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref(column), ids)}`;
+  const none = sql`cast(null as text)`;
+  const found = await sql<NamedRow>`
+    select 'teams' as type, id, ${none} as name, id as team_id, ${none} as project_id, ${none} as user_id
+      from teams where ${isNamed("id")}
+    union all
+    select 'projects', id, ${none}, ${none}, id, ${none} from projects where ${isNamed("id")}
+    union all
+    select 'workspaces', id, name, ${none}, project_id, ${none} from workspaces where ${isNamed("id")}
+    union all
+    select 'workspaces', id, name, ${none}, project_id, ${none} from workspaces
+      where organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("name"), workspaceNames)}
+    union all
+    select 'team-projects', r.id, ${none}, r.team_id, r.project_id, ${none} from team_projects as r
+      where r.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("r.id"), ids)} and ${inForce("r")}
+    union all
+    select 'team-workspaces', r.id, ${none}, r.team_id, w.project_id, ${none}
+      from team_workspaces as r inner join workspaces as w on w.id = r.workspace_id
+      where r.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("r.id"), ids)} and ${inForce("r")}
+    union all
+    select 'organization-memberships', m.id, ${none}, tm.team_id, ${none}, m.user_id
+      from organization_memberships as m
+      left join team_members as tm on tm.membership_id = m.id and ${inForce("tm")}
+      where m.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("m.id"), ids)}`.execute(tx.db);
+  return found.rows;
+}
+
+/** The teams that have access to projects: a workspace that comes or goes concerns them. */
+export async function teamsOnProjects(
+  tx: Tx,
+  organizationId: string,
+  projectIds: readonly string[],
+): Promise<string[]> {
+  const found = await tx.db
+    .selectFrom("teamProjects as r")
+    .select("r.teamId")
+    .distinct()
+    .where("r.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("r.projectId"), projectIds))
+    .where(inForce("r"))
+    .execute();
+  return found.map(({ teamId }) => teamId);
+}
+
+export interface TeamRow {
+  readonly id: string;
+  readonly name: string;
+  readonly organizationAccess: number;
+  /** 1 where the caller may know of it. */
+  readonly isVisible: number;
+}
+
+export async function findTeams(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  organization: OrganizationView,
+  ids: readonly string[],
+): Promise<TeamRow[]> {
+  const visible = teamIsVisible(actor, organization.standing);
+  return tx.db
+    .selectFrom("teams as t")
+    .select(["t.id", "t.name", "t.organizationAccess"])
+    .select(sql<number>`case when ${visible} then 1 else 0 end`.as("isVisible"))
+    .where("t.organizationId", "=", organization.id)
+    .where(tx.dialect.isOneOf(sql.ref("t.id"), ids))
+    .execute();
+}
+
+export interface SeatRow {
+  readonly teamId: string;
+  readonly userId: string;
+}
+
+/** Who is in these teams, or in which teams these people are. Whoever is only invited is nobody yet. */
+export async function findSeats(
+  tx: Tx,
+  organizationId: string,
+  by: "teamId" | "userId",
+  ids: readonly string[],
+): Promise<SeatRow[]> {
+  const found = await tx.db
+    .selectFrom("teamMembers as seat")
+    .select(["seat.teamId", "seat.userId"])
+    .where("seat.organizationId", "=", organizationId)
+    .where("seat.userId", "is not", null)
+    .where(tx.dialect.isOneOf(sql.ref(`seat.${by}`), ids))
+    .where(inForce("seat"))
+    .execute();
+  return found as SeatRow[];
+}
+
+export interface PersonRow {
+  readonly id: string;
+  readonly name: string;
+  readonly isSiteAdmin: number;
+  readonly isMember: number;
+}
+
+export async function findPeople(tx: Tx, organizationId: string, ids: readonly string[]): Promise<PersonRow[]> {
+  return tx.db
+    .selectFrom("users as u")
+    .select(["u.id", "u.username as name", "u.isSiteAdmin"])
+    .select(
+      sql<number>`(select count(*) from organization_memberships as m
+        where m.organization_id = ${organizationId} and m.user_id = u.id and m.status = 'active')`.as("isMember"),
+    )
+    .where(tx.dialect.isOneOf(sql.ref("u.id"), ids))
+    .execute();
+}
+
+/** A team's record on a project. */
+export interface ProjectRecordRow {
+  readonly teamId: string;
+  readonly projectId: string;
+  readonly permissions: number;
+}
+
+/** Where records count: in these projects, or everywhere. */
+export type Within = readonly string[] | "everywhere";
+
+export async function findProjectRecords(
+  tx: Tx,
+  organizationId: string,
+  teamIds: readonly string[],
+  within: Within,
+): Promise<ProjectRecordRow[]> {
+  let rows = tx.db
+    .selectFrom("teamProjects as r")
+    .select(["r.teamId", "r.projectId", "r.permissions"])
+    .where("r.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("r.teamId"), teamIds))
+    .where(inForce("r"));
+  if (within !== "everywhere") rows = rows.where(tx.dialect.isOneOf(sql.ref("r.projectId"), within));
+  return rows.execute();
+}
+
+/** A team's record on a workspace, and where that is. */
+export interface WorkspaceRecordRow extends WorkspaceRow {
+  readonly teamId: string;
+  readonly permissions: number;
+}
+
+export interface WorkspaceRow {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly projectId: string;
+}
+
+export async function findWorkspaceRecords(
+  tx: Tx,
+  organizationId: string,
+  teamIds: readonly string[],
+  within: Within,
+): Promise<WorkspaceRecordRow[]> {
+  let rows = tx.db
+    .selectFrom("teamWorkspaces as r")
+    .innerJoin("workspaces as w", "w.id", "r.workspaceId")
+    .select(["r.teamId", "r.workspaceId", "r.permissions", "w.name", "w.projectId"])
+    .where("r.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("r.teamId"), teamIds))
+    .where(inForce("r"));
+  if (within !== "everywhere") rows = rows.where(tx.dialect.isOneOf(sql.ref("w.projectId"), within));
+  return rows.execute();
+}
+
+/** Workspaces that may move, where they are now. */
+export async function findPlaces(tx: Tx, organizationId: string, ids: readonly string[]): Promise<WorkspaceRow[]> {
+  return tx.db
+    .selectFrom("workspaces as w")
+    .select(["w.id as workspaceId", "w.name", "w.projectId"])
+    .where("w.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("w.id"), ids))
+    .execute();
+}
+
+export interface ProjectRow {
+  readonly id: string;
+  readonly name: string;
+  readonly workspaceCount: number;
+  /** What the caller's teams hold on it. */
+  readonly projectAccess: number | null;
+}
+
+/** In the order of their names. */
+export async function findProjects(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  organizationId: string,
+  within: Within,
+): Promise<ProjectRow[]> {
+  let rows = tx.db
+    .selectFrom("projects as p")
+    .select(["p.id", "p.name", "p.workspaceCount"])
+    .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principalOf(actor)))
+    .where("p.organizationId", "=", organizationId);
+  if (within !== "everywhere") rows = rows.where(tx.dialect.isOneOf(sql.ref("p.id"), within));
+  return rows.orderBy("p.name").orderBy("p.id").execute();
+}
+
+/** Which of these workspaces the caller may see. */
+export async function readableAmong(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  organization: OrganizationView,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  let rows = tx.db
+    .selectFrom("workspaces as w")
+    .select("w.id")
+    .where("w.organizationId", "=", organization.id)
+    .where(tx.dialect.isOneOf(sql.ref("w.id"), ids));
+  const condition = readableCondition(actor, organization);
+  if (condition !== undefined) rows = rows.where(condition);
+  return new Set((await rows.execute()).map(({ id }) => id));
+}
+
+/** The workspaces of these projects that the caller's teams were given one by one. */
+export async function givenOneByOne(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  organizationId: string,
+  projectIds: readonly string[],
+): Promise<WorkspaceRow[]> {
+  return tx.db
+    .selectFrom("workspaces as w")
+    .select(["w.id as workspaceId", "w.name", "w.projectId"])
+    .where("w.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("w.projectId"), projectIds))
+    .where(hasWorkspaceGrant(sql`${organizationId}`, sql.ref("w.id"), principalOf(actor), bitOf("runs", "read")))
+    .execute();
+}
+
+/** The first workspaces of each of these projects, by their names, without those that are known already. */
+export async function firstInProjects(
+  tx: Tx,
+  organizationId: string,
+  projectIds: readonly string[],
+  known: readonly string[],
+): Promise<WorkspaceRow[]> {
+  // Neither an id nor a workspace's name has a space or a slash in it.
+  const found = await sql<{ projectId: string; listed: string | null }>`
+    select p.id as project_id, (
+      select string_agg(first.id || '/' || first.name, ' ') from (
+        select w.id, w.name from workspaces as w
+        where w.organization_id = ${organizationId} and w.project_id = p.id
+          and not (${tx.dialect.isOneOf(sql.ref("w.id"), known)})
+        order by w.name, w.id limit ${sql.lit(namedMax)}) as first) as listed
+    from projects as p
+    where p.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("p.id"), projectIds)}`.execute(tx.db);
+  return found.rows.flatMap(({ projectId, listed }) =>
+    (listed ?? "")
+      .split(" ")
+      .filter((entry) => entry !== "")
+      .map((entry) => {
+        const [workspaceId = "", name = ""] = entry.split("/");
+        return { workspaceId, name, projectId };
+      }),
+  );
+}
