@@ -134,6 +134,41 @@ const run = (world: World): Json =>
     { workspace: toOne(world.identifier("workspaces")) },
   );
 
+/** Changes that would each take locks of their own, in any order. */
+function previewed(world: World): Json {
+  const [team, project, workspace] = [
+    world.thing("teams").id,
+    world.thing("projects").id,
+    world.identifier("workspaces"),
+  ];
+  const toProject = { project: toOne({ type: "projects", id: project }) };
+  const changes = [
+    { method: "POST", path: `/projects/${project}/relationships/workspaces`, body: toMany([workspace]) },
+    {
+      method: "POST",
+      path: "/team-workspaces",
+      body: resource(
+        "team-workspaces",
+        { access: "read" },
+        { workspace: toOne(workspace), team: toOne({ type: "teams", id: team }) },
+      ),
+    },
+    {
+      method: "PATCH",
+      path: `/teams/${team}`,
+      body: resource("teams", { "organization-access": { "read-projects": true } }),
+    },
+    { method: "PATCH", path: `/workspaces/${workspace.id}`, body: resource("workspaces", {}, toProject) },
+    {
+      method: "POST",
+      path: `/teams/${team}/relationships/organization-memberships`,
+      body: toMany(world.identifiers("organization-memberships")),
+    },
+    { method: "DELETE", path: `/teams/${team}` },
+  ];
+  return resource("access-previews", { changes: world.some(changes, 1, 3) });
+}
+
 /** By operation. */
 export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   createWorkspace: newWorkspace,
@@ -156,6 +191,7 @@ export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   updateAccount: () => resource("users", {}),
   createOrganizationMembership: membership,
   createStateVersion: state,
+  previewAccess: previewed,
   createRun: run,
   createOauthClient: (world) => resource("oauth-clients", github, world.happens(0.5) ? inProjects(world) : {}),
   updateOauthClient: (world) =>

@@ -28,6 +28,7 @@ const weights: Readonly<Record<string, number>> = {
   createTeamProject: 2,
   createTeamWorkspace: 2,
   createOrganizationMembership: 2,
+  previewAccess: 3,
   createUser: 2,
   lockWorkspace: 2,
   unlockWorkspace: 2,
