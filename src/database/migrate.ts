@@ -17,6 +17,7 @@ import { accessVersions } from "./migrations/0012-access-versions.ts";
 import { largeOrganizations } from "./migrations/0013-large-organizations.ts";
 import { runs } from "./migrations/0014-runs.ts";
 import { grantsThatEnd } from "./migrations/0015-grants-that-end.ts";
+import { lockLeases } from "./migrations/0016-lock-leases.ts";
 import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
 import type { Migration } from "./migrations/migration.ts";
 
@@ -36,6 +37,7 @@ export const migrations: readonly Migration[] = [
   largeOrganizations,
   runs,
   grantsThatEnd,
+  lockLeases,
   movesOfWorkspaces,
 ];
 

@@ -21,7 +21,7 @@ export interface KeptAnswer extends WrittenAnswer {
   readonly toldUrl: string;
   /** The caller as the answer was made for it. */
   readonly caller: string;
-  /** When it has to be made anew, whatever was committed: as a session's. */
+  /** When it has to be made anew, whatever was committed: as a session's, or because something that it shows ends. */
   readonly until: number;
   /** Before it was read, or when it was last found to be right. */
   moment: Moment;
@@ -92,6 +92,13 @@ interface Finding {
 export interface Recalled {
   readonly kept: KeptAnswer;
   readonly session: KnownSession;
+}
+
+/** For how long an answer is right. */
+interface Lasting {
+  readonly warrant: Warrant | undefined;
+  /** In milliseconds: when it changes by itself; infinity where it never does. */
+  readonly until: number;
 }
 
 /** Gives answers again, and keeps those that can be. */
@@ -173,11 +180,14 @@ export class Keeper {
     return { session, isRight };
   }
 
-  keep(request: FastifyRequest, written: WrittenAnswer, warrant: Warrant | undefined): void {
+  /** For as long as both the caller's session and what the answer shows last. */
+  keep(request: FastifyRequest, written: WrittenAnswer, { warrant, until: shownUntil }: Lasting): void {
     const { session } = request;
     const { url: route } = request.routeOptions;
     if (session === undefined || route === undefined) return;
-    const { text: caller, until, moment } = session;
+    const { text: caller, moment } = session;
+    const until = Math.min(session.until, shownUntil);
+    if (until <= Date.now()) return;
     const { body, etag } = written;
     const answer = { body: alone(body), etag, warrant, caller, until, moment };
     this.#answers.keep(keyOf(session, request.raw), { ...answer, route, toldUrl: loggedUrl(request.url) });

@@ -10,6 +10,7 @@ import { tokenHash } from "../kernel/ids.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { watchJobs } from "./job-metrics.ts";
 import type { Keeper } from "./kept.ts";
+import { watchLocks } from "./lock-metrics.ts";
 import { watchRuns } from "./run-metrics.ts";
 import { RequestFigures } from "./request-metrics.ts";
 
@@ -39,12 +40,13 @@ export function mountMetrics(
   });
   const lookAtJobs = watchJobs(registry, database);
   const lookAtRuns = watchRuns(registry, database);
+  const lookAtLocks = watchLocks(registry, database);
   server.get("/metrics", async (request, reply) => {
     if (!carriesToken(request, metricsToken)) {
       const { actor } = await authenticator.authenticate(request);
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
-    await Promise.all([lookAtJobs(), lookAtRuns()]);
+    await Promise.all([lookAtJobs(), lookAtRuns(), lookAtLocks()]);
     return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
   });
   return figures;

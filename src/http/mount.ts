@@ -121,15 +121,24 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
       if (!keeps) return sendAnswer(reply, facts, answer);
       const written = writeAnswer(facts, answer);
-      if (isLasting(answer)) mount.keeper.keep(request, written, answer.warrant);
+      mount.keeper.keep(request, written, { warrant: answer.warrant, until: lastingUntil(answered, answer) });
       return sendWritten(reply, written);
     },
   });
 }
 
-/** Not where something beside the answer itself ends with time. */
-const isLasting = ({ included = [] }: DocumentAnswer<unknown> | ListAnswer<unknown>): boolean =>
-  included.every(({ definition }) => !definition.hasExpiring);
+/** The earliest moment at which something in an answer changes by itself; the beginning of time where something always does. */
+function lastingUntil(definition: ResourceDefinition, answer: DocumentAnswer<unknown> | ListAnswer<unknown>): number {
+  const shown = "views" in answer ? answer.views : [answer.view];
+  let until = answer.until ?? Number.POSITIVE_INFINITY;
+  const look = ({ hasExpiring, changesAt }: ResourceDefinition, view: unknown) => {
+    const at = hasExpiring ? 0 : changesAt?.(view);
+    if (at != null) until = Math.min(until, new Date(at).getTime());
+  };
+  if (definition.changesAt !== undefined) for (const view of shown) look(definition, view);
+  for (const included of answer.included ?? []) look(included.definition, included.view);
+  return until;
+}
 
 /** Answers that stay the same while the register does. */
 const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>

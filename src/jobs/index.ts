@@ -2,6 +2,7 @@
 import { lostJobs, vanishedAgents } from "./agents.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
+import { endedLeases } from "./leases.ts";
 import { assessments, runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
@@ -11,6 +12,7 @@ export const jobs: readonly Job[] = [
   abandonedUploads,
   supersededResources,
   expiredTokens,
+  endedLeases,
   runTriggering,
   lostJobs,
   vanishedAgents,

@@ -208,6 +208,8 @@ export interface ResourceDefinition<View = any> {
   readonly version?: (view: View) => number | readonly number[];
   /** Its documents show what ends with time, such as signed URLs: they are made anew for every answer. */
   readonly hasExpiring?: true;
+  /** When a document changes by itself, though nothing is written: an answer that shows it is not given again from then on. */
+  readonly changesAt?: (view: View) => string | null;
   readonly attributes: Readonly<Record<string, AnyAttribute>>;
   readonly relationships: Readonly<Record<string, Relationship<View>>>;
   readonly links?: (view: View) => Readonly<Record<string, string>> | undefined;
@@ -332,12 +334,15 @@ export interface DocumentAnswer<View> {
   /** Where it can be told cheaply that the same answer is still right. */
   readonly warrant?: Warrant;
   readonly included?: readonly Included[] | undefined;
+  /** In milliseconds: from when on it has to be made anew for another reason than what its documents tell (`changesAt`). */
+  readonly until?: number | undefined;
 }
 
 export interface ListAnswer<View> {
   readonly views: readonly View[];
   readonly warrant?: Warrant;
   readonly included?: readonly Included[] | undefined;
+  readonly until?: number | undefined;
   /** Undefined for a list that is complete: no pagination is shown. */
   readonly totalCount?: number;
   /** Instead, of a list that nobody counts: whether there is another page. */

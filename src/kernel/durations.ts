@@ -1,4 +1,4 @@
-/** The durations of inactivity (`14d`, `36h`) after which a workspace is destroyed. */
+/** Durations as people write them: of inactivity (`14d`, `36h`), after which a workspace is destroyed, and ages (`30m`, `2h`, `1d`). */
 
 export const activityDurationPattern = /^(?!0+[dh])[0-9]{1,4}[dh]$/;
 
@@ -11,4 +11,12 @@ const hourMs = 3_600_000;
 export function activityDurationMs(duration: string): number {
   const amount = Number(duration.slice(0, -1));
   return amount * (duration.endsWith("d") ? 24 * hourMs : hourMs);
+}
+
+const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: hourMs, d: 24 * hourMs };
+
+/** An age in milliseconds; undefined for what is none. */
+export function ageMs(text: string): number | undefined {
+  const [, amount, unit = ""] = /^([1-9][0-9]{0,4})([mhd])$/.exec(text) ?? [];
+  return amount === undefined ? undefined : Number(amount) * (unitsMs[unit] ?? 0);
 }

@@ -237,6 +237,12 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     await lock(scene.tenant.owner, twist.params?.["workspace_id"] ?? "");
     return twist;
   },
+  renewWorkspaceLock: async (scene) => {
+    const twist = await onNewWorkspace(scene);
+    const path = `/workspaces/${twist.params?.["workspace_id"]}/actions/lock`;
+    data(await scene.tenant.owner.post(path, { "lease-seconds": 60 }));
+    return twist;
+  },
   forceUnlockWorkspace: async (scene) => {
     const twist = await onNewWorkspace(scene);
     await lock(scene.api.admin, twist.params?.["workspace_id"] ?? "");

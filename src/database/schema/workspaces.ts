@@ -78,6 +78,11 @@ export interface WorkspaceTable {
   lastAssessmentResultAt: string | null;
   /** `terraform` or `tofu`; null follows the site. */
   engine: string | null;
+  /** Since when the lock is held; null while unlocked. */
+  lockedAt: string | null;
+  /** When the lock's lease ends, and how long it was given for; null for a lock without one. */
+  lockExpiresAt: string | null;
+  lockLeaseSeconds: number | null;
 }
 
 export interface TeamWorkspaceTable {

@@ -24,6 +24,7 @@ export type Mover =
       | "can-administer"
       | "can-unlock"
       | "can-force-unlock"
+      | "lease-ended"
       | "can-destroy"
       | "can-force-delete"
       | Moving

@@ -16,6 +16,8 @@ export type SettledState = Pick<
   WorkspaceTable,
   "currentStateVersionId" | "resourceCount" | "stateEncrypted" | "outputIds"
 >;
+/** Who takes a lock off a workspace; `lease-ended`: nobody, its time is over. */
+export type ReleasedBy = "can-unlock" | "can-force-unlock" | "lease-ended";
 type StateHolder = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
 /** Where something is taken: by a workspace or, without one, by a project for those that it will have. */
@@ -55,15 +57,12 @@ export interface Neighbours {
   /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
   /** At an unlock: the latest state that was written becomes the current one. Raises `unavailable` while it is awaited. */
-  settleState(
-    tx: Tx,
-    workspace: Granted<StateHolder, "can-unlock" | "can-force-unlock" | "can-move-run">,
-  ): Promise<SettledState | undefined>;
-  /** At an unlock by force, and at the end of a run: states that are still awaited are given up. */
+  settleState(tx: Tx, workspace: Granted<StateHolder, ReleasedBy | "can-move-run">): Promise<SettledState | undefined>;
+  /** At an unlock by force, the end of a lease, and the end of a run: states that are still awaited are given up. */
   discardPendingStates(
     tx: Tx,
     context: Context,
-    workspace: Granted<StateHolder, "can-force-unlock" | "can-move-run">,
+    workspace: Granted<StateHolder, "can-force-unlock" | "lease-ended" | "can-move-run">,
   ): Promise<void>;
   /**
    * Whoever held a workspace's lock lets it go: whose turn it is among its runs, told as what its row is to hold; undefined where
@@ -72,10 +71,7 @@ export interface Neighbours {
   workspaceReleased(
     tx: Tx,
     context: Context,
-    workspace: Granted<
-      Pick<WorkspaceTable, "id" | "organizationId" | "currentRunStatus">,
-      "can-unlock" | "can-force-unlock"
-    >,
+    workspace: Granted<Pick<WorkspaceTable, "id" | "organizationId" | "currentRunStatus">, ReleasedBy>,
     state: SettledState | undefined,
   ): Promise<Partial<WorkspaceTable> | undefined>;
   /** The ids of a workspace's runs that have not ended, the oldest first. */

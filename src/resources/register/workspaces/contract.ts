@@ -1,8 +1,15 @@
 /** The operations on workspaces. Those by id and those by organization and name are the same, in two places. */
 import { z } from "zod";
 import type { Operation } from "../../../jsonapi/define.ts";
-import { type IndexedParameter, listParameter, textParameter } from "../../../jsonapi/query.ts";
-import { text } from "../../../jsonapi/schemas.ts";
+import {
+  type IndexedParameter,
+  listParameter,
+  type Parameter,
+  textParameter,
+  Unusable,
+} from "../../../jsonapi/query.ts";
+import { text, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { ageMs } from "../../../kernel/durations.ts";
 
 const byId = "/workspaces/:workspace_id";
 const byName = "/organizations/:organization_name/workspaces/:workspace_name";
@@ -28,6 +35,13 @@ const taggedFilters: IndexedParameter<"key" | "value"> = {
   doc: "Only workspaces with this key-value tag, their own or their project's; further ones are numbered 1, 2, …, and all are required. An empty value stands for any.",
   members: ["key", "value"],
   max: 25,
+};
+
+const lockAge: Parameter<number> = {
+  doc: "Only workspaces that have been locked for longer than this: `30m`, `2h` or `1d`.",
+  parse: (value) =>
+    ageMs(value) ??
+    new Unusable("must be a whole number of minutes, hours or days, up to five digits, such as 30m, 2h or 1d"),
 };
 
 const create = {
@@ -60,6 +74,7 @@ const list = {
         "A whole name in which `*`, up to ten of them, stands for any text; ignoring case.",
       ),
       "filter[project][id]": textParameter("Only workspaces of this project."),
+      "filter[locked-longer-than]": lockAge,
       "filter[current-run][status]": listParameter(
         "Only workspaces whose current run has this status; comma-separated for any of several.",
       ),
@@ -106,6 +121,9 @@ const forceDelete = {
 } as const satisfies Operation;
 
 const reason = text({ max: 1024 }).nullable().optional();
+const leaseSeconds = wholeNumber({ min: 30, max: 86_400 }).nullable().optional();
+const lockAttributes = { reason, "lease-seconds": leaseSeconds };
+const renewalAttributes = { "lease-seconds": leaseSeconds };
 
 export const workspaceOperations = {
   createWorkspace: create,
@@ -129,12 +147,32 @@ export const workspaceOperations = {
     needs: "the permission to lock; not with an organization's token",
     body: {
       custom: z
-        .object({ reason, data: z.object({ attributes: z.object({ reason }).optional() }).optional() })
+        .object({
+          ...lockAttributes,
+          data: z.object({ attributes: z.object(lockAttributes).optional() }).optional(),
+        })
         .optional(),
       optional: true,
     },
     answer: "document",
-    example: { reason: "Rotating the keys" },
+    example: { reason: "Rotating the keys", "lease-seconds": 900 },
+  },
+  renewWorkspaceLock: {
+    method: "POST",
+    path: `${byId}/actions/renew-lock`,
+    summary: "Renew a lock that was given for a time",
+    needs: "the permission to lock, and the lock; not with an organization's token",
+    body: {
+      custom: z
+        .object({
+          ...renewalAttributes,
+          data: z.object({ attributes: z.object(renewalAttributes).optional() }).optional(),
+        })
+        .optional(),
+      optional: true,
+    },
+    answer: "document",
+    example: { "lease-seconds": 900 },
   },
   unlockWorkspace: {
     method: "POST",

@@ -101,6 +101,7 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
   doc: "What is registered: the settings, lock, tags and state of one piece of infrastructure.",
   id: (workspace) => workspace.id,
   version: versionsOf,
+  changesAt: ({ lockExpiresAt }) => lockExpiresAt,
   attributes: {
     name: required(name, "Unique in the organization, with its case; it is part of the workspace's paths.", {
       folded: true,
@@ -184,6 +185,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
       from: (workspace) => workspace.lockedByType !== null,
     }),
     "locked-reason": readOnly(text().nullable(), "Why it is locked."),
+    "locked-at": readOnly(timestamp().nullable(), "Since when it is locked."),
+    "lock-expires-at": readOnly(
+      timestamp().nullable(),
+      "When the lock ends by itself, unless its holder renews it; null where it is held until somebody unlocks.",
+    ),
     "oauth-client-name": readOnly(text().nullable(), "The name of its connection to version control.", {
       audited: false,
     }),

@@ -124,12 +124,13 @@ function order({ column, descending, fromEnd = false }: Shape): RawBuilder<unkno
 
 /** Only what the conditions look at: with more, no index holds everything, and every row has to be read. */
 function columnsLookedAt(search: WorkspaceSearch): string[] {
-  const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses } = search;
+  const { part, wildcard, projectId, tags, tagged, excludedTags, runStatuses, lockedBefore } = search;
   const looksAtProjects = projectId !== undefined || tags.length + tagged.length + excludedTags.length > 0;
   return [
     ...(part || wildcard ? ["name_key"] : []),
     ...(looksAtProjects ? ["project_id"] : []),
     ...(runStatuses.length > 0 ? ["current_run_status"] : []),
+    ...(lockedBefore === undefined ? [] : ["locked_at", "lock_expires_at"]),
   ];
 }
 

@@ -7,30 +7,62 @@ import type { Tx } from "../../../database/database.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { DocumentAnswer, IfMatch } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { workspaces } from "./definition.ts";
-import { holderOf, holdsLock, type LockColumns, nameOfHolder } from "./holder.ts";
+import { holderOf, holdsLock, leaseOf, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
+import { released, toldOf } from "./release.ts";
 import { lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
-const unlocked: LockColumns = { lockedByType: null, lockedById: null, lockedByName: null, lockedReason: null };
+export interface AskedLock {
+  readonly reason: string;
+  /** How long it is held unless it is renewed; null until somebody unlocks. */
+  readonly leaseSeconds: number | null;
+}
 
 /** Raises `conflict` when it is locked already. */
 export async function lock(
   context: Context,
   reference: WorkspaceReference,
-  reason: string,
+  { reason, leaseSeconds }: AskedLock,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
     const holder = holderOf(context.actor);
     if (holder === undefined) throw notFound("workspace");
     if (workspace.lockedByType !== null) throw conflict("Unable to lock workspace. The workspace is already locked.");
-    return change(tx, context, workspace, "lock", { ...holder, lockedReason: reason });
+    const lockedAt = now();
+    const lease = leaseOf(leaseSeconds, lockedAt);
+    return change(tx, context, workspace, "lock", { ...holder, lockedReason: reason, lockedAt, ...lease });
+  });
+}
+
+/**
+ * The lease begins anew, for as long as before unless another time is asked for. Raises `conflict` for whoever does not hold the
+ * lock, and for one without a lease.
+ */
+export async function renewLock(
+  context: Context,
+  reference: WorkspaceReference,
+  leaseSeconds: number | undefined,
+): Promise<DocumentAnswer<WorkspaceView>> {
+  return context.database.write(async (tx) => {
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
+    const { lockedByType, lockLeaseSeconds } = workspace;
+    if (lockedByType === null)
+      throw conflict("Unable to renew the lock. The workspace is not locked, or its lease has ended; lock it again.");
+    if (!holdsLock(context.actor, workspace))
+      throw conflict(
+        `Unable to renew the lock. The workspace is locked by ${nameOfHolder(workspace)}, who alone may renew it.`,
+      );
+    if (lockLeaseSeconds === null)
+      throw conflict("Unable to renew the lock. It has no lease: it is held until the workspace is unlocked.");
+    return change(tx, context, workspace, "renew-lock", leaseOf(leaseSeconds ?? lockLeaseSeconds, now()));
   });
 }
 
@@ -74,16 +106,13 @@ async function isHeldByLivingRun(tx: Tx, { neighbours }: Context, workspace: Wor
   return (await neighbours.livingRuns(tx, workspace)).includes(workspace.lockedById);
 }
 
-/** The state that was written under the lock is the current one from now on, and the next run that waits has its turn. */
 async function release(
   tx: Tx,
   context: Context,
   workspace: Granted<WorkspaceView, "can-unlock" | "can-force-unlock">,
   verb: string,
 ): Promise<DocumentAnswer<WorkspaceView>> {
-  const state = await context.neighbours.settleState(tx, workspace);
-  const turn = await context.neighbours.workspaceReleased(tx, context, workspace, state);
-  return change(tx, context, workspace, verb, { ...unlocked, ...state, ...turn });
+  return change(tx, context, workspace, verb, await released(tx, context, workspace));
 }
 
 type LockPermission = "can-lock" | "can-unlock" | "can-force-unlock";
@@ -105,10 +134,6 @@ async function change(
     after: toldOf(view),
   });
   return { view };
-}
-
-function toldOf(workspace: LockColumns): object {
-  return { locked: workspace.lockedByType !== null, "locked-by": workspace.lockedById, reason: workspace.lockedReason };
 }
 
 /** Assigns a key of the organization, or none. Raises `invalid` for a key that it does not have. */

@@ -20,9 +20,9 @@ import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { movedTo, ownDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { includedWith, withBindings } from "./includes.ts";
-import { assignSshKey, forceUnlock, lock, unlock } from "./lock.ts";
+import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
-import { grantWorkspace, loadWorkspace } from "./reads.ts";
+import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
 import {
   changedWorkspace,
   newWorkspace,
@@ -93,6 +93,7 @@ export const workspaceResource = implement(workspaces, {
   async listWorkspaces({ context, params, query }) {
     const tx = context.database.reader;
     const listed = await loadOrganizationToList(tx, context, params.organizationName);
+    const { filterLockedLongerThan: lockedMs } = query;
     const { views, totalCount } = await listReadableWorkspaces(tx, context, listed, {
       page: query.page,
       sort: query.sort,
@@ -103,8 +104,11 @@ export const workspaceResource = implement(workspaces, {
       projectId: query.filterProjectId,
       runStatuses: query.filterCurrentRunStatus ?? [],
       tagged: query.filterTagged,
+      lockedBefore: lockedMs === undefined ? undefined : new Date(Date.now() - lockedMs).toISOString(),
     });
-    return { ...(await shownWith(tx, context, views, query.include)), totalCount };
+    const shown = await shownWith(tx, context, views, query.include);
+    // Every moment may bring another workspace that has been locked for so long.
+    return { ...shown, totalCount, ...(lockedMs !== undefined && { until: 0 }) };
   },
 
   showWorkspace: ({ context, params, query }) => show(context, params, query.include),
@@ -119,8 +123,15 @@ export const workspaceResource = implement(workspaces, {
   deleteWorkspace: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
   deleteWorkspaceByName: ({ context, params, ifMatch }) => forceDelete(context, params, ifMatch),
 
-  lockWorkspace: ({ context, params, body }) =>
-    lock(context, params, body?.reason ?? body?.data?.attributes?.reason ?? ""),
+  lockWorkspace: ({ context, params, body }) => {
+    const beside = body?.data?.attributes;
+    return lock(context, params, {
+      reason: body?.reason ?? beside?.reason ?? "",
+      leaseSeconds: body?.["lease-seconds"] ?? beside?.["lease-seconds"] ?? null,
+    });
+  },
+  renewWorkspaceLock: ({ context, params, body }) =>
+    renewLock(context, params, body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"] ?? undefined),
   unlockWorkspace: ({ context, params }) => unlock(context, params),
   forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
   assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
@@ -135,7 +146,7 @@ async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: 
 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;
-  const view = await loadWorkspace(tx, context, reference);
+  const view = await loadSettledWorkspace(context, reference);
   const { views, included } = await shownWith(tx, context, [view], include);
   const shown = views[0] as WorkspaceView;
   if (include.size > 0) return { view: shown, included };

@@ -7,21 +7,34 @@ import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { findWorkspace, findWorkspaces, type WorkspaceReference } from "./store.ts";
+import { endLease } from "./release.ts";
 import type { WorkspaceView } from "./view.ts";
 
-export { holdsLock, nameOfHolder } from "./holder.ts";
+export { hasLeaseEnded, holdsLock, leaseEndMs, nameOfHolder } from "./holder.ts";
 export { pageOfWorkspaces, readableCondition } from "./store.ts";
 
-/** Raises `not-found` where the caller may not see the workspace. */
+/** Raises `not-found` where the caller may not see the workspace. Whoever locks it also ends a lease that is over. */
 export async function loadWorkspace(
   tx: Tx,
-  context: Pick<Context, "actor" | "options">,
+  context: Context,
   reference: WorkspaceReference,
   lock: Lock = false,
 ): Promise<Granted<WorkspaceView, "can-read-settings">> {
-  const workspace = await findWorkspace(tx, context, reference, lock);
-  if (workspace === undefined) throw notFound("workspace");
-  return grantWorkspace(workspace, "can-read-settings");
+  const found = await findWorkspace(tx, context, reference, lock);
+  if (found === undefined) throw notFound("workspace");
+  const workspace = grantWorkspace(found, "can-read-settings");
+  return lock === false ? workspace : endLease(tx, context, workspace);
+}
+
+/** To read a workspace and what belongs to it as it is once a lease that is over has had its effect. Raises `not-found`. */
+export async function loadSettledWorkspace(
+  context: Context,
+  reference: WorkspaceReference,
+): Promise<Granted<WorkspaceView, "can-read-settings">> {
+  const workspace = await loadWorkspace(context.database.reader, context, reference);
+  if (workspace.endedLock === undefined) return workspace;
+  await context.database.write((tx) => loadWorkspace(tx, context, reference, true));
+  return loadWorkspace(context.database.reader, context, reference);
 }
 
 /**
@@ -37,13 +50,12 @@ export function grantWorkspace<Permission extends WorkspacePermission>(
 }
 
 /** Workspaces by their ids, those that the caller may see, in the order of their ids; locked against others' changes. */
-export async function loadWorkspaces(
-  tx: Tx,
-  context: Pick<Context, "actor" | "options">,
-  ids: readonly string[],
-): Promise<WorkspaceView[]> {
+export async function loadWorkspaces(tx: Tx, context: Context, ids: readonly string[]): Promise<WorkspaceView[]> {
   const found = await findWorkspaces(tx, context, ids);
-  return found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+  const seen = found.filter((workspace) => workspacePermissions(workspace)["can-read-settings"]);
+  const settled: WorkspaceView[] = [];
+  for (const workspace of seen) settled.push(await endLease(tx, context, workspace));
+  return settled;
 }
 
 /** The same for reading alone, to show them beside what belongs to them. */

@@ -8,6 +8,7 @@ import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.
 import { applyAutoDestroy, type AutoDestroyColumns, inheriting, statusAfter } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { agentPoolFaults, applyExecution, type ExecutionColumns, followingDefaults } from "./execution.ts";
+import { unlocked } from "./holder.ts";
 import { sharingFaultsOf } from "./sharing.ts";
 import type { References } from "./store.ts";
 import { applyVcs, noRepository, type VcsColumns, vcsFaults } from "./vcs.ts";
@@ -26,10 +27,7 @@ export interface Identity {
 const untouched = {
   autoDestroyStatus: null,
   sshKeyId: null,
-  lockedByType: null,
-  lockedById: null,
-  lockedByName: null,
-  lockedReason: null,
+  ...unlocked,
   tagNames: "",
   resourceCount: 0,
   stateEncrypted: 0,

@@ -6,6 +6,7 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
 
 export interface WorkspaceSearch {
   readonly page: Page;
@@ -17,6 +18,8 @@ export interface WorkspaceSearch {
   readonly projectId: string | undefined;
   readonly runStatuses: readonly string[];
   readonly tagged: readonly { readonly key?: string; readonly value?: string }[];
+  /** Only those that are locked, and since before this moment. */
+  readonly lockedBefore?: string | undefined;
 }
 
 /** A statement's workspaces, called `w`. */
@@ -26,9 +29,10 @@ const starsMax = 10;
 
 /** Whether anything but the project narrows the list. */
 export function isFiltered(search: WorkspaceSearch): boolean {
-  const { part, wildcard, tags, excludedTags, runStatuses, tagged } = search;
+  const { part, wildcard, tags, excludedTags, runStatuses, tagged, lockedBefore } = search;
   return (
-    Boolean(part) || Boolean(wildcard) || tags.length + excludedTags.length + runStatuses.length + tagged.length > 0
+    [part, wildcard, lockedBefore].some(Boolean) ||
+    tags.length + excludedTags.length + runStatuses.length + tagged.length > 0
   );
 }
 
@@ -95,6 +99,10 @@ export function conditionsOf(
   if (search.runStatuses.length > 0) {
     conditions.push(isNamed(tx, search.runStatuses)("w.currentRunStatus"));
   }
+  // A lease that is over locks nothing, whether or not somebody has come by since.
+  if (search.lockedBefore !== undefined)
+    conditions.push(sql<SqlBool>`w.locked_at < ${search.lockedBefore}
+      and (w.lock_expires_at is null or w.lock_expires_at > ${now()})`);
   for (const filter of search.tagged) {
     conditions.push(
       by === "sets" && filter.key

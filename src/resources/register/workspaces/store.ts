@@ -26,6 +26,7 @@ import { raisedBy, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import { durationInForce } from "./auto-destroy.ts";
 import { connected, type ConnectedRow } from "./connected.ts";
+import { hasLeaseEnded, unlocked } from "./holder.ts";
 import type { WorkspaceSearch, Workspaces } from "./search.ts";
 import type { OrganizationSettings, WorkspaceView } from "./view.ts";
 
@@ -112,6 +113,7 @@ export async function findWorkspaces(
 function toWorkspaceView(row: WorkspaceRow, standing: Standing, options: Context["options"]): WorkspaceView {
   return {
     ...row,
+    ...(hasLeaseEnded(row) && { ...unlocked, endedLock: row }),
     autoDestroyActivityDuration: durationInForce(row),
     access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
     owner: standing.owner,
@@ -214,6 +216,18 @@ export async function insertWorkspace(
   return madeIn(into, row);
 }
 
+/** Workspaces of any organization whose lock's lease is over by a moment, and still on the row. */
+export async function findEndedLeases(tx: Tx, at: string, limit: number): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("workspaces")
+    .select("id")
+    .where("lockExpiresAt", "<=", at)
+    .orderBy("lockExpiresAt")
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** The permissions that let something of a workspace's own row be changed; to read it is not one of them. */
 export type WorkspaceWriter =
   | "can-update"
@@ -221,7 +235,8 @@ export type WorkspaceWriter =
   | "can-unlock"
   | "can-force-unlock"
   | "can-update-variable"
-  | "can-manage-tags";
+  | "can-manage-tags"
+  | "lease-ended";
 
 export async function updateWorkspaceRow(
   tx: Tx,

@@ -4,6 +4,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { activityDurationMs } from "../../../kernel/durations.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
+import type { LockColumns } from "./holder.ts";
 
 /** The organization's settings that a workspace's document depends on. */
 export interface OrganizationSettings extends OrganizationFacts {
@@ -37,6 +38,8 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, Con
   /** Where it was loaded by itself: see `warrants.ts`. */
   readonly organizationVersion?: number;
   readonly accessVersion?: number;
+  /** A lock whose lease has ended and which nobody has taken off the row yet; the view itself shows none. */
+  readonly endedLock?: LockColumns | undefined;
   /** Only where they were asked for. */
   readonly effectiveTagBindingIds?: readonly string[];
 }

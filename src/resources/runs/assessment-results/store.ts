@@ -3,6 +3,7 @@ import { principalOf, type Actor } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { AssessmentResultTable } from "../../../database/schema/runs.ts";
+import { now } from "../../../kernel/time.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { updateRow } from "../../shared/versions.ts";
 import type { MayMove } from "../proofs.ts";
@@ -51,7 +52,7 @@ export async function findDueWorkspaces(tx: Tx, since: string, limit: number): P
     .select("w.id")
     .where((where) => where.or([where("w.assessmentsEnabled", "=", 1), where("o.assessmentsEnforced", "=", 1)]))
     .where("w.currentRunStatus", "in", ["applied", "planned_and_finished"])
-    .where("w.lockedByType", "is", null)
+    .where((where) => where.or([where("w.lockedByType", "is", null), where("w.lockExpiresAt", "<=", now())]))
     .where((where) =>
       where.or([where("w.lastAssessmentResultAt", "is", null), where("w.lastAssessmentResultAt", "<", since)]),
     )

@@ -3,7 +3,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { movedBy } from "../proofs.ts";
-import { grantRun, loadRun } from "../runs/reads.ts";
+import { grantRun, holdRun, loadRun } from "../runs/reads.ts";
 import { comments } from "./definition.ts";
 import { findComment, findComments } from "./store.ts";
 import { addComment } from "./writes.ts";
@@ -17,7 +17,7 @@ export const commentResource = implement(comments, {
 
   async createComment({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const run = grantRun(await loadRun(tx, context, params.runId, true), "can-comment");
+      const run = grantRun(await holdRun(tx, context, params.runId), "can-comment");
       const comment = await addComment(tx, context, movedBy(run, run), body.attributes.body);
       const { access, owner, allowForceDeleteWorkspaces } = run;
       return { view: { ...comment, access, owner, allowForceDeleteWorkspaces } };

@@ -6,7 +6,7 @@ import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
 import { isDiscardable, type RunEventName } from "./machine.ts";
-import { grantRun, loadRun, loadRunToMove } from "./reads.ts";
+import { grantRun, holdRun, loadRunToMove } from "./reads.ts";
 import { findRunBeside, findWaitingBefore } from "./store.ts";
 import type { RunView } from "./view.ts";
 import { advance, forceTurn } from "./writes.ts";
@@ -23,7 +23,7 @@ export async function act(
   body: ActionBody,
 ): Promise<void> {
   await context.database.write(async (tx) => {
-    const run = grantRun(await loadRun(tx, context, runId, true), permission);
+    const run = grantRun(await holdRun(tx, context, runId), permission);
     await advance(tx, context, movedBy(run, run), { event, comment: body?.comment });
   });
 }
@@ -34,7 +34,7 @@ export async function act(
  */
 export async function forceExecute(context: Context, runId: string, body: ActionBody): Promise<void> {
   await context.database.write(async (tx) => {
-    const run = grantRun(await loadRun(tx, context, runId, true), "can-force-execute");
+    const run = grantRun(await holdRun(tx, context, runId), "can-force-execute");
     const holder = await holderBefore(tx, run);
     const waiting = await findWaitingBefore(tx, run);
     await forceTurn(tx, context, movedBy(run, run), { holder: movedBy(run, holder), waiting, comment: body?.comment });

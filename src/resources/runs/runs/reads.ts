@@ -6,6 +6,7 @@ import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { hasLeaseEnded, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { movedBy, type Moving } from "../proofs.ts";
 import { runs } from "./definition.ts";
 import { includedWithRuns } from "./includes.ts";
@@ -19,14 +20,24 @@ export { openVariables as openRunVariables } from "./store.ts";
 
 type Caller = Pick<Context, "actor" | "vault">;
 
-/** Raises `not-found` where the caller may not see the run. `lock` keeps others from changing it or its workspace. */
-export async function loadRun(
-  tx: Tx,
-  context: Caller,
-  id: string,
-  lock = false,
-): Promise<Granted<RunView, "can-read-run">> {
-  const run = await findRun(tx, context, id, lock);
+/** Raises `not-found` where the caller may not see the run. */
+export async function loadRun(tx: Tx, context: Caller, id: string): Promise<Granted<RunView, "can-read-run">> {
+  return seen(await findRun(tx, context, id));
+}
+
+/**
+ * The same for whoever changes it: others are kept from changing it or its workspace meanwhile, and a lease of the workspace's lock
+ * that is over has its effect first.
+ */
+export async function holdRun(tx: Tx, context: Context, id: string): Promise<Granted<RunView, "can-read-run">> {
+  const run = seen(await findRun(tx, context, id, true));
+  if (!hasLeaseEnded(run)) return run;
+  await loadWorkspace(tx, context, { workspaceId: run.workspaceId }, true);
+  return seen(await findRun(tx, context, id, true));
+}
+
+/** Raises `not-found`. */
+function seen(run: RunView | undefined): Granted<RunView, "can-read-run"> {
   if (run === undefined) throw notFound("run");
   return grantOnWorkspace("run", run, "can-read-run");
 }

@@ -8,6 +8,7 @@ import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { conflict } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
+import { unlocked } from "../../register/workspaces/holder.ts";
 import { type RunColumns, setRunColumns } from "../../register/workspaces/writes.ts";
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
@@ -246,15 +247,13 @@ async function nextTurn(
   return heldBy(after);
 }
 
-const unlocked = { lockedByType: null, lockedById: null, lockedByName: null, lockedReason: null } as const;
-
-/** The lock is the run's, which is the current one. */
+/** The lock is the run's, which is the current one; it has no lease, for it ends with the run. */
 export const heldBy = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({
   ...currentRun(run),
+  ...unlocked,
   lockedByType: "runs",
   lockedById: run.id,
-  lockedByName: null,
-  lockedReason: null,
+  lockedAt: now(),
 });
 
 export const currentRun = (run: Pick<RunTable, "id" | "status" | "createdAt">): RunColumns => ({

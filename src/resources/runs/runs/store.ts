@@ -8,6 +8,7 @@ import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
+import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
@@ -41,6 +42,7 @@ function runsInPlace(db: Kysely<Schema>) {
       "w.lockedByType",
       "w.lockedById",
       "w.lockedByName",
+      "w.lockExpiresAt",
       "w.currentRunId",
       "w.currentRunStatus",
       "w.currentStateVersionId",
@@ -144,6 +146,8 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
   const facts = workspaceFactsOf(actor, row);
   return {
     ...row,
+    // A lease that is over keeps nobody waiting.
+    ...(hasLeaseEnded(row) && { lockedByType: null, lockedById: null, lockedByName: null }),
     ...facts,
     positionInQueue: Number(row.positionInQueue),
     permissions: runPermissions(actor, { ...row, ...facts }),

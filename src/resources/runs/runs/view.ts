@@ -19,6 +19,7 @@ export interface RunPlace extends Pick<
   | "lockedByType"
   | "lockedById"
   | "lockedByName"
+  | "lockExpiresAt"
   | "currentRunId"
   | "currentRunStatus"
   | "currentStateVersionId"

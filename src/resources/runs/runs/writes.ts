@@ -78,6 +78,7 @@ function inPlace(row: RunTable, workspace: WorkspaceView): RunInPlace {
     lockedByType: workspace.lockedByType,
     lockedById: workspace.lockedById,
     lockedByName: workspace.lockedByName,
+    lockExpiresAt: workspace.lockExpiresAt,
     currentRunId: workspace.currentRunId,
     currentRunStatus: workspace.currentRunStatus,
     currentStateVersionId: workspace.currentStateVersionId,

@@ -4,7 +4,7 @@ import { AppError, notFound } from "../../../kernel/errors.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { grantStateVersion, isUnread, loadVersionOf } from "../state-versions/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { grantWorkspace, leaseEndMs, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
 import { stateVersionOutputs } from "./definition.ts";
 import { outputsOfVersions, toOutputView } from "./reads.ts";
 import { findOutput, pageOfOutputs } from "./store.ts";
@@ -13,8 +13,10 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
   /** All at once, however many: engines read this as the whole. */
   async listCurrentOutputs({ context, params }) {
     const tx = context.database.reader;
-    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-state-outputs");
-    if (workspace.currentStateVersionId === null) return { views: [] };
+    const workspace = grantWorkspace(await loadSettledWorkspace(context, params), "can-read-state-outputs");
+    // With the end of a lease another state may be the current one.
+    const until = leaseEndMs(workspace);
+    if (workspace.currentStateVersionId === null) return { views: [], until };
     const views = await outputsOfVersions(tx, context, workspace, [workspace.currentStateVersionId]);
     // None, or so many that they are still being read: an engine would take an empty list for the former.
     if (views.length === 0 && (await isUnread(tx, workspace.currentStateVersionId)))
@@ -25,7 +27,7 @@ export const stateVersionOutputResource = implement(stateVersionOutputs, {
           retryAfterSeconds: 1,
         },
       );
-    return { views };
+    return { views, until };
   },
 
   async listStateVersionOutputs({ context, params, query }) {

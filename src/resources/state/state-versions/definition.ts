@@ -23,6 +23,8 @@ export interface StateVersionView extends StateVersionTable, WorkspaceFacts, Org
   /** How often that has changed. */
   readonly workspaceFacts: number;
   readonly currentStateVersionId: string | null;
+  /** Of the workspace's lock. */
+  readonly lockExpiresAt: string | null;
   /** Where contents are fetched and, by whoever made a pending version, sent; null where there is nothing to. */
   readonly urls: StateVersionUrls;
 }

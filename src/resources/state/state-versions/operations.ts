@@ -12,7 +12,7 @@ import { teams } from "../../identity/teams/definition.ts";
 import { readableTeams } from "../../identity/teams/reads.ts";
 import { users } from "../../identity/users/definition.ts";
 import { readableUsers } from "../../identity/users/reads.ts";
-import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { grantWorkspace, hasLeaseEnded, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { type ContentKind, ofStateVersion } from "./kinds.ts";
 import { admitWriter, createStateVersion } from "./arrival/creation.ts";
@@ -40,8 +40,7 @@ export const stateVersionResource = implement(
 
     async showCurrentStateVersion({ context, params, query }) {
       const tx = context.database.reader;
-      const version = await findCurrentStateVersion(tx, context, params.workspaceId);
-      if (version === undefined) throw notFound("state version");
+      const version = await loadCurrent(context, params.workspaceId);
       return shownWith(tx, context, grantStateVersion(version, "can-read-state-versions"), query.include);
     },
 
@@ -69,12 +68,23 @@ export const stateVersionResource = implement(
 
 async function list(
   context: Context,
-  reference: Parameters<typeof loadWorkspace>[2],
+  reference: Parameters<typeof loadSettledWorkspace>[1],
   search: Parameters<typeof pageOfVersions>[3],
 ) {
-  const tx = context.database.reader;
-  const workspace = grantWorkspace(await loadWorkspace(tx, context, reference), "can-read-state-versions");
-  return pageOfVersions(tx, context, workspace, search);
+  const workspace = grantWorkspace(await loadSettledWorkspace(context, reference), "can-read-state-versions");
+  return pageOfVersions(context.database.reader, context, workspace, search);
+}
+
+/** A lease of the lock that is over makes another version the current one. Raises `not-found`. */
+async function loadCurrent(context: Context, workspaceId: string): Promise<StateVersionView> {
+  const find = () => findCurrentStateVersion(context.database.reader, context, workspaceId);
+  let version = await find();
+  if (version === undefined || hasLeaseEnded(version)) {
+    await loadSettledWorkspace(context, { workspaceId });
+    version = await find();
+  }
+  if (version === undefined) throw notFound("state version");
+  return version;
 }
 
 /** A statement for each kind of thing that is asked for. */

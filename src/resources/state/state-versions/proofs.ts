@@ -13,5 +13,5 @@ export type StateWriter = StateArrival | Job;
 /** Whoever may remove what a state holds. */
 export type StateRemover = Granted<object, "can-update"> | Job;
 
-/** Whoever may give up states that are awaited: by a newer one, by releasing their lock by force, or by the end of their run. */
-export type StateDiscarder = StateArrival | Granted<object, "can-force-unlock" | "can-move-run">;
+/** Whoever may give up states that are awaited: by a newer one, by releasing their lock by force, or by the end of its lease or of their run. */
+export type StateDiscarder = StateArrival | Granted<object, "can-force-unlock" | "lease-ended" | "can-move-run">;

@@ -6,6 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { StateVersionTable } from "../../../database/schema/state.ts";
+import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
@@ -25,7 +26,8 @@ type PlaceColumn =
   | "organizationFacts"
   | "workspaceName"
   | "workspaceFacts"
-  | "currentStateVersionId";
+  | "currentStateVersionId"
+  | "lockExpiresAt";
 type VersionRow = StateVersionTable & WorkspaceAccessRow & Pick<StateVersionView, PlaceColumn>;
 
 function versionForActor(db: Kysely<Schema>, principal: string) {
@@ -35,7 +37,12 @@ function versionForActor(db: Kysely<Schema>, principal: string) {
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
-    .select(["w.name as workspaceName", "w.factsVersion as workspaceFacts", "w.currentStateVersionId"])
+    .select([
+      "w.name as workspaceName",
+      "w.factsVersion as workspaceFacts",
+      "w.currentStateVersionId",
+      "w.lockExpiresAt",
+    ])
     .select(workspaceAccessColumns(principal));
 }
 
@@ -99,6 +106,7 @@ export function inWorkspace(row: StateVersionTable, workspace: WorkspaceView, co
     workspaceName: workspace.name,
     workspaceFacts: workspace.factsVersion,
     currentStateVersionId: workspace.currentStateVersionId,
+    lockExpiresAt: workspace.lockExpiresAt,
     urls: urlsOf(row, context),
   };
 }
@@ -211,19 +219,22 @@ export async function discardVersions(
     .execute();
 }
 
+type AwaitedVersion = Granted<StateVersionTable & Pick<WorkspaceTable, "lockExpiresAt">, "can-upload">;
+
 /** The version that a signed URL is for: there is no caller to ask what it may, the URL is the right itself. */
 export async function findForUpload(
   tx: Tx,
   { stateVersionId }: UploadRight,
   lock = false,
-): Promise<Granted<StateVersionTable, "can-upload"> | undefined> {
+): Promise<AwaitedVersion | undefined> {
   const row = await tx.db
     .selectFrom("stateVersions as v")
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
+    .select("w.lockExpiresAt")
     .where("v.id", "=", stateVersionId)
     .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
-  return row as Granted<StateVersionTable, "can-upload"> | undefined;
+  return row as AwaitedVersion | undefined;
 }

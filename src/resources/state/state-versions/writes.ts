@@ -7,7 +7,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
-import type { SettledState } from "../../shared/neighbours.ts";
+import type { ReleasedBy, SettledState } from "../../shared/neighbours.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { raised } from "../../shared/versions.ts";
 import { discardVersions } from "./store.ts";
@@ -20,7 +20,7 @@ type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVer
  */
 export async function settleState(
   tx: Tx,
-  workspace: Granted<Workspace, "can-unlock" | "can-force-unlock" | "can-move-run">,
+  workspace: Granted<Workspace, ReleasedBy | "can-move-run">,
 ): Promise<SettledState | undefined> {
   const [latest] = await findUnsettled(tx, { workspaceId: workspace.id });
   if (latest === undefined) return undefined;
@@ -62,7 +62,7 @@ const findUnsettled = prepared<{ workspaceId: string }, Unsettled>((db, { worksp
 export async function discardPending(
   tx: Tx,
   context: Context,
-  workspace: Granted<Workspace, "can-force-unlock" | "can-move-run">,
+  workspace: Granted<Workspace, "can-force-unlock" | "lease-ended" | "can-move-run">,
 ): Promise<void> {
   await recordDiscarded(tx, context, await discardVersions(tx, workspace, { workspaceId: workspace.id }));
 }

@@ -87,7 +87,7 @@ describe("lockWorkspace: 200", () => {
     expect(listed.find((item: Json) => item.id === workspace.id)).toEqual(answer.body.data);
     const unlockedAgain = {
       ...answer.body.data,
-      attributes: { ...answer.body.data.attributes, locked: false, "locked-reason": null },
+      attributes: { ...answer.body.data.attributes, locked: false, "locked-reason": null, "locked-at": null },
     };
     unlockedAgain.relationships = { ...unlockedAgain.relationships, "locked-by": { data: null } };
     expect(data(await act(writer, "unlock"))).toEqual(unlockedAgain);

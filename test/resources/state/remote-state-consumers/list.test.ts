@@ -126,10 +126,10 @@ describe("thousands of consumers", () => {
         const name = `copy-${String(index).padStart(5, "0")}`;
         return { ...row, id: `ws-copy${String(index).padStart(12, "0")}`, name, nameKey: name };
       });
-      for (let from = 0; from < count; from += 500) {
+      for (let from = 0; from < count; from += 250) {
         await tx.db
           .insertInto("workspaces")
-          .values(rows.slice(from, from + 500))
+          .values(rows.slice(from, from + 250))
           .execute();
       }
       await sql`update projects set workspace_count = workspace_count + ${count} where id = ${row.projectId}`.execute(

@@ -3,6 +3,7 @@ import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { type AppError, attributeFault, conflict, invalid, notFound } from "../../../../kernel/errors.ts";
+import { hasLeaseEnded } from "../../../register/workspaces/reads.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import {
@@ -120,7 +121,8 @@ export async function receiveJsonState(context: Context, right: UploadRight, byt
 async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> {
   const version = await findForUpload(tx, right, lock);
   if (version === undefined) throw notFound("upload");
-  return version;
+  // What was to be written under a lock is given up when its lease ends, also before somebody comes by and says so.
+  return version.status === "pending" && hasLeaseEnded(version) ? { ...version, status: "discarded" } : version;
 }
 
 const placeOf = ({ organizationId, id }: Version, { kind }: UploadRight) => ({

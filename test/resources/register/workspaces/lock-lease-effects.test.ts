@@ -1,0 +1,133 @@
+/** What the end of a lock's lease does to what was waiting for it: states that were written, and runs. */
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeWorkspace,
+  type Member,
+  type Org,
+} from "../../../support/builders.ts";
+import { makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
+import { announced, inRequest, post, put, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+let teamId: string;
+let one: Member;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  teamId = (await makeTeam(api, org.name)).id;
+  one = await makeMember(api, org.name, [teamId]);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Moves the clock that decides, instead of waiting. */
+const pass = (seconds: number): void => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + seconds * 1000 });
+};
+
+async function shared(made?: Json): Promise<string> {
+  const { id } = made ?? (await makeWorkspace(api, org.name));
+  await grantWorkspace(api, org.id, id, teamId, "write");
+  return id;
+}
+const leased = async (caller: Caller, id: string): Promise<Json> =>
+  data(await caller.post(`/workspaces/${id}/actions/lock`, { "lease-seconds": 60 }));
+const show = async (id: string): Promise<Json> => data(await one.get(`/workspaces/${id}`));
+
+describe("state past the lease", () => {
+  it("what was finalized under it is the current one, whoever asks first, and its holder writes no more", async () => {
+    const id = await shared();
+    await writeState(one, id, stateOf({ serial: 1, outputs: { size: { value: 1, type: "number" } } }));
+    await leased(one, id);
+    const written = data(
+      await post(one, id, inRequest(stateOf({ serial: 2, outputs: { size: { value: 2, type: "number" } } }))),
+    );
+    const outputs = async () => (await one.get(`/workspaces/${id}/current-state-version-outputs`)).body.data;
+    expect((await outputs())[0].attributes.value).toBe(1);
+    expect((await outputs())[0].attributes.value).toBe(1);
+    pass(61);
+    expect((await outputs())[0].attributes.value).toBe(2);
+    expect(data(await one.get(`/workspaces/${id}/current-state-version`)).id).toBe(written.id);
+    expect((await show(id)).relationships["current-state-version"].data.id).toBe(written.id);
+    const late = await post(one, id, inRequest(stateOf({ serial: 3 })));
+    expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("not locked")]);
+  });
+
+  it("asked for first by its current version, also where it is the first", async () => {
+    const id = await shared();
+    await leased(one, id);
+    const written = data(await post(one, id, inRequest(stateOf())));
+    expect((await one.get(`/workspaces/${id}/current-state-version`)).status).toBe(404);
+    pass(61);
+    expect(data(await one.get(`/workspaces/${id}/current-state-version`)).id).toBe(written.id);
+  });
+
+  it("what was still awaited is given up: an upload comes too late, and what was finalized before counts", async () => {
+    const id = await shared();
+    await leased(one, id);
+    const first = data(await post(one, id, inRequest(stateOf({ serial: 1 }))));
+    const state = stateOf({ serial: 2 });
+    const pending = data(await post(one, id, announced(state)));
+    pass(61);
+    const late = await put(pending.attributes["hosted-state-upload-url"], state);
+    expect([late.status, ...details(late)]).toEqual([409, expect.stringContaining("not awaited any more")]);
+    await endLeases(upkeepOf(api));
+    expect((await show(id)).relationships["current-state-version"].data.id).toBe(first.id);
+    const given = data(await one.get(`/state-versions/${pending.id}`));
+    expect(given.attributes.status).toBe("discarded");
+  });
+});
+
+describe("runs past the lease", () => {
+  it("the job gives the next that waits its turn", async () => {
+    const id = await shared(await makeRunnable(api, org.name));
+    await leased(one, id);
+    const run = await makeRun(org.owner, id);
+    expect((await showRun(org.owner, run.id)).attributes).toMatchObject({
+      status: "pending",
+      "waiting-for": expect.stringContaining("holds the lock"),
+    });
+    pass(61);
+    expect((await showRun(org.owner, run.id)).attributes["waiting-for"]).toBe("Waits for its turn.");
+    expect(await endLeases(upkeepOf(api))).toBeGreaterThanOrEqual(1);
+    expect((await showRun(org.owner, run.id)).attributes.status).toBe("plan_queued");
+    expect((await show(id)).relationships["locked-by"].data).toEqual({ type: "runs", id: run.id });
+    expect(await endLeases(upkeepOf(api))).toBe(0);
+  });
+
+  it("a new one is admitted at once, behind those that waited", async () => {
+    const id = await shared(await makeRunnable(api, org.name));
+    await leased(one, id);
+    pass(61);
+    const run = await makeRun(org.owner, id);
+    expect(run.attributes.status).toBe("plan_queued");
+
+    const other = await shared(await makeRunnable(api, org.name));
+    await leased(one, other);
+    const waiting = await makeRun(org.owner, other);
+    pass(61);
+    const later = await makeRun(org.owner, other);
+    expect(later.attributes.status).toBe("pending");
+    expect((await showRun(org.owner, waiting.id)).attributes.status).toBe("plan_queued");
+  });
+
+  it("discarding one that waits finds it with the lock already, and says so", async () => {
+    const id = await shared(await makeRunnable(api, org.name));
+    await leased(one, id);
+    const run = await makeRun(org.owner, id);
+    pass(61);
+    // It has had its turn by now: only what is pending is discarded.
+    const answer = await org.owner.post(`/runs/${run.id}/actions/discard`);
+    expect(answer.status).toBe(409);
+  });
+});
