@@ -68,6 +68,8 @@ const initialAttributes = (name: string): Json => ({
   "project-remote-state": false,
   locked: false,
   "locked-reason": null,
+  "locked-at": null,
+  "lock-expires-at": null,
   "oauth-client-name": null,
   "queue-all-runs": false,
   "speculative-enabled": true,
