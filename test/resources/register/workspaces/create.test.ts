@@ -203,10 +203,8 @@ describe("createWorkspace: plain attributes", () => {
   });
 
   it("takes source-name and source-url", async () => {
-    const { attributes } = data(
-      await create({ "source-name": "Platform portal", "source-url": "https://p.example/9" }),
-    );
-    expect(attributes).toMatchObject({ "source-name": "Platform portal", "source-url": "https://p.example/9" });
+    const sent = { "source-name": "Platform portal", "source-url": "https://p.example/9" };
+    expect(data(await create(sent)).attributes).toMatchObject(sent);
   });
 
   it("an empty working directory is the repository's root", async () => {
