@@ -12,7 +12,7 @@ import { createServer, urlOf } from "./http/server.ts";
 import { jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
-import { ensureFirstAdmin, openRegister, sqlitePath } from "./service.ts";
+import { ensureFirstAdmin, type FirstAdmin, openRegister, sqlitePath } from "./service.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
 import { version } from "./version.ts";
@@ -48,9 +48,9 @@ export async function serve(settings: Settings, say: (line: string) => void = co
   const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs, logger });
   try {
     await listen(server, settings);
-    const adminToken = await ensureFirstAdmin(database, settings);
+    const admin = await ensureFirstAdmin(database, settings);
     const url = urlNow();
-    announce(settings, url, adminToken, say);
+    announce(settings, url, admin, say);
     runner.start();
     const workers =
       settings.workers > 0
@@ -74,12 +74,13 @@ export async function serve(settings: Settings, say: (line: string) => void = co
 /** For the jobs; the listening address is only known once the server listens. */
 function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
-  const { engine, planTimeoutSeconds, applyTimeoutSeconds } = settings;
+  const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours } = settings;
   return {
     organizationCreation,
     edition,
     globalRemoteStateDefault,
     engine,
+    sessionHours,
     planTimeoutSeconds,
     applyTimeoutSeconds,
     get publicUrl() {
@@ -160,7 +161,7 @@ async function listen(server: FastifyInstance, { listen: { host, port } }: Setti
   }
 }
 
-function announce(settings: Settings, url: string, adminToken: string | undefined, say: (line: string) => void): void {
+function announce(settings: Settings, url: string, admin: FirstAdmin | undefined, say: (line: string) => void): void {
   const address = settings.publicUrl ?? url;
   const data = sqlitePath(settings) ?? "PostgreSQL";
   const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${data}`];
@@ -169,10 +170,14 @@ function announce(settings: Settings, url: string, adminToken: string | undefine
     address,
     settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `,
   );
-  if (adminToken !== undefined && settings.adminToken === undefined) {
+  if (admin !== undefined)
+    lines.push(
+      `  Sign in   as ${admin.username}, ${settings.adminPassword === undefined ? `with the password ${admin.password} (shown this once)` : "with the password in CADASTRE_ADMIN_PASSWORD"}`,
+    );
+  if (admin !== undefined && settings.adminToken === undefined) {
     lines.push("", "  The admin's token is shown this once. In a second terminal, paste:", "");
-    lines.push(`    export TOKEN=${adminToken}`, `    ${command}`);
-  } else if (adminToken !== undefined) {
+    lines.push(`    export TOKEN=${admin.token}`, `    ${command}`);
+  } else if (admin !== undefined) {
     lines.push("", "  The admin's token is the one in CADASTRE_ADMIN_TOKEN. With it in TOKEN:", "", `    ${command}`);
   } else {
     lines.push("", "  With a token in TOKEN:", "", `    ${command}`);

@@ -7,8 +7,12 @@ import { migrate, refuseNewer, setUp } from "./database/migrate.ts";
 import { checkVault, createVault, keyBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
+import { newPassword } from "./kernel/passwords.ts";
 import { addToken } from "./resources/identity/authentication-tokens/writes.ts";
 import { neighbours } from "./resources/index.ts";
+import { passwordFaults } from "./resources/identity/sessions/strength.ts";
+import { newPasswordOf, setPassword } from "./resources/identity/sessions/writes.ts";
+import { administered, requireSiteAdmin } from "./resources/shared/administration.ts";
 import type { Context } from "./resources/shared/context.ts";
 import { addUser } from "./resources/identity/users/writes.ts";
 import { SettingError } from "./kernel/settings.ts";
@@ -166,24 +170,45 @@ export function operatorContext(
   return { actor: { kind: "operator" }, database, options, neighbours, requestId };
 }
 
-/** On an empty register: a first site admin, with a token that is returned once. Undefined when there are users already. */
-export async function ensureFirstAdmin(database: Database, settings: Settings): Promise<string | undefined> {
+/** What the first admin signs in with: a browser by the password, programs by the token. */
+export interface FirstAdmin {
+  readonly username: string;
+  readonly token: string;
+  readonly password: string;
+}
+
+/**
+ * On an empty register: a first site admin, whose secrets are returned once. Undefined when there are users already. Raises
+ * SettingError for a password that is too weak.
+ */
+export async function ensureFirstAdmin(database: Database, settings: Settings): Promise<FirstAdmin | undefined> {
   if (await hasUsers(database.reader)) return undefined;
-  const secret = settings.adminToken ?? newToken();
+  const token = settings.adminToken ?? newToken();
+  const password = settings.adminPassword ?? newPassword();
+  refuseWeakPassword(password);
+  const { hash } = await newPasswordOf(password);
   return setUp(database, async (tx) => {
     // Of several servers that start together, one comes first.
     if (await hasUsers(tx)) return undefined;
     const context = operatorContext(database, settings, "first-start");
-    const admin = await addUser(tx, context, { username: "admin", email: "admin@localhost", isSiteAdmin: true });
+    const admin = await addUser(tx, context, { ...firstAdmin, isSiteAdmin: true });
     await addToken(tx, context, {
       holder: { kind: "user", userId: admin.id },
       isLegacy: false,
       description: "Made on the first start",
       expiredAt: null,
-      secret,
+      secret: token,
     });
-    return secret;
+    await setPassword(tx, context, administered(requireSiteAdmin(context.actor), admin), { password, hash });
+    return { username: admin.username, token, password };
   });
+}
+
+const firstAdmin = { username: "admin", email: "admin@localhost" };
+
+function refuseWeakPassword(password: string): void {
+  const [fault] = passwordFaults(password, firstAdmin);
+  if (fault !== undefined) throw new SettingError(`CADASTRE_ADMIN_PASSWORD can't be used: ${fault.detail}.`);
 }
 
 async function hasUsers({ db }: Tx): Promise<boolean> {

@@ -20,6 +20,8 @@ export interface Settings {
   readonly database: string;
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
+  readonly adminPassword: string | undefined;
+  readonly sessionHours: number;
   readonly encryptionKey: Uint8Array | undefined;
   readonly edition: "self-hosted" | "hosted";
   readonly organizationCreation: "site-admins" | "anyone";
@@ -70,6 +72,20 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "The first admin's token, 20 or more printable characters, instead of a made one. Looked at on the first start only.",
     initially: undefined,
     parse: parseToken,
+  },
+  adminPassword: {
+    variable: "CADASTRE_ADMIN_PASSWORD",
+    shape: "PASSWORD",
+    doc: "The first admin's password, 10 to 256 characters, instead of a made one. Looked at on the first start only.",
+    initially: undefined,
+    parse: parsePassword,
+  },
+  sessionHours: {
+    variable: "CADASTRE_SESSION_HOURS",
+    shape: "NUMBER",
+    doc: "How long somebody who signs in in a browser stays signed in, 1 to 8760.",
+    initially: "168",
+    parse: wholeNumber(1, 8760),
   },
   encryptionKey: {
     variable: "CADASTRE_ENCRYPTION_KEY",
@@ -225,6 +241,12 @@ function parseListen(text: string): Settings["listen"] {
 function parseDatabase(text: string): string {
   if (/^sqlite:.+/.test(text) || /^postgres(ql)?:\/\/.+/.test(text)) return text;
   throw new SettingError("must be sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME.");
+}
+
+function parsePassword(text: string): string {
+  const length = Array.from(text).length;
+  if (length < 10 || length > 256) throw new SettingError("must have 10 to 256 characters.");
+  return text;
 }
 
 function parseKey(text: string): Uint8Array {

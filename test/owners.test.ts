@@ -19,6 +19,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/identity/organization-memberships": ["organizationMemberships"],
   "resources/identity/teams": ["teams", "teamMembers"],
   "resources/identity/authentication-tokens": ["tokens"],
+  "resources/identity/sessions": ["passwords"],
   "resources/site/terraform-versions": ["engineVersions"],
   "resources/register/projects": ["projects"],
   "resources/register/workspaces": ["workspaces"],

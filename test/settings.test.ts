@@ -55,6 +55,12 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
     sentence: /^must be an http or https URL/,
   },
   adminToken: tokens(),
+  adminPassword: {
+    valid: same("ten letters", "x".repeat(256)),
+    invalid: ["too short", "x".repeat(257), ""],
+    sentence: /^must have 10 to 256 characters/,
+  },
+  sessionHours: wholeNumbers(1, 8760),
   metricsToken: tokens(),
   encryptionKey: {
     valid: [
@@ -152,6 +158,8 @@ test("without any source, the service is the embedded one on the loopback addres
     database: "sqlite:data/cadastre.db",
     publicUrl: undefined,
     adminToken: undefined,
+    adminPassword: undefined,
+    sessionHours: 168,
     encryptionKey: undefined,
     edition: "self-hosted",
     organizationCreation: "site-admins",

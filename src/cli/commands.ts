@@ -8,7 +8,7 @@ import { listJobsCommand, runJobCommand } from "./jobs.ts";
 import { migrateCommand } from "./migrate.ts";
 import { serveCommand } from "./serve.ts";
 import { createTokenCommand, listTokensCommand, revokeTokenCommand } from "./tokens.ts";
-import { createUserCommand, listUsersCommand } from "./users.ts";
+import { createUserCommand, listUsersCommand, setPasswordCommand } from "./users.ts";
 import { versionCommand } from "./version.ts";
 
 export const commands: readonly Command[] = [
@@ -16,6 +16,7 @@ export const commands: readonly Command[] = [
   agentCommand,
   migrateCommand,
   createUserCommand,
+  setPasswordCommand,
   listUsersCommand,
   createTokenCommand,
   listTokensCommand,

@@ -137,17 +137,21 @@ const columns = [
 type HeldToken = Omit<TokenTable, "hash"> & { readonly holder: string | null };
 
 async function listHeldTokens(tx: Tx, userId: string | undefined): Promise<HeldToken[]> {
-  return tx.db
-    .selectFrom("tokens")
-    .leftJoin("users as u", "u.id", "tokens.userId")
-    .leftJoin("teams as t", "t.id", "tokens.teamId")
-    .leftJoin("organizations as o", "o.id", "tokens.organizationId")
-    .select(columns)
-    .select((select) => select.fn.coalesce("u.username", "t.name", "o.name").as("holder"))
-    .$if(userId !== undefined, (query) => query.where("tokens.userId", "=", userId ?? ""))
-    .orderBy("tokens.createdAt", "desc")
-    .orderBy("tokens.id")
-    .execute();
+  return (
+    tx.db
+      .selectFrom("tokens")
+      .leftJoin("users as u", "u.id", "tokens.userId")
+      .leftJoin("teams as t", "t.id", "tokens.teamId")
+      .leftJoin("organizations as o", "o.id", "tokens.organizationId")
+      .select(columns)
+      .select((select) => select.fn.coalesce("u.username", "t.name", "o.name").as("holder"))
+      // Those who have signed in in a browser end that there.
+      .where("tokens.kind", "<>", "session")
+      .$if(userId !== undefined, (query) => query.where("tokens.userId", "=", userId ?? ""))
+      .orderBy("tokens.createdAt", "desc")
+      .orderBy("tokens.id")
+      .execute()
+  );
 }
 
 /** Raises UsageError. */

@@ -4,8 +4,11 @@ import type { UserTable } from "../database/schema/identity.ts";
 import type { CreateAttributes } from "../jsonapi/define.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { AppError } from "../kernel/errors.ts";
+import { newPassword } from "../kernel/passwords.ts";
 import { fold, quoted } from "../kernel/text.ts";
 import { users } from "../resources/identity/users/definition.ts";
+import { newPasswordOf, setPassword } from "../resources/identity/sessions/writes.ts";
+import { administered, requireSiteAdmin } from "../resources/shared/administration.ts";
 import { addUser } from "../resources/identity/users/writes.ts";
 import { type Command, jsonOption } from "./command.ts";
 import { reading, registerSettings, writing } from "./register.ts";
@@ -26,7 +29,7 @@ export const createUserCommand: Command = {
     ...jsonOption,
   },
   details: [
-    "A user signs in by a token: make one with 'cadastre token create --user NAME'.",
+    "Programs use a token: make one with 'cadastre token create --user NAME'. For a browser, 'cadastre user set-password --user NAME'.",
     "Example: cadastre user create --username grace --email grace@acme.example",
   ],
   async run({ terminal, value, isOn, settings }) {
@@ -38,6 +41,29 @@ export const createUserCommand: Command = {
     const user = await writing(settings(), (tx, context) => addUser(tx, context, attributes));
     if (isOn("json")) terminal.out(JSON.stringify(toRow(user), null, 2));
     else terminal.out(`Added the user ${user.username} (${user.id})${user.isSiteAdmin ? ", a site admin" : ""}.`);
+  },
+};
+
+export const setPasswordCommand: Command = {
+  name: "user set-password",
+  summary: "Give a user a new password, for signing in in a browser",
+  settings: registerSettings,
+  options: {
+    user: { shape: "NAME", doc: "A username or a user's id.", required: true },
+  },
+  details: [
+    "The password is made, and shown this once. All of the user's sessions end; tokens stay as they are.",
+    "Example: cadastre user set-password --user grace",
+  ],
+  async run({ terminal, value, settings }) {
+    const password = await newPasswordOf(newPassword());
+    const username = await writing(settings(), async (tx, context) => {
+      const { id } = await findUserNamed(tx, value("user") ?? "");
+      const user = await tx.db.selectFrom("users").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+      await setPassword(tx, context, administered(requireSiteAdmin(context.actor), user), password);
+      return user.username;
+    });
+    terminal.out(`The new password of ${username}, shown this once:\n\n  ${password.password}`);
   },
 };
 

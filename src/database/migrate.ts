@@ -19,6 +19,7 @@ import { runs } from "./migrations/0014-runs.ts";
 import { grantsThatEnd } from "./migrations/0015-grants-that-end.ts";
 import { lockLeases } from "./migrations/0016-lock-leases.ts";
 import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
+import { signIn } from "./migrations/0022-sign-in.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -39,6 +40,7 @@ export const migrations: readonly Migration[] = [
   grantsThatEnd,
   lockLeases,
   movesOfWorkspaces,
+  signIn,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

@@ -4,22 +4,28 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
-import { isIdOf, tokenHash, tokenLengthMax } from "../kernel/ids.ts";
+import { fold } from "../kernel/text.ts";
+import type { SignIns } from "../resources/shared/context.ts";
+import { isIdOf, sessionHash, tokenHash, tokenLengthMax } from "../kernel/ids.ts";
 import { noteAgentTokenUses } from "../resources/connections/agent-tokens/writes.ts";
 import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
 import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
-import { RateLimiter } from "./limits.ts";
+import { sessionSecretIn } from "./browser.ts";
+import { type Allowance, RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {
   /** Requests a second per caller; 0 for no limit. */
   readonly rateLimit: number;
   /** Failed sign-ins that an address has at once, and how fast they come back. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
+  /** The same for a name, from whatever addresses. */
+  readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
   /** How often the times of tokens' last uses are written. */
   readonly flushEveryMs?: number;
 }
 
 const failuresByDefault = { burst: 60, perSecond: 0.5 };
+const nameFailuresByDefault = { burst: 10, perSecond: 1 / 30 };
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
@@ -34,6 +40,7 @@ export interface KnownSession extends Omit<Session, "moment"> {
 export class Authenticator {
   readonly #database: Database;
   readonly #failures: RateLimiter;
+  readonly #names: RateLimiter;
   readonly #calls: RateLimiter | undefined;
   /** By their hashes. They go on while their address is being slowed down for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
@@ -46,10 +53,16 @@ export class Authenticator {
 
   constructor(
     database: Database,
-    { rateLimit, failures = failuresByDefault, flushEveryMs = flushEveryMsByDefault }: AuthenticatorOptions,
+    {
+      rateLimit,
+      failures = failuresByDefault,
+      nameFailures = nameFailuresByDefault,
+      flushEveryMs = flushEveryMsByDefault,
+    }: AuthenticatorOptions,
   ) {
     this.#database = database;
     this.#failures = new RateLimiter(failures.perSecond, failures.burst);
+    this.#names = new RateLimiter(nameFailures.perSecond, nameFailures.burst);
     this.#calls = rateLimit > 0 ? new RateLimiter(rateLimit, Math.max(1, rateLimit)) : undefined;
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
@@ -64,7 +77,7 @@ export class Authenticator {
     const known = hash === undefined ? undefined : this.#sessions.get(hash);
     const before = this.#database.moment();
     if (known !== undefined && before !== undefined && known.moment === before && isCurrent(known)) return known;
-    if (known === undefined) this.#refuseGuessing(request.ip);
+    if (known === undefined && hash !== undefined) this.#refuseGuessing(request.ip);
     const session = hash === undefined ? undefined : await this.#lookUp(hash, known, before);
     return this.confirm(request, hash, session, before);
   }
@@ -94,8 +107,11 @@ export class Authenticator {
     before: number | undefined,
   ): KnownSession {
     if (hash === undefined || session === undefined) {
-      if (hash !== undefined) this.#sessions.delete(hash);
-      this.#failures.take(request.ip);
+      // Whoever sends nothing guesses nothing: a page that is opened before anybody has signed in, for one.
+      if (hash !== undefined) {
+        this.#sessions.delete(hash);
+        this.#failures.take(request.ip);
+      }
       throw new AppError(
         "unauthorized",
         "This needs a valid token: send 'Authorization: Bearer TOKEN'. The token is missing, unknown, expired or revoked.",
@@ -142,23 +158,30 @@ export class Authenticator {
     await this.flush();
   }
 
+  /** For signing in by a password: an address has few tries, and so has a name, whatever addresses they come from. */
+  signInsFrom(address: string): SignIns {
+    return {
+      check: (name) => {
+        this.#refuseGuessing(address);
+        refuseBeyond(this.#names.check(fold(name)), "Too many failed sign-ins by this name. Wait, then try again.");
+      },
+      failed: (name) => {
+        this.#failures.take(address);
+        this.#names.take(fold(name));
+      },
+    };
+  }
+
   #refuseGuessing(address: string): void {
-    const { allowed, retryAfterSeconds } = this.#failures.check(address);
-    if (!allowed)
-      throw new AppError(
-        "too-many-requests",
-        "Too many failed sign-ins from this address. Wait, then try again with a valid token.",
-        { retryAfterSeconds },
-      );
+    refuseBeyond(
+      this.#failures.check(address),
+      "Too many failed sign-ins from this address. Wait, then try again with a valid token or password.",
+    );
   }
 
   #limit(tokenId: string): void {
     if (this.#calls === undefined) return;
-    const { allowed, retryAfterSeconds } = this.#calls.take(tokenId);
-    if (!allowed)
-      throw new AppError("too-many-requests", "You have reached the rate limit. Wait, then try again.", {
-        retryAfterSeconds,
-      });
+    refuseBeyond(this.#calls.take(tokenId), "You have reached the rate limit. Wait, then try again.");
   }
 
   #remember(hash: string, session: KnownSession): KnownSession {
@@ -168,10 +191,18 @@ export class Authenticator {
   }
 }
 
+/** Raises `too-many-requests`. */
+function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
+  if (!allowed) throw new AppError("too-many-requests", sentence, { retryAfterSeconds });
+}
+
 const isCurrent = ({ until }: KnownSession): boolean => until > Date.now();
 
 /** The hash of the secret that was sent; undefined where there is no usable one. */
-export function hashOf({ headers: { authorization } }: Pick<IncomingMessage, "headers">): string | undefined {
+export function hashOf(request: Pick<IncomingMessage, "headers">): string | undefined {
+  const ofSession = sessionSecretIn(request);
+  if (ofSession !== undefined) return ofSession.length > tokenLengthMax ? undefined : sessionHash(ofSession);
+  const { authorization } = request.headers;
   const secret = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization ?? "")?.[1];
   return secret === undefined || secret.length > tokenLengthMax ? undefined : tokenHash(secret);
 }

@@ -17,8 +17,9 @@ import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { AppError } from "../kernel/errors.ts";
 import { neighbours } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
-import type { KnownSession } from "./authenticate.ts";
+import type { Authenticator, KnownSession } from "./authenticate.ts";
 import { bodyBytesMax, passBodiesOn } from "./body.ts";
+import { browserOf } from "./browser.ts";
 import type { Keeper } from "./kept.ts";
 import { parseQueryString } from "./query.ts";
 import { basePath, sendAnswer, sendWritten, writeAnswer } from "./respond.ts";
@@ -31,6 +32,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     readonly operation?: string;
     readonly signed?: true | undefined;
+    readonly open?: true | undefined;
     /** What a body that is too large is answered with. */
     readonly tooLarge?: string | undefined;
   }
@@ -42,6 +44,7 @@ export interface MountOptions {
   readonly vault: Vault;
   readonly wake?: Context["wake"];
   readonly keeper: Keeper;
+  readonly signInsFrom: Authenticator["signInsFrom"];
   /** Whether the server is about to stop: what waits is to answer now. */
   readonly isStopping?: () => boolean;
 }
@@ -97,12 +100,12 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
     method: operation.method,
     url: basePath + operation.path,
     ...(operation.bodyMax && { bodyLimit: operation.bodyMax.bytes }),
-    config: { operation: id, signed: operation.signed, tooLarge: operation.bodyMax?.sentence },
+    config: { operation: id, signed: operation.signed, open: operation.open, tooLarge: operation.bodyMax?.sentence },
     ...(admission !== undefined && {
       preParsing: async (request: FastifyRequest, reply: FastifyReply) => {
         if (!isLarge(request)) return;
         await admission({
-          context: contextOf(request, operation, mount),
+          context: contextOf(request, reply, operation, mount),
           params: paramsOf(request.params as Record<string, string>),
         });
         holdPlace(reply);
@@ -112,7 +115,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
       const answer = await handler({
-        context: contextOf(request, operation, mount),
+        context: contextOf(request, reply, operation, mount),
         params: paramsOf(request.params as Record<string, string>),
         body,
         query,
@@ -145,8 +148,13 @@ const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: Resource
   method === "GET" && (answer === "document" || answer === "list") && !signed && !hasExpiring;
 
 /** Raises `not-found` for agents and runs where the operation is not for them. */
-function contextOf(request: FastifyRequest, { signed, callers }: Operation, mount: MountOptions): Context {
-  const actor = signed ? ({ kind: "anonymous" } as const) : request.session?.actor;
+function contextOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { signed, open, callers }: Operation,
+  mount: MountOptions,
+): Context {
+  const actor = signed || open ? ({ kind: "anonymous" } as const) : request.session?.actor;
   if (actor === undefined) throw new Error("a route was reached without authentication");
   refuseCaller(actor, callers);
   const { database, options, vault, wake } = mount;
@@ -159,6 +167,8 @@ function contextOf(request: FastifyRequest, { signed, callers }: Operation, moun
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,
+    browser: browserOf(request, reply, () => options.publicUrl),
+    signIns: mount.signInsFrom(request.ip),
     isGone: () => request.raw.socket.destroyed || mount.isStopping?.() === true,
     source: sourceOf(request),
     integration: integrationOf(request),

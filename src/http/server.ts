@@ -19,6 +19,7 @@ import { answerAtOnce } from "./at-once.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
+import { refuseForeignPages } from "./browser.ts";
 import { mountFrontPage } from "./front-page.ts";
 import { type Headers, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth } from "./health.ts";
@@ -65,7 +66,7 @@ const open = new Set([
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
 function needsToken(request: FastifyRequest): boolean {
   const { url: route, config } = request.routeOptions;
-  if (config.signed) return false;
+  if (config.signed || config.open) return false;
   return route === undefined ? request.url.startsWith("/api") : !open.has(route);
 }
 
@@ -75,6 +76,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const server = newServer(settings, headers.named);
   const authenticator = new Authenticator(settings.database, settings);
   const keeper = new Keeper(settings.keptBytes ?? keptBytesByDefault, settings.database, authenticator);
+  const options = withPublicUrl(server, settings);
   let stopping = false;
 
   acceptBodies(server);
@@ -91,24 +93,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
   const log = requestLog(server.log as Logger);
   logRequests(server, log);
-  server.addHook("onRequest", (request, reply, done) => {
-    const goOn = (error?: Error) => {
-      reply.headers(headers.named(request.id));
-      done(error);
-    };
-    try {
-      refuseWithoutHost(request.raw);
-      limitDawdling(request, settings.bodyTimeoutMs);
-      if (!needsToken(request)) return goOn();
-      const give = (kept: WrittenAnswer) => {
-        reply.hijack();
-        sendAtOnce(reply.raw, kept, headers.inTurn(request.id));
-      };
-      keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
-    } catch (error) {
-      goOn(error as Error);
-    }
-  });
+  letRequestsIn(server, { keeper, headers, publicUrl: () => options.publicUrl, bodyTimeoutMs: settings.bodyTimeoutMs });
   server.addHook("preClose", async () => {
     stopping = true;
   });
@@ -122,12 +107,47 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   // Where a statement is needed to know whether an answer is right, that is the framework's to wait for.
   if (database.moment() !== undefined)
     answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
-  const options = withPublicUrl(server, settings);
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountFrontPage(server, () => options.publicUrl);
-  mountResources(server, resources, { ...settings, options, keeper, isStopping: () => stopping });
+  mountResources(server, resources, {
+    ...settings,
+    options,
+    keeper,
+    signInsFrom: (address) => authenticator.signInsFrom(address),
+    isStopping: () => stopping,
+  });
   mountDescription(server, settings.version);
   return server;
+}
+
+interface Entrance {
+  readonly keeper: Keeper;
+  readonly headers: Headers;
+  readonly publicUrl: () => string;
+  readonly bodyTimeoutMs: number | undefined;
+}
+
+/** Each request gets its headers and, where it needs one, its session; or the answer that was kept for it. */
+function letRequestsIn(server: FastifyInstance, { keeper, headers, publicUrl, bodyTimeoutMs }: Entrance): void {
+  server.addHook("onRequest", (request, reply, done) => {
+    const goOn = (error?: Error) => {
+      reply.headers(headers.named(request.id));
+      done(error);
+    };
+    try {
+      refuseWithoutHost(request.raw);
+      limitDawdling(request, bodyTimeoutMs);
+      refuseForeignPages(request, publicUrl, request.routeOptions.config.open);
+      if (!needsToken(request)) return goOn();
+      const give = (kept: WrittenAnswer) => {
+        reply.hijack();
+        sendAtOnce(reply.raw, kept, headers.inTurn(request.id));
+      };
+      keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
+    } catch (error) {
+      goOn(error as Error);
+    }
+  });
 }
 
 /** Where the server listens, as a URL. */

@@ -184,6 +184,8 @@ export interface Operation {
   readonly bodyMax?: { readonly bytes: number; readonly sentence: string };
   /** The URL is its own permission: there is no token, and the operation checks the signature. */
   readonly signed?: true;
+  /** Whoever calls it is nobody yet: there is no token. */
+  readonly open?: true;
   /** `agents`: nobody but agents calls it, by the token of their pool. `runs`: the token of a run does, too. */
   readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;

@@ -74,7 +74,7 @@ function describeOperation(id: string, operation: Operation, definition: Resourc
     summary: operation.summary,
     description: `Who may: ${callersOf(operation)}.`,
     ...(operation.deprecated && { deprecated: true }),
-    ...(operation.signed && { security: [] }),
+    ...((operation.signed || operation.open) && { security: [] }),
     parameters: [
       ...pathParameters(operation.path),
       ...queryParameters(operation.query),

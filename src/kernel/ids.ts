@@ -11,6 +11,7 @@ export const idPrefixes = {
   teams: "team",
   "organization-token-ttl-policies": "ttl",
   "authentication-tokens": "at",
+  sessions: "sess",
   projects: "prj",
   "team-projects": "tprj",
   "audit-events": "ae",
@@ -89,6 +90,9 @@ export const tokenLengthMax = 512;
 export function newToken(): string {
   return tokenPrefix + randomBytes(tokenBytes).toString("base64url");
 }
+
+/** Of a session's secret. Another than a token's, so that neither can be used in the other's place. */
+export const sessionHash = (secret: string): string => tokenHash(`session ${secret}`);
 
 /** Tokens have 256 random bits, so a plain fast hash is enough to make the stored form useless to a thief. */
 export function tokenHash(token: string): string {

@@ -40,6 +40,7 @@ import { teamProjectResource } from "./sharing/team-access/team-projects/operati
 import { teamWorkspaceResource } from "./sharing/team-access/team-workspaces/operations.ts";
 import { teamResource } from "./identity/teams/operations.ts";
 import { terraformVersionResource } from "./site/terraform-versions/operations.ts";
+import { sessionResource } from "./identity/sessions/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
 import { agentJobResource } from "./runs/agent-jobs/operations.ts";
 import { agentResource } from "./runs/agents/operations.ts";
@@ -78,6 +79,7 @@ export const resources: readonly Resource<Context>[] = [
   organizationMembershipResource,
   userResource,
   authenticationTokenResource,
+  sessionResource,
   teamResource,
   projectResource,
   workspaceResource,

@@ -3,6 +3,7 @@ import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
+import { isPassword } from "../../src/kernel/passwords.ts";
 import { tokenHash } from "../../src/kernel/ids.ts";
 import { cadastre, dropRegistersAfterwards, newRegister, startService, stopService, useFolder } from "./support.ts";
 
@@ -49,6 +50,23 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
       { action: "users.create", actorKind: "operator" },
       { action: "users.create", actorKind: "operator" },
     ]);
+  });
+
+  test("a user gets a password, which is shown once", async () => {
+    const register = await migrated(engine);
+    await cadastre(ada, register);
+    const { code, out } = await cadastre(["user", "set-password", "--user", "ada"], register);
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/^The new password of Ada, shown this once:\n\n {2}\w{5}(-\w{5}){3}$/),
+    });
+    const password = out.trim().split(/\s+/).at(-1) ?? "";
+    const database = openDatabase(register.CADASTRE_DATABASE);
+    const [stored] = await database.reader.db.selectFrom("passwords").select("hash").execute();
+    await database.close();
+    expect(await isPassword(password, stored?.hash)).toBe(true);
+    expect(JSON.stringify(await auditEvents(register))).not.toContain(password);
+    expect((await cadastre(["user", "set-password", "--user", "bob"], register)).code).toBe(1);
   });
 
   test("the key of runs' identities is replaced, and kept or not", async () => {

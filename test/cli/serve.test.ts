@@ -41,17 +41,29 @@ const embedded = () => ({
 const account = (url: string, token: string) =>
   fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${token}` } });
 
+const signIn = (url: string, password: string) =>
+  fetch(`${url}/api/v2/sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/vnd.api+json" },
+    body: JSON.stringify({ data: { type: "sessions", attributes: { username: "admin", password } } }),
+  });
+
 describe("the first start", () => {
   test("prints the admin's token, which works; the second start prints none", async () => {
     const settings = { CADASTRE_DATABASE: `sqlite:${join(folder, "first", "cadastre.db")}` };
     const first = await startService(settings);
     const token = tokenIn(first.out()) ?? "";
     expect((await account(first.url, token)).status).toBe(200);
+    const [, password = ""] =
+      /^ +Sign in +as admin, with the password (\S+) \(shown this once\)$/m.exec(first.out()) ?? [];
+    expect((await signIn(first.url, password)).status).toBe(201);
     expect(await stopService(first)).toMatchObject({ code: 0, err: "" });
     const second = await startService(settings);
     expect(tokenIn(second.out())).toBeUndefined();
     expect((await account(second.url, token)).status).toBe(200);
-    expect((await stopService(second)).out).not.toContain(token);
+    const { out } = await stopService(second);
+    expect(out).not.toContain(token);
+    expect(out).not.toContain("Sign in ");
   });
 
   test.skipIf(isWithoutCurl)("prints what to do next, and that works when it is pasted", async () => {
@@ -76,13 +88,20 @@ describe("the first start", () => {
     await stopService(service);
   });
 
-  test("takes CADASTRE_ADMIN_TOKEN and does not repeat it", async () => {
-    const service = await startService({ ...(await newRegister("postgres")), CADASTRE_ADMIN_TOKEN: adminToken });
+  test("takes CADASTRE_ADMIN_TOKEN and CADASTRE_ADMIN_PASSWORD and does not repeat them", async () => {
+    const adminPassword = "chosen by the operator";
+    const service = await startService({
+      ...(await newRegister("postgres")),
+      CADASTRE_ADMIN_TOKEN: adminToken,
+      CADASTRE_ADMIN_PASSWORD: adminPassword,
+    });
     expect((await account(service.url, adminToken)).status).toBe(200);
+    expect((await signIn(service.url, adminPassword)).status).toBe(201);
     const { code, out, err } = await stopService(service);
     expect(code).toBe(0);
     expect(out).toContain("The admin's token is the one in CADASTRE_ADMIN_TOKEN.");
     expect(out + err).not.toContain(adminToken);
+    expect(out + err).not.toContain(adminPassword);
   });
 });
 

@@ -201,8 +201,19 @@ const onDeletedConfiguration = async (scene: Scene): Promise<Twist> => {
   return twist;
 };
 
+const signIn = async (api: Api, { token }: Caller): Promise<string> =>
+  data(await api.nobody.post("/sessions", resource("sessions", { token }))).id;
+
 const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
+  // Whoever has no password yet sets the first one without knowing any.
+  changePassword: async ({ api }) => ({ caller: await makeUser(api) }),
+  createSession: async ({ tenant }) => ({ body: resource("sessions", { token: tenant.owner.token }) }),
+  deleteSession: async ({ tenant, api }) => ({ params: { session_id: await signIn(api, tenant.owner) } }),
+  deleteSessions: async ({ tenant, api }) => {
+    await signIn(api, tenant.owner);
+    return {};
+  },
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),
   showUser: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),

@@ -91,6 +91,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       user_id: member.id,
       membership_id: member.membershipId,
       token_id: token.id,
+      session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
       workspace_id: workspace.id,
       workspace_name: workspace.attributes.name,
       var_id: data(variable).id,

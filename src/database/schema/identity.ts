@@ -14,6 +14,14 @@ export interface UserTable {
   version: number;
 }
 
+/** How a person signs in; see `kernel/passwords.ts`. */
+export interface PasswordTable {
+  userId: string;
+  hash: string;
+  changedAt: string;
+  version: number;
+}
+
 export interface OrganizationTable {
   id: string;
   name: string;
@@ -127,7 +135,10 @@ export interface TeamMemberTable {
 
 export interface TokenTable {
   id: string;
-  /** Whom it stands for: `user`, `team` or `organization`; or `audit-trails`, which reads an organization's trail and no more. */
+  /**
+   * Whom it stands for: `user`, `team` or `organization`; or `audit-trails`, which reads an organization's trail and no more; or
+   * `session`, a user in a browser.
+   */
   kind: string;
   userId: string | null;
   teamId: string | null;

@@ -6,6 +6,7 @@ import type {
   OrganizationMembershipTable,
   OrganizationTable,
   OrganizationTokenTtlPolicyTable,
+  PasswordTable,
   TeamMemberTable,
   TeamTable,
   TokenTable,
@@ -56,6 +57,7 @@ export interface Schema {
   meta: MetaTable;
   migrations: MigrationTable;
   users: UserTable;
+  passwords: PasswordTable;
   organizations: OrganizationTable;
   organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
   moduleConsumers: ModuleConsumerTable;

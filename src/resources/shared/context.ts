@@ -15,9 +15,27 @@ export interface ServiceOptions {
   readonly publicUrl: string;
   /** What runs workspaces that name no engine of their own; `terraform` where it is not said. */
   readonly engine?: "terraform" | "tofu";
+  /** How long somebody who signs in stays signed in. */
+  readonly sessionHours?: number;
   /** How long a plan and an apply may take, in seconds. */
   readonly planTimeoutSeconds?: number;
   readonly applyTimeoutSeconds?: number;
+}
+
+export interface Browser {
+  /** What it calls itself. */
+  readonly name: string | null;
+  /** Lets it keep a session's secret, where no script can read it. */
+  keep(secret: string, until: string): void;
+  /** Takes it back. */
+  forget(): void;
+}
+
+/** How often somebody may fail to say who they are, counted by address and by name. */
+export interface SignIns {
+  /** Raises `too-many-requests`. */
+  check(name: string): void;
+  failed(name: string): void;
 }
 
 export interface Context {
@@ -33,6 +51,10 @@ export interface Context {
   readonly wake?: (job: string) => void;
   /** The address that the request comes from. */
   readonly address?: string;
+  /** Where it comes from a browser, or may. */
+  readonly browser?: Browser;
+  /** The brakes on guessing. */
+  readonly signIns?: SignIns;
   /** For what waits before it answers: whether nobody is there to be answered any more, or the server is about to stop. */
   readonly isGone?: () => boolean;
   /** What kind of client calls: what a workspace that it makes is said to come from. */

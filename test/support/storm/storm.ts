@@ -8,7 +8,7 @@ import { keepUp } from "./upkeep.ts";
 import { type Params, typeOfParam, type World } from "./world.ts";
 
 /** What a storm can't send: these need a URL that is signed, or would end the caller's own account. */
-const left = new Set(["uploadState", "uploadJsonState", "updateAccount"]);
+const left = new Set(["uploadState", "uploadJsonState", "updateAccount", "changePassword", "createSession"]);
 
 /** What is known to meet, and to hold many rows, is sent more often than the rest. */
 const weights: Readonly<Record<string, number>> = {

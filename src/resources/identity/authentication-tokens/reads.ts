@@ -106,8 +106,11 @@ function toToken(text: string, hash: string): Omit<KnownBefore, "until"> | undef
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
+/** Organizations bound how long tokens work, and whether they do: a person who has signed in is younger than any bound. */
+const ageOfSessions = -1;
+
 function toActor({ id, kind, ...holder }: TokenHolder, createdMs: number): TokenActor | undefined {
-  if (kind === "user" && holder.userId !== "") {
+  if ((kind === "user" || kind === "session") && holder.userId !== "") {
     return {
       kind: "user",
       userId: holder.userId,
@@ -115,7 +118,7 @@ function toActor({ id, kind, ...holder }: TokenHolder, createdMs: number): Token
       siteAdmin: holder.isSiteAdmin === "1",
       tokenId: id,
       get tokenAgeMs() {
-        return Math.max(0, Date.now() - createdMs);
+        return kind === "session" ? ageOfSessions : Math.max(0, Date.now() - createdMs);
       },
     };
   }

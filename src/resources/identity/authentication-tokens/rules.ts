@@ -18,11 +18,13 @@ interface OfOrganization {
 
 /** Whose a token is to be. */
 export type TokenOwner =
-  | { readonly kind: "user"; readonly userId: string }
+  | { readonly kind: "user" | "session"; readonly userId: string }
   | (OfOrganization & { readonly kind: "team"; readonly teamId: string })
   | (OfOrganization & { readonly kind: OrganizationTokenKind });
 
 export interface WantedToken {
+  /** Made up by whoever needs to know it beforehand. */
+  readonly id?: string;
   readonly holder: TokenOwner;
   readonly isLegacy: boolean;
   readonly description?: string | null | undefined;
@@ -35,15 +37,15 @@ interface Identity {
 }
 
 export function newTokenRow(
-  { holder, isLegacy, description }: WantedToken,
+  { id, holder, isLegacy, description }: WantedToken,
   { expiredAt, ...identity }: Identity,
 ): Omit<TokenTable, "hash"> {
   return {
-    id: newId("authentication-tokens"),
+    id: id ?? newId("authentication-tokens"),
     kind: holder.kind,
-    userId: holder.kind === "user" ? holder.userId : null,
+    userId: "userId" in holder ? holder.userId : null,
     teamId: holder.kind === "team" ? holder.teamId : null,
-    organizationId: holder.kind === "user" ? null : holder.organizationId,
+    organizationId: "userId" in holder ? null : holder.organizationId,
     isLegacy: Number(isLegacy),
     ...createdColumns(authenticationTokens, { description, expiredAt }),
     ...identity,

@@ -77,7 +77,7 @@ async function findForActor(tx: Tx, actor: Actor, query: ReturnType<typeof token
 }
 
 export async function findToken(tx: Tx, actor: Actor, id: string): Promise<ManagedToken | undefined> {
-  return findForActor(tx, actor, tokens(tx.db).where("k.id", "=", id));
+  return findForActor(tx, actor, tokens(tx.db).where("k.id", "=", id).where("k.kind", "<>", "session"));
 }
 
 /** The single token of a team or organization, the one that is replaced by the next. */
@@ -86,7 +86,7 @@ export async function findLegacyToken(tx: Tx, actor: Actor, holder: Holder): Pro
 }
 
 function heldBy(db: Kysely<Schema>, holder: Holder) {
-  if ("userId" in holder) return tokens(db).where("k.userId", "=", holder.userId);
+  if ("userId" in holder) return tokens(db).where("k.userId", "=", holder.userId).where("k.kind", "=", "user");
   if ("teamId" in holder) return tokens(db).where("k.teamId", "=", holder.teamId);
   return tokens(db).where("o.nameKey", "=", fold(holder.organizationName)).where("k.kind", "=", holder.kind);
 }
@@ -171,7 +171,10 @@ export async function isDescriptionTaken(
 }
 
 /** Whoever may make tokens of a user, a team, an organization; or of anybody. */
-export type TokenGiver = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
+export type TokenGiver = Granted<
+  object,
+  "can-manage-user-tokens" | "can-update-api-token" | "can-administer" | "can-sign-in"
+>;
 
 export async function insertToken(tx: Tx, _by: TokenGiver, row: TokenTable): Promise<void> {
   await tx.db.insertInto("tokens").values(row).execute();
@@ -184,7 +187,21 @@ export async function deleteTokenRow(
   await tx.db.deleteFrom("tokens").where("id", "=", id).execute();
 }
 
-const toldOfRemoved = ["id", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
+const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
+
+/** Whoever signs out, and whoever changes a user so that it has to sign in again. */
+export type SessionEnder = Granted<{ readonly id: string }, "can-manage" | "can-update" | "can-administer">;
+
+/** A user's sessions, or one of them: one statement. */
+export async function deleteSessionRows(tx: Tx, user: SessionEnder, id?: string) {
+  return tx.db
+    .deleteFrom("tokens")
+    .where("userId", "=", user.id)
+    .where("kind", "=", "session")
+    .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
+    .returning(toldOfRemoved)
+    .execute();
+}
 
 /** Those of an organization's teams that `listTeamTokens` shows to the caller: one statement. */
 export async function deleteTeamTokenRows(

@@ -4,7 +4,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
-import { newToken, tokenHash } from "../../../kernel/ids.ts";
+import { newToken, sessionHash, tokenHash } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { type AuditEvent, recordEvents } from "../../shared/audit-events/writes.ts";
@@ -12,7 +12,15 @@ import type { Context } from "../../shared/context.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import type { TokenView } from "./definition.ts";
 import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type WantedToken } from "./rules.ts";
-import { deleteExpiredTokenRows, deleteTokenRow, insertToken, lockFreeTokens, type TokenGiver } from "./store.ts";
+import {
+  deleteExpiredTokenRows,
+  deleteSessionRows,
+  deleteTokenRow,
+  insertToken,
+  lockFreeTokens,
+  type SessionEnder,
+  type TokenGiver,
+} from "./store.ts";
 
 export interface NewToken extends WantedToken {
   /** Null for never; two years from now where nothing is said. */
@@ -44,7 +52,7 @@ export async function issueToken(
   const createdAt = now();
   const latest = latestExpiry(
     createdAt,
-    holder.kind === "user" ? undefined : await tokenMaxMs(tx, holder.organizationId, holder.kind),
+    "userId" in holder ? undefined : await tokenMaxMs(tx, holder.organizationId, holder.kind),
   );
   const asked = expiryOf(wanted.expiredAt, createdAt, latest);
   const expiredAt = context.actor.kind === "operator" ? earlier(asked, latest) : asked;
@@ -52,10 +60,11 @@ export async function issueToken(
   const secret = wanted.secret ?? newToken();
   const token = newTokenRow(wanted, { createdById: actorId(context.actor), createdAt, expiredAt });
   if (replaced !== undefined) await deleteTokenRow(tx, replaced);
-  await insertToken(tx, by, { ...token, hash: tokenHash(secret) });
+  const hash = holder.kind === "session" ? sessionHash(secret) : tokenHash(secret);
+  await insertToken(tx, by, { ...token, hash });
   const events = [...(replaced === undefined ? [] : [eventOf(replaced, "delete")]), eventOf(token, "create")];
   await recordEvents(tx, context, events);
-  const { organizationName = null, organizationFacts = null } = holder.kind === "user" ? {} : holder;
+  const { organizationName = null, organizationFacts = null } = "userId" in holder ? {} : holder;
   return { ...token, secret, organizationName, organizationFacts };
 }
 
@@ -72,6 +81,18 @@ export async function revokeToken(
 /** By the operator. */
 export async function removeToken(tx: Tx, context: Maker, token: ToldOfToken): Promise<void> {
   await revokeToken(tx, context, administered(requireSiteAdmin(context.actor), token));
+}
+
+/** Whether there was one such. */
+export async function endSession(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<boolean> {
+  const removed = await deleteSessionRows(tx, user, id);
+  await recordRevoked(tx, context, removed);
+  return removed.length > 0;
+}
+
+/** All of a user's. */
+export async function endSessions(tx: Tx, context: Maker, user: SessionEnder): Promise<void> {
+  await recordRevoked(tx, context, await deleteSessionRows(tx, user));
 }
 
 /** At most `limit` of them, those that expired first. Gives how many; by the database's clock, because it can't be undone. */
@@ -96,7 +117,10 @@ export async function recordRevoked(tx: Tx, context: Maker, removed: readonly To
   }
 }
 
-export type ToldOfToken = Pick<TokenTable, "id" | "userId" | "teamId" | "organizationId" | "description" | "expiredAt">;
+export type ToldOfToken = Pick<
+  TokenTable,
+  "id" | "kind" | "userId" | "teamId" | "organizationId" | "description" | "expiredAt"
+>;
 
 function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
   const told = {
@@ -107,7 +131,7 @@ function eventOf(token: ToldOfToken, verb: "create" | "delete"): AuditEvent {
   return {
     organizationId: token.organizationId,
     verb,
-    subject: { type: "authentication-tokens", id: token.id },
+    subject: { type: token.kind === "session" ? "sessions" : "authentication-tokens", id: token.id },
     ...(verb === "create" ? { after: told } : { before: told }),
   };
 }

@@ -1,9 +1,11 @@
 /** A user: a person, or a service that signs in like one. */
+import { z } from "zod";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { email } from "../organizations/definition.ts";
+import { passwordLengthMax } from "../sessions/strength.ts";
 import { avatarOf } from "./avatar.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey"> {
@@ -39,6 +41,19 @@ const listQuery = {
   parameters: { q: textParameter("Part of the name or e-mail address, ignoring case.") },
 } as const;
 
+const typed = text({ max: passwordLengthMax });
+
+/** Spelled as the public API spells it. */
+const passwordChange = z.object({
+  data: z.object({
+    attributes: z.object({
+      current_password: typed.default(""),
+      password: text({ min: 1, max: passwordLengthMax }),
+      password_confirmation: text({ min: 1, max: passwordLengthMax }),
+    }),
+  }),
+});
+
 export const users = defineResource<UserView>()(({ required, optional, readOnly, toMany }) => ({
   type: "users",
   doc: "A person, or a service that signs in like one.",
@@ -58,6 +73,11 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
       {
         from: (user) => (user.showsEmail ? user.unconfirmedEmail : undefined),
       },
+    ),
+    password: optional(
+      text({ min: 1, max: passwordLengthMax }),
+      "What the user signs in with; only site admins set it here, and it is never shown. Setting it ends the user's sessions.",
+      { column: false, shown: false, audited: false },
     ),
     "is-site-admin": optional(
       flag(),
@@ -105,6 +125,25 @@ export const users = defineResource<UserView>()(({ required, optional, readOnly,
       body: "update",
       answer: "document",
       example: { data: { type: "users", attributes: { username: "ada" } } },
+    },
+    changePassword: {
+      method: "PATCH",
+      path: "/account/password",
+      summary:
+        "Change the caller's own password; all of the caller's sessions end, and a new one begins where it came by one",
+      needs: "a user's token or session, and the present password where there is one",
+      body: { custom: passwordChange },
+      answer: "document",
+      example: {
+        data: {
+          type: "users",
+          attributes: {
+            current_password: "correct horse battery",
+            password: "staple horse correct battery",
+            password_confirmation: "staple horse correct battery",
+          },
+        },
+      },
     },
     showUser: {
       method: "GET",

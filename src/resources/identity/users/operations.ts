@@ -1,18 +1,25 @@
 /** Operations on users: load → authorize → decide → write. */
 import { isSiteAdmin } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
-import { conflict, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { attributeFault, conflict, forbidden, invalid, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { isIdOf } from "../../../kernel/ids.ts";
+import { isPassword } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { type Held, holdOrganizations, moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
-import { requireSiteAdmin } from "../../shared/administration.ts";
+import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { discountUser } from "../teams/writes.ts";
+import { loadPassword } from "../sessions/reads.ts";
+import { signedIn } from "../sessions/rules.ts";
+import { passwordFaults } from "../sessions/strength.ts";
+import { beginSession, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
 import { users, type UserView } from "./definition.ts";
 import { changedUser, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
@@ -30,9 +37,23 @@ export const userResource = implement(users, {
     const { actor } = context;
     if (actor.kind !== "user")
       throw forbidden("A team's or an organization's token has no account of its own to change; use a user's token.");
+    if (body.attributes.password !== undefined)
+      throw invalid([
+        attributeFault("password", "Password is changed by PATCH /account/password, beside the present one"),
+      ]);
     return context.database.write(async (tx) => ({
       view: await changeUser(tx, context, actor.userId, body.attributes, ifMatch),
     }));
+  },
+
+  async changePassword({ context, body }) {
+    const { actor } = context;
+    if (actor.kind !== "user")
+      throw forbidden("This token is not a user's, so there is no password to change; use a user's token.");
+    const user = await changeOwnPassword(context, actor.userId, body.data.attributes);
+    // Whoever came by a session goes on in another: the one it came by has ended with all others.
+    if (isIdOf("sessions", actor.tokenId)) await beginSession(context, user);
+    return { view: toUserView(actor, user, context.options) };
   },
 
   async showUser({ context, params }) {
@@ -48,15 +69,21 @@ export const userResource = implement(users, {
   },
 
   async createUser({ context, body }) {
-    requireSiteAdmin(context.actor);
-    const user = await context.database.write((tx) => addUser(tx, context, body.attributes));
+    const administration = requireSiteAdmin(context.actor);
+    const password = await chosenPassword(body.attributes);
+    const user = await context.database.write(async (tx) => {
+      const added = await addUser(tx, context, body.attributes);
+      if (password !== undefined) await setPassword(tx, context, administered(administration, added), password);
+      return added;
+    });
     return { view: toUserView(context.actor, user, context.options) };
   },
 
   async updateUser({ context, params, body, ifMatch }) {
     requireSiteAdmin(context.actor);
+    const password = await chosenPassword(body.attributes);
     return context.database.write(async (tx) => ({
-      view: await changeUser(tx, context, params.userId, body.attributes, ifMatch),
+      view: await changeUser(tx, context, params.userId, body.attributes, ifMatch, password),
     }));
   },
 
@@ -77,6 +104,37 @@ export const userResource = implement(users, {
   },
 });
 
+/** Raises `invalid`, all faults at once. */
+async function changeOwnPassword(
+  context: Context,
+  id: string,
+  sent: { readonly current_password: string; readonly password: string; readonly password_confirmation: string },
+): Promise<Granted<UserTable, "can-sign-in">> {
+  const { database, actor } = context;
+  const present = await loadPassword(database.reader, id);
+  const isRight = present === undefined || (await isPassword(sent.current_password, present));
+  const password = await newPasswordOf(sent.password);
+  return database.write(async (tx) => {
+    const { user } = await lockUser(tx, id, { purpose: "change", withSiteAdmins: false });
+    if (user === undefined) throw notFound("user");
+    const isStillRight = isRight && (await loadPassword(tx, id)) === present;
+    refuseIfAny([
+      ...(isStillRight ? [] : [attributeFault("current_password", "Current password is not right")]),
+      ...(sent.password === sent.password_confirmation
+        ? []
+        : [attributeFault("password_confirmation", "Password confirmation must be the same as the password")]),
+      ...passwordFaults(sent.password, user),
+    ]);
+    await setPassword(tx, context, grantUser(actor, user, "can-update"), password);
+    return signedIn(user, true);
+  });
+}
+
+/** Made before any transaction: it takes a moment. */
+async function chosenPassword({ password }: { readonly password?: string }): Promise<NewPassword | undefined> {
+  return password === undefined ? undefined : newPasswordOf(password);
+}
+
 async function shown(context: Context, user: UserTable | undefined): Promise<UserView> {
   if (user === undefined) throw notFound("user");
   return toUserView(context.actor, user, context.options);
@@ -90,6 +148,7 @@ async function changeUser(
   id: string,
   attributes: UpdateAttributes<typeof users>,
   ifMatch: IfMatch,
+  password?: NewPassword,
 ): Promise<UserView> {
   const { email } = attributes;
   const held = email === undefined ? none : await holdOrganizations(tx, { userId: id, emailKey: fold(email) });
@@ -98,6 +157,7 @@ async function changeUser(
   const user = grantUser(context.actor, locked.user, "can-update");
   checkIfMatch(ifMatch, users, user);
   const changes = changesOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
+  if (password !== undefined) await setPassword(tx, context, user, password);
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
     throw forbidden("Only site admins make site admins.");

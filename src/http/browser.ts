@@ -1,0 +1,63 @@
+/** What only browsers bring: the cookie of a session, which they send by themselves, and so with requests that nobody meant to make. */
+import type { IncomingMessage } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "../kernel/errors.ts";
+import type { Browser } from "../resources/shared/context.ts";
+import { mediaType } from "./respond.ts";
+
+const cookieName = "cadastre_session";
+const cookie = new RegExp(`(?:^|;)\\s*${cookieName}=([\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]+)`);
+
+type Headers = Pick<IncomingMessage, "headers">;
+
+/** The secret of a session. Whoever sends a token as well means the token. */
+export function sessionSecretIn({ headers }: Headers): string | undefined {
+  if (headers.cookie === undefined || headers.authorization !== undefined) return undefined;
+  return cookie.exec(headers.cookie)?.[1];
+}
+
+const harmless = ["GET", "HEAD", "OPTIONS"];
+
+/**
+ * A page of any host can have a browser send a form here, with our cookie. It can't choose this media type without being asked for
+ * leave first, nor hide where it comes from. Raises `forbidden` or `unsupported-media-type`.
+ */
+export function refuseForeignPages(request: FastifyRequest, publicUrl: () => string, isSigningIn = false): void {
+  const { method, headers } = request;
+  if (harmless.includes(method)) return;
+  const byCookie = sessionSecretIn(request) !== undefined;
+  if (!byCookie && !isSigningIn) return;
+  const isOurs = headers.origin === undefined ? !byCookie : isOwnOrigin(headers.origin, headers.host, publicUrl());
+  if (!isOurs)
+    throw new AppError(
+      "forbidden",
+      "With a session's cookie, changes are only made from the service's own pages: the Origin header must name it. Programs send a token instead.",
+    );
+  if (byCookie && !isOfMediaType(headers["content-type"]))
+    throw new AppError(
+      "unsupported-media-type",
+      `With a session's cookie, every request that changes something must be of the media type ${mediaType}, also without a body; set the Content-Type header to it.`,
+    );
+}
+
+const isOfMediaType = (sent: string | undefined): boolean => sent?.split(";")[0]?.trim().toLowerCase() === mediaType;
+
+/** By its public name, or by the one that the browser reached it by. */
+function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
+  const asked = URL.canParse(origin) ? new URL(origin) : undefined;
+  return asked !== undefined && (asked.host === host || asked.origin === new URL(publicUrl).origin);
+}
+
+const nameLengthMax = 256;
+
+/** The browser that a request comes from, as operations see it. */
+export function browserOf(request: FastifyRequest, reply: FastifyReply, publicUrl: () => string): Browser {
+  const attributes = () => `Path=/; HttpOnly; SameSite=Lax${publicUrl().startsWith("https:") ? "; Secure" : ""}`;
+  const set = (value: string, seconds: number) =>
+    reply.header("set-cookie", `${cookieName}=${value}; ${attributes()}; Max-Age=${seconds}`);
+  return {
+    name: request.headers["user-agent"]?.slice(0, nameLengthMax) ?? null,
+    keep: (secret, until) => void set(secret, Math.max(0, Math.floor((Date.parse(until) - Date.now()) / 1000))),
+    forget: () => void set("", 0),
+  };
+}

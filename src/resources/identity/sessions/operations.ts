@@ -1,0 +1,75 @@
+/** Signing in and out. */
+import type { Actor } from "../../../access/actor.ts";
+import { grant, type Granted } from "../../../access/granted.ts";
+import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { AppError, notFound } from "../../../kernel/errors.ts";
+import { tokenHash } from "../../../kernel/ids.ts";
+import { isPassword } from "../../../kernel/passwords.ts";
+import { sessionOf } from "../authentication-tokens/reads.ts";
+import { endSession, endSessions } from "../authentication-tokens/writes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { sessions } from "./definition.ts";
+import { type Signing, signedIn, wrongCredentials } from "./rules.ts";
+import { findSigning, listSessionRows } from "./store.ts";
+import { beginSession } from "./writes.ts";
+
+export const sessionResource = implement(sessions, {
+  async createSession({ context, body }) {
+    const user = await identified(context, body.attributes);
+    return { view: await beginSession(context, user) };
+  },
+
+  async listSessions({ context, query }) {
+    const user = self(context.actor);
+    const { rows, totalCount } = await listSessionRows(context.database.reader, user.id, query.page);
+    const isCurrent = ({ id }: { id: string }) => id === user.tokenId;
+    return { views: rows.map((row) => ({ ...row, userId: user.id, isCurrent: isCurrent(row) })), totalCount };
+  },
+
+  async deleteSession({ context, params }) {
+    const user = self(context.actor);
+    const isThere = await context.database.write((tx) => endSession(tx, context, user, params.sessionId));
+    if (!isThere) throw notFound("session");
+    if (params.sessionId === user.tokenId) context.browser?.forget();
+  },
+
+  async deleteSessions({ context }) {
+    const user = self(context.actor);
+    await context.database.write((tx) => endSessions(tx, context, user));
+    context.browser?.forget();
+  },
+});
+
+type Self = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
+
+/** Everybody's sessions are their own. Raises `not-found` for whoever is no person. */
+function self(actor: Actor): Self {
+  if (actor.kind !== "user") throw notFound("session");
+  const user = { id: actor.userId, tokenId: actor.tokenId };
+  return grant(user, { thing: "session", permission: "can-manage", visible: true, allowed: true, needs: "a user" });
+}
+
+/** Raises `unauthorized`, or `too-many-requests` for whoever has tried too often. */
+async function identified(
+  context: Context,
+  { username, password, token }: CreateAttributes<typeof sessions>,
+): Promise<Granted<Signing, "can-sign-in">> {
+  const { signIns, database } = context;
+  const name = username ?? "";
+  signIns?.check(name);
+  try {
+    if (token !== undefined) return signedIn(await holderOf(context, token), true);
+    const user = await findSigning(database.reader, name);
+    return signedIn(user, await isPassword(password ?? "", user?.passwordHash ?? undefined));
+  } catch (error) {
+    if (error instanceof AppError && error.code === "unauthorized") signIns?.failed(name);
+    throw error;
+  }
+}
+
+/** Raises `unauthorized`, also for a token of somebody who is no person: there is nobody to sign in. */
+async function holderOf({ database }: Context, token: string): Promise<Signing> {
+  const found = (await sessionOf(database.reader, tokenHash(token)))?.actor;
+  if (found?.kind !== "user") throw wrongCredentials();
+  return { id: found.userId, username: found.name, isSiteAdmin: Number(found.siteAdmin) };
+}

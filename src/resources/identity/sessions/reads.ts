@@ -1,0 +1,2 @@
+/** What neighbours ask of passwords. */
+export { findPassword as loadPassword } from "./store.ts";

@@ -1,0 +1,66 @@
+/** SQL of passwords, and of the tokens that are sessions. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow } from "../../../database/prepared.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { raised } from "../../shared/versions.ts";
+import type { SessionView } from "./definition.ts";
+import type { Signing } from "./rules.ts";
+
+export interface SigningIn extends Signing {
+  readonly passwordHash: string | null;
+}
+
+const signing = ["u.id", "u.username", "u.isSiteAdmin", "p.hash as passwordHash"] as const;
+
+/** By name or by address. A name can't look like an address, so it is one of them at most. */
+export async function findSigning(tx: Tx, nameOrAddress: string): Promise<SigningIn | undefined> {
+  const key = fold(nameOrAddress);
+  return tx.db
+    .selectFrom("users as u")
+    .leftJoin("passwords as p", "p.userId", "u.id")
+    .select(signing)
+    .where((where) => where.or([where("u.usernameKey", "=", key), where("u.emailKey", "=", key)]))
+    .executeTakeFirst();
+}
+
+export async function findPassword(tx: Tx, userId: string): Promise<string | undefined> {
+  const row = await tx.db.selectFrom("passwords").select("hash").where("userId", "=", userId).executeTakeFirst();
+  return row?.hash;
+}
+
+/** The user is locked, so nobody else sets one meanwhile. */
+export async function putPassword(
+  tx: Tx,
+  user: Granted<Pick<UserTable, "id">, "can-update" | "can-administer">,
+  hash: string,
+): Promise<void> {
+  const row = { hash, changedAt: now() };
+  const { numUpdatedRows } = await tx.db
+    .updateTable("passwords")
+    .set({ ...row, ...raised })
+    .where("userId", "=", user.id)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) await insertRow(tx, "passwords", { userId: user.id, ...row, version: 1 });
+}
+
+const columns = ["id", "description", "createdAt", "expiredAt", "lastUsedAt"] as const;
+
+export async function listSessionRows(
+  tx: Tx,
+  userId: string,
+  page: Page,
+): Promise<{ rows: Omit<SessionView, "isCurrent" | "userId">[]; totalCount: number }> {
+  const rows = tx.db.selectFrom("tokens").select(columns).where("userId", "=", userId).where("kind", "=", "session");
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "createdAt", descending: true }, { column: "id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("id")) },
+  });
+  return { rows: found.rows, totalCount: found.totals.totalCount };
+}

@@ -1,0 +1,386 @@
+import { describe, expect, it } from "vitest";
+import { hashPassword } from "../../../../src/kernel/passwords.ts";
+import { type Answer, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeamToken,
+  makeUser,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi();
+
+const password = "correct horse battery staple";
+
+let hash: string | undefined;
+
+interface Person {
+  readonly id: string;
+  readonly username: string;
+  readonly email: string;
+}
+
+async function withPassword(): Promise<Person & Awaited<ReturnType<typeof makeUser>>> {
+  const user = await makeUser(api);
+  // A hash takes its time by design, so it is made once.
+  hash ??= await hashPassword(password);
+  const row = { userId: user.id, hash, changedAt: "", version: 1 };
+  await api.database.write((tx) => tx.db.insertInto("passwords").values(row).execute());
+  return user;
+}
+
+const signIn = (attributes: object, headers: Record<string, string> = {}) =>
+  api.nobody.post("/sessions", resource("sessions", attributes), headers);
+
+/** What a browser would send back. */
+function cookieOf(answer: Answer): string {
+  const cookie = answer.headers.get("set-cookie");
+  expect(cookie).toBeTypeOf("string");
+  return (cookie ?? "").split(";")[0] ?? "";
+}
+
+/** A page of our own, in a browser: its origin is told, and the cookie sent along. */
+const inBrowser = (cookie: string, headers: Record<string, string> = {}) => ({
+  cookie,
+  origin: api.url,
+  "content-type": "application/vnd.api+json",
+  ...headers,
+});
+
+describe("createSession", () => {
+  it("201: by name and password; the cookie is for no script, and stands for the user", async () => {
+    const ada = await withPassword();
+    const answer = await signIn({ username: ada.username, password }, { "user-agent": "Lynx" });
+    expect(answer.status).toBe(201);
+    const session = data(answer);
+    expect(session).toMatchObject({ type: "sessions", attributes: { current: true, "user-agent": "Lynx" } });
+    expect(session.relationships.user.data).toEqual({ type: "users", id: ada.id });
+    expect(Date.parse(session.attributes["expires-at"])).toBeGreaterThan(Date.parse(session.attributes["created-at"]));
+    expect(JSON.stringify(session)).not.toContain(password);
+    const cookie = answer.headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^cadastre_session=[^;]{40,}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
+    const account = await api.nobody.get("/account/details", { cookie: cookieOf(answer) });
+    expect(data(account).id).toBe(ada.id);
+  });
+
+  it("201: the name ignores case, and the address will do", async () => {
+    const ada = await withPassword();
+    expect((await signIn({ username: ada.username.toUpperCase(), password })).status).toBe(201);
+    expect((await signIn({ username: ada.email, password })).status).toBe(201);
+  });
+
+  it("201: by a user's token", async () => {
+    const ada = await makeUser(api);
+    const answer = await signIn({ token: ada.token });
+    expect(answer.status).toBe(201);
+    expect(data(await api.nobody.get("/account/details", { cookie: cookieOf(answer) })).id).toBe(ada.id);
+  });
+
+  it("401: a wrong password, an unknown name, somebody without a password and a wrong token sound the same", async () => {
+    const ada = await withPassword();
+    const without = await makeUser(api);
+    const answers = [
+      await signIn({ username: ada.username, password: `${password}r` }),
+      await signIn({ username: unique("nobody"), password }),
+      await signIn({ username: without.username, password }),
+    ];
+    for (const answer of answers) {
+      expect(answer.status).toBe(401);
+      expect(details(answer)).toEqual(details(answers[0] as Answer));
+      expect(answer.headers.get("set-cookie")).toBeFalsy();
+    }
+    expect((await signIn({ token: "cadastre-none" })).status).toBe(401);
+  });
+
+  it("422: neither a password nor a token, or both; all faults at once", async () => {
+    expect(pointers(await signIn({}))).toEqual(["/data/attributes/username", "/data/attributes/password"]);
+    expect(pointers(await signIn({ username: "ada" }))).toEqual(["/data/attributes/password"]);
+    expect(pointers(await signIn({ username: "ada", password, token: "x" }))).toEqual(["/data/attributes/token"]);
+    expect((await signIn({ username: 1, password: 2 })).status).toBe(422);
+  });
+
+  it("401: a token of a team or an organization is nobody in a browser", async () => {
+    const { name } = await makeOrganization(api);
+    const { token } = await makeOrganizationToken(api, name);
+    expect((await signIn({ token })).status).toBe(401);
+  });
+
+  it("415: only as JSON:API, because any page can send a form", async () => {
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    expect((await api.nobody.post("/sessions", "username=ada&password=x", form)).status).toBe(415);
+    const plain = { "content-type": "text/plain" };
+    expect((await api.nobody.post("/sessions", JSON.stringify(resource("sessions", {})), plain)).status).toBe(415);
+  });
+
+  it("403: not from a page of another origin", async () => {
+    const ada = await withPassword();
+    const answer = await signIn({ username: ada.username, password }, { origin: "https://evil.example" });
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get("set-cookie")).toBeFalsy();
+  });
+});
+
+describe("a request with the cookie", () => {
+  async function signedIn() {
+    const ada = await withPassword();
+    return { ada, cookie: cookieOf(await signIn({ username: ada.username, password })) };
+  }
+  const rename = () => resource("users", { username: unique("renamed") });
+
+  it("200: writes from our own pages", async () => {
+    const { cookie } = await signedIn();
+    expect((await api.nobody.patch("/account/update", rename(), inBrowser(cookie))).status).toBe(200);
+  });
+
+  it("403: does not write from another origin, or from nobody knows where", async () => {
+    const { cookie } = await signedIn();
+    const foreign = inBrowser(cookie, { origin: "https://evil.example" });
+    expect((await api.nobody.patch("/account/update", rename(), foreign)).status).toBe(403);
+    expect((await api.nobody.patch("/account/update", rename(), { cookie })).status).toBe(403);
+    expect((await api.nobody.patch("/account/update", rename(), inBrowser(cookie, { origin: "null" }))).status).toBe(
+      403,
+    );
+    const other = inBrowser(cookie, { origin: api.url.replace(/\d+$/, "1") });
+    expect((await api.nobody.patch("/account/update", rename(), other)).status).toBe(403);
+  });
+
+  it("415: does not write in a form that any page can send, not even without a body", async () => {
+    const { cookie, ada } = await signedIn();
+    const plain = inBrowser(cookie, { "content-type": "text/plain" });
+    expect((await api.nobody.patch("/account/update", rename(), plain)).status).toBe(415);
+    const { "content-type": _, ...bare } = inBrowser(cookie);
+    expect((await api.nobody.send("DELETE", "/sessions", undefined, bare)).status).toBe(415);
+    expect(data(await api.nobody.get("/account/details", { cookie })).attributes.username).toBe(ada.username);
+  });
+
+  it("the token of the header goes before the cookie", async () => {
+    const { cookie } = await signedIn();
+    const grace = await makeUser(api);
+    expect(data(await grace.get("/account/details", { cookie })).id).toBe(grace.id);
+    expect((await api.as("cadastre-none").get("/account/details", { cookie })).status).toBe(401);
+    expect((await grace.patch("/account/update", rename(), { cookie })).status).toBe(200);
+  });
+
+  it("401: a cookie that is none", async () => {
+    for (const cookie of ["cadastre_session=", "cadastre_session=x", "other=1", "cadastre_session=%00; a=b"])
+      expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
+  });
+
+  it("is not the secret of a token, nor is a token a session's", async () => {
+    const { ada, cookie } = await signedIn();
+    const secret = cookie.slice("cadastre_session=".length);
+    expect((await api.as(secret).get("/account/details")).status).toBe(401);
+    expect((await api.nobody.get("/account/details", { cookie: `cadastre_session=${ada.token}` })).status).toBe(401);
+    const listed = await ada.get(`/users/${ada.id}/authentication-tokens`);
+    expect(data(listed)).toHaveLength(1);
+  });
+});
+
+describe("listSessions, deleteSession, deleteSessions", () => {
+  async function twice() {
+    const ada = await withPassword();
+    const [first, second] = [
+      await signIn({ username: ada.username, password }),
+      await signIn({ username: ada.username, password }),
+    ] as const;
+    const ids = [data(first).id, data(second).id] as string[];
+    return { ada, ids, cookies: [cookieOf(first), cookieOf(second)] as const };
+  }
+  const isIn = async (cookie: string) => (await api.nobody.get("/account/details", { cookie })).status === 200;
+
+  it("200: one's own, newest first, and which of them asks", async () => {
+    const { ada, ids, cookies } = await twice();
+    const answer = await api.nobody.get("/sessions", { cookie: cookies[0] });
+    expect(
+      data(answer)
+        .map(({ id }: { id: string }) => id)
+        .toSorted(),
+    ).toEqual(ids.toSorted());
+    const current = data(answer).filter((each: any) => each.attributes.current);
+    expect(current.map(({ id }: { id: string }) => id)).toEqual([ids[0]]);
+    const byToken = await ada.get("/sessions");
+    expect(data(byToken).every((each: any) => each.attributes.current === false)).toBe(true);
+    expect(data(await (await makeUser(api)).get("/sessions"))).toEqual([]);
+  });
+
+  it("204: ends one, at once", async () => {
+    const { ids, cookies } = await twice();
+    const answer = await api.nobody.send("DELETE", `/sessions/${ids[1]}`, undefined, inBrowser(cookies[0]));
+    expect(answer.status).toBe(204);
+    expect([await isIn(cookies[0]), await isIn(cookies[1])]).toEqual([true, false]);
+  });
+
+  it("204: signing out takes the cookie back", async () => {
+    const { ids, cookies } = await twice();
+    const answer = await api.nobody.send("DELETE", `/sessions/${ids[0]}`, undefined, inBrowser(cookies[0]));
+    expect(answer.headers.get("set-cookie")).toMatch(/^cadastre_session=; .*Max-Age=0$/);
+    expect([await isIn(cookies[0]), await isIn(cookies[1])]).toEqual([false, true]);
+  });
+
+  it("204: everywhere", async () => {
+    const { ada, cookies } = await twice();
+    expect((await api.nobody.send("DELETE", "/sessions", undefined, inBrowser(cookies[0]))).status).toBe(204);
+    expect([await isIn(cookies[0]), await isIn(cookies[1])]).toEqual([false, false]);
+    expect((await ada.get("/account/details")).status).toBe(200);
+  });
+
+  it("404: another's", async () => {
+    const { ids } = await twice();
+    const grace = await makeUser(api);
+    expect((await grace.delete(`/sessions/${ids[0]}`)).status).toBe(404);
+    expect((await grace.delete("/sessions/sess-none")).status).toBe(404);
+  });
+});
+
+describe("passwords", () => {
+  const change = (attributes: object) => resource("users", attributes);
+
+  it("200: one's own, for whoever knows the present one; all sessions end, and this one goes on as another", async () => {
+    const ada = await withPassword();
+    const other = cookieOf(await signIn({ username: ada.username, password }));
+    const cookie = cookieOf(await signIn({ username: ada.username, password }));
+    const next = "another long enough passphrase";
+    const body = change({ current_password: password, password: next, password_confirmation: next });
+    const answer = await api.nobody.patch("/account/password", body, inBrowser(cookie));
+    expect(answer.status).toBe(200);
+    expect(data(answer).id).toBe(ada.id);
+    expect(JSON.stringify(answer.body)).not.toContain(next);
+    for (const old of [cookie, other])
+      expect((await api.nobody.get("/account/details", { cookie: old })).status).toBe(401);
+    expect((await api.nobody.get("/account/details", { cookie: cookieOf(answer) })).status).toBe(200);
+    expect((await signIn({ username: ada.username, password })).status).toBe(401);
+    expect((await signIn({ username: ada.username, password: next })).status).toBe(201);
+    expect((await ada.get("/account/details")).status).toBe(200);
+  });
+
+  it("422: a wrong present one, another confirmation, a weak one: each at its place", async () => {
+    const ada = await withPassword();
+    const long = "another long enough passphrase";
+    const send = async (current: string, next: string, confirmation = next) =>
+      pointers(
+        await ada.patch(
+          "/account/password",
+          change({ current_password: current, password: next, password_confirmation: confirmation }),
+        ),
+      );
+    expect(await send("wrong", long)).toEqual(["/data/attributes/current_password"]);
+    expect(await send(password, long, "different")).toEqual(["/data/attributes/password_confirmation"]);
+    expect(await send(password, "short")).toEqual(["/data/attributes/password"]);
+    expect((await signIn({ username: ada.username, password })).status).toBe(201);
+  });
+
+  it("422: by the ordinary update of one's account no password is set", async () => {
+    const ada = await withPassword();
+    const answer = await ada.patch("/account/update", change({ password: "another long enough passphrase" }));
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual(["/data/attributes/password"]);
+  });
+
+  it("200: a site admin sets anybody's; it ends that user's sessions, and is never shown", async () => {
+    const ada = await withPassword();
+    const cookie = cookieOf(await signIn({ username: ada.username, password }));
+    const next = "chosen by the administrator";
+    const answer = await api.admin.patch(`/admin/users/${ada.id}`, change({ password: next }));
+    expect(answer.status).toBe(200);
+    expect(data(answer).attributes).not.toHaveProperty("password");
+    expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
+    expect((await signIn({ username: ada.username, password: next })).status).toBe(201);
+  });
+
+  it("201: with the user itself", async () => {
+    const username = unique("with-password");
+    const attributes = { username, email: `${username}@acme.example`, password };
+    expect((await api.admin.post("/admin/users", resource("users", attributes))).status).toBe(201);
+    expect((await signIn({ username, password })).status).toBe(201);
+  });
+
+  it.each([
+    ["too short", "Tr0ub4dor"],
+    ["one letter again and again", "aaaaaaaaaaaaaaaa"],
+    ["one that everybody knows", "password1234"],
+    ["a row of the keyboard", "1234567890"],
+  ])("422: %s", async (_, weak) => {
+    const ada = await makeUser(api);
+    const answer = await api.admin.patch(`/admin/users/${ada.id}`, change({ password: weak }));
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual(["/data/attributes/password"]);
+  });
+
+  it("422: the user's own name", async () => {
+    const username = unique("a-rather-long-name");
+    const ada = await makeUser(api, { username });
+    const answer = await api.admin.patch(`/admin/users/${ada.id}`, change({ password: username }));
+    expect(pointers(answer)).toEqual(["/data/attributes/password"]);
+  });
+
+  it("a user who goes takes the sessions along", async () => {
+    const ada = await withPassword();
+    const cookie = cookieOf(await signIn({ username: ada.username, password }));
+    expect((await api.admin.delete(`/admin/users/${ada.id}`)).status).toBe(204);
+    expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
+  });
+});
+
+describe("guessing", () => {
+  const slow = useApi({ nameFailures: { burst: 3, perSecond: 0.001 }, failures: { burst: 5, perSecond: 0.001 } });
+  const guess = (username: string) => slow.nobody.post("/sessions", resource("sessions", { username, password: "x" }));
+
+  it("429: after a few tries by one name, and by one address; whoever only looks is no guesser", async () => {
+    for (let times = 0; times < 10; times += 1) expect((await slow.nobody.get("/account/details")).status).toBe(401);
+    for (let times = 0; times < 3; times += 1) expect((await guess("Ada")).status).toBe(401);
+    const answer = await guess("ADA");
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(details(answer)[0]).toContain("by this name");
+    expect([(await guess("bob")).status, (await guess("eve")).status]).toEqual([401, 401]);
+    expect(details(await guess("mallory"))[0]).toContain("from this address");
+    // Nobody is locked out who has signed in before.
+    expect((await slow.admin.get("/account/details")).status).toBe(429);
+  });
+});
+
+describe("the end of a session", () => {
+  it("comes by itself, by the clock", async () => {
+    const ada = await withPassword();
+    const answer = await signIn({ username: ada.username, password });
+    const cookie = cookieOf(answer);
+    expect((await api.nobody.get("/account/details", { cookie })).status).toBe(200);
+    const expiredAt = new Date(Date.now() - 1000).toISOString();
+    await api.database.write((tx) =>
+      tx.db.updateTable("tokens").set({ expiredAt }).where("id", "=", data(answer).id).execute(),
+    );
+    expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
+  });
+
+  it("leaves a trace, as its beginning did", async () => {
+    const ada = await withPassword();
+    const answer = await signIn({ username: ada.username, password });
+    const { id } = data(answer);
+    await api.nobody.send("DELETE", `/sessions/${id}`, undefined, inBrowser(cookieOf(answer)));
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "actorId"])
+      .where("subjectId", "=", id)
+      .orderBy("createdAt")
+      .orderBy("id")
+      .execute();
+    expect(events.map(({ action }) => action).toSorted()).toEqual(["sessions.create", "sessions.delete"]);
+    expect(events.every(({ actorId }) => actorId === ada.id)).toBe(true);
+  });
+});
+
+describe("organizations that refuse users' tokens", () => {
+  it("do not refuse people who have signed in", async () => {
+    const org = await makeOrganization(api);
+    const owners = await makeTeamToken(api, org.ownersTeamId);
+    data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
+    expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(401);
+    const cookie = cookieOf(await signIn({ token: org.owner.token }));
+    expect((await api.nobody.get(`/organizations/${org.name}`, { cookie })).status).toBe(200);
+  });
+});
