@@ -1,6 +1,7 @@
 /**
- * What the service's own workers execute in these tests: a folder of engines, versions side by side, and a mirror with the one
- * provider that the official client's fixtures name. All of it is built by Go, once, and nothing is fetched while runs run.
+ * What the service's own workers execute in these tests: a folder of engines, versions side by side, and a mirror with the
+ * providers that the official client's and provider's fixtures name. All of it is built by Go, once, and nothing is fetched while
+ * runs run.
  */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
@@ -9,12 +10,14 @@ import type { Api } from "./api.ts";
 import { builtCli, type Cli, type Release, versionOf } from "./cli-build.ts";
 import { build, cache, go } from "./go.ts";
 
-/** The provider has no released version in the module proxy; this is its main branch, named as a release would be. */
-const nullProvider = {
-  path: "github.com/hashicorp/terraform-provider-null",
-  version: "1.0.1-0.20260824155049-3827b35ad520",
-  release: "3.2.4",
-};
+/**
+ * Their releases are not in the module proxy: these are their main branches, each named as the release that a fixture asks for, or as
+ * one that it takes.
+ */
+const providers = [
+  { name: "null", version: "1.0.1-0.20260824155049-3827b35ad520", release: "3.2.4" },
+  { name: "random", version: "1.3.2-0.20260824155315-e1092b0cfc07", release: "3.1.0" },
+] as const;
 const registries = ["registry.terraform.io", "registry.opentofu.org"];
 
 /** What the server's settings need so that it executes runs itself. */
@@ -50,14 +53,17 @@ export async function preferEngine(api: Api, release: Release): Promise<void> {
 }
 
 async function builtMirror(): Promise<string> {
-  const { path, version, release } = nullProvider;
-  const { binary } = await build({ path, version }, ({ source, binary: made }) =>
-    go(["build", "-o", made, "."], source),
-  );
   const mirror = join(cache, "providers");
   const platform = `linux_${process.arch === "x64" ? "amd64" : process.arch}`;
-  for (const registry of registries)
-    place(binary, join(mirror, registry, "hashicorp/null", release, platform, `terraform-provider-null_v${release}`));
+  for (const { name, version, release } of providers) {
+    const path = `github.com/hashicorp/terraform-provider-${name}`;
+    const { binary } = await build({ path, version }, ({ source, binary: made }) =>
+      go(["build", "-o", made, "."], source),
+    );
+    const file = `terraform-provider-${name}_v${release}`;
+    for (const registry of registries)
+      place(binary, join(mirror, registry, "hashicorp", name, release, platform, file));
+  }
   return mirror;
 }
 
