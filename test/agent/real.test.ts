@@ -1,6 +1,6 @@
 /**
- * The agent with real engines, inside every sandbox that works here. It needs a folder of them, as CADASTRE_ENGINES has it, named by
- * CADASTRE_TEST_ENGINES; without one it skips itself.
+ * The agent with real engines, inside every sandbox. It needs a folder of them, as CADASTRE_ENGINES has it, named by
+ * CADASTRE_TEST_ENGINE_FOLDER (`npm run test:real` names the one that the conformance scripts fill); without the variable it skips itself.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -14,8 +14,8 @@ import { start } from "../cli/support.ts";
 import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";
 import { agentToken, type Reported, TestServer } from "./support/server.ts";
 
-const folder = process.env["CADASTRE_TEST_ENGINES"] ?? "";
-const isThere = folder.startsWith("/");
+const folder = process.env["CADASTRE_TEST_ENGINE_FOLDER"] ?? "";
+const isThere = folder !== "";
 const found = isThere ? await findEngines(folder) : { terraform: [], tofu: [] };
 const engines = products.flatMap((product) => found[product].map((version) => ({ product, version })));
 
@@ -32,8 +32,15 @@ const stateOf = (server: TestServer) =>
   };
 
 if (!isThere)
-  it.skip("real engines: set CADASTRE_TEST_ENGINES to a folder with terraform/VERSION/terraform or tofu/VERSION/tofu", () =>
+  it.skip("real engines: set CADASTRE_TEST_ENGINE_FOLDER to a folder with terraform/VERSION/terraform or tofu/VERSION/tofu", () =>
     undefined);
+
+describe.runIf(isThere)("what these tests need", () => {
+  it("is here: engines in the folder, and bubblewrap", () => {
+    expect(engines, `Build engines into ${folder} first; npm run conformance:cli does.`).not.toEqual([]);
+    expect(sandboxes, "Install bubblewrap.").toContain("bubblewrap");
+  });
+});
 
 describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine) => ({ sandbox, ...engine }))))(
   "$product $version in the sandbox $sandbox",
