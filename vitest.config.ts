@@ -29,7 +29,7 @@ const decidedByTheEngine = [
   "test/resources/**/{races,together,lock-machine,integrity}.test.ts",
 ];
 /** Mostly waiting for processes that are started, killed and started again: told by the gate too, and not in a quick run. */
-const aboutProcesses = ["test/cli/{kill,together,lost-database,jobs}.test.ts", "test/agent/life.test.ts"];
+const aboutProcesses = ["test/cli/{kill,stopping,together,lost-database,jobs}.test.ts", "test/agent/life.test.ts"];
 /** Whoever names files or folders gets all of them. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));
 const isQuick = isWhole && !isOnBothEngines;
@@ -39,8 +39,12 @@ const onPostgres = isQuick ? decidedByTheEngine : onEngines;
 // Most code of a run is run some dozens of times: compiling it plainly at once is cheaper than interpreting it until it is hot.
 setFlagsFromString("--always-sparkplug");
 
+// Our code runs as Node runs it anyway: rewritten for a module runner, every import is looked up again each time it is used. Nobody
+// mocks a module, so Node's loader needs no part in it.
+const experimental = { viteModuleRunner: false, nodeLoader: false };
+
 // Generous, because a machine may be busy: no test is about how long something takes.
-const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, pool: "threads" as const };
+const shared = { testTimeout: 120_000, hookTimeout: 180_000, isolate: false, pool: "threads" as const, experimental };
 
 export default defineConfig({
   test: {

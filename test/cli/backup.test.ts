@@ -216,7 +216,7 @@ describe("a restore", () => {
   });
 
   test.each(engines)("goes into an empty database only, on %s", async (engine) => {
-    const register = await newRegister(engine);
+    const register = await newRegister(engine, true);
     await cadastre(["migrate"], register);
     await cadastre(["user", "create", "--username", "ada", "--email", "ada@acme.example"], register);
     const before = await allRows(register);
@@ -289,8 +289,9 @@ describe("a file that is refused", () => {
     const register = await newRegister("sqlite");
     const { code, out, err } = await cadastre(["restore", path], register);
     expect({ code, out }).toEqual({ code: 1, out: "" });
-    expect(err).toMatch(sentence);
-    expect(err).not.toContain("\n");
+    const told = err.replace(/^(?:\w+ \w+: \d+ rows\n)+/, "");
+    expect(told).toMatch(sentence);
+    expect(told).not.toContain("\n");
     expect(existsSync(register.CADASTRE_DATABASE.slice("sqlite:".length))).toBe(false);
   });
 

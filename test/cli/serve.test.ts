@@ -1,18 +1,18 @@
-/** The service as a process: what its first start prints, what keeps it from starting, and how it ends. */
+/** The service as a process: what its first start prints, and what keeps it from starting. */
 import { spawn, spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { connect as secureConnect } from "node:tls";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { mediaType } from "../support/api.ts";
 import {
+  account,
   cadastre,
+  connection,
   dropRegistersAfterwards,
   fixture,
   newRegister,
@@ -38,9 +38,6 @@ const embedded = () => ({
   CADASTRE_LOG_LEVEL: "warn",
 });
 
-const account = (url: string, token: string) =>
-  fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${token}` } });
-
 const signIn = (url: string, password: string) =>
   fetch(`${url}/api/v2/sessions`, {
     method: "POST",
@@ -49,7 +46,7 @@ const signIn = (url: string, password: string) =>
   });
 
 describe("the first start", () => {
-  test("prints the admin's token, which works; the second start prints none", async () => {
+  test("prints the admin's token, which works, and what to do next, which works when it is pasted; the second start prints none", async () => {
     const settings = { CADASTRE_DATABASE: `sqlite:${join(folder, "first", "cadastre.db")}` };
     const first = await startService(settings);
     const token = tokenIn(first.out()) ?? "";
@@ -57,6 +54,13 @@ describe("the first start", () => {
     const [, password = ""] =
       /^ +Sign in +as admin, with the password (\S+) \(shown this once\)$/m.exec(first.out()) ?? [];
     expect((await signIn(first.url, password)).status).toBe(201);
+    const pasted = commandsIn(first.out());
+    expect(pasted).toHaveLength(2);
+    if (!isWithoutCurl) {
+      const { code, out } = await shell(pasted);
+      expect({ code, username: JSON.parse(out).data.attributes.username }).toEqual({ code: 0, username: "admin" });
+      expect((await shell(["export TOKEN=cadastre-wrong", pasted[1] ?? ""])).code).not.toBe(0);
+    }
     expect(await stopService(first)).toMatchObject({ code: 0, err: "" });
     const second = await startService(settings);
     expect(tokenIn(second.out())).toBeUndefined();
@@ -64,28 +68,6 @@ describe("the first start", () => {
     const { out } = await stopService(second);
     expect(out).not.toContain(token);
     expect(out).not.toContain("Sign in ");
-  });
-
-  test.skipIf(isWithoutCurl)("prints what to do next, and that works when it is pasted", async () => {
-    const service = await startService({ CADASTRE_DATABASE: `sqlite:${join(folder, "next", "cadastre.db")}` });
-    const pasted = commandsIn(service.out());
-    expect(pasted).toHaveLength(2);
-    const { code, out } = await shell(pasted);
-    expect(code).toBe(0);
-    expect(JSON.parse(out).data.attributes.username).toBe("admin");
-    expect((await shell(["export TOKEN=cadastre-wrong", pasted[1] ?? ""])).code).not.toBe(0);
-    await stopService(service);
-  });
-
-  test.skipIf(isWithoutCurl)("prints what works over TLS too", async () => {
-    const service = await startService({
-      ...embedded(),
-      CADASTRE_TLS_CERT: fixture("localhost-cert.pem"),
-      CADASTRE_TLS_KEY: fixture("localhost-key.pem"),
-    });
-    const { code, out } = await shell([`export TOKEN=${adminToken}`, ...commandsIn(service.out())]);
-    expect({ code, username: JSON.parse(out).data.attributes.username }).toEqual({ code: 0, username: "admin" });
-    await stopService(service);
   });
 
   test("takes CADASTRE_ADMIN_TOKEN and CADASTRE_ADMIN_PASSWORD and does not repeat them", async () => {
@@ -105,7 +87,7 @@ describe("the first start", () => {
   });
 });
 
-test("serves over TLS", async () => {
+test("serves over TLS, and prints what works over it", async () => {
   const certificate = readFileSync(fixture("localhost-cert.pem"));
   const service = await startService({
     ...embedded(),
@@ -113,6 +95,10 @@ test("serves over TLS", async () => {
     CADASTRE_TLS_KEY: fixture("localhost-key.pem"),
   });
   expect(service.url).toMatch(/^https:/);
+  if (!isWithoutCurl) {
+    const { code, out } = await shell([`export TOKEN=${adminToken}`, ...commandsIn(service.out())]);
+    expect({ code, username: JSON.parse(out).data.attributes.username }).toEqual({ code: 0, username: "admin" });
+  }
   const asked = httpsRequest(`${service.url}/readyz`, { ca: certificate }).end();
   const [response] = await once(asked, "response");
   expect(response.statusCode).toBe(200);
@@ -203,45 +189,6 @@ describe("ends with one line, and no stack, for", () => {
     ));
 });
 
-describe.concurrent("stopping", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)(
-    "by %s finishes the request that runs and closes idle connections",
-    async (signal) => {
-      const service = await startService(embedded(), ["--grace-seconds", "600"]);
-      const idle = await connection(service.url);
-      idle.write(request("GET", "/healthz"));
-      expect(await firstLine(idle)).toBe("HTTP/1.1 200 OK");
-      const running = await halfSent(service.url, "ada");
-      service.process.kill(signal);
-      await untilRefused(service.url);
-      running.finish();
-      expect(await firstLine(running.socket)).toBe("HTTP/1.1 201 Created");
-      expect(await service.ended).toMatchObject({ code: 0, err: "" });
-    },
-  );
-
-  test("does not wait past the grace period", async () => {
-    const service = await startService(embedded(), ["--grace-seconds", "1"]);
-    await halfSent(service.url, "ada");
-    const { code, out } = await stopService(service);
-    expect(code).toBe(0);
-    expect(out).toContain("stopping with requests unfinished after 1 seconds");
-  });
-
-  test("a second signal ends it at once", async () => {
-    const service = await startService(embedded(), ["--grace-seconds", "600"]);
-    await halfSent(service.url, "ada");
-    service.process.kill("SIGTERM");
-    await untilRefused(service.url);
-    // Two signals in the same moment are one key press, so they are sent until one counts.
-    while (service.process.exitCode === null) {
-      service.process.kill("SIGINT");
-      await sleep(20);
-    }
-    expect((await service.ended).code).toBe(1);
-  });
-});
-
 /** What a start says to paste. */
 const commandsIn = (said: string) =>
   [...said.matchAll(/^ {4}((?:export|curl) .*)$/gm)].map(([, command = ""]) => command);
@@ -251,46 +198,4 @@ async function shell(lines: readonly string[]): Promise<{ code: number | null; o
   const child = spawn("sh", ["-c", lines.join("\n")], { stdio: ["ignore", "pipe", "ignore"] });
   const [out, [code]] = await Promise.all([textOf(child.stdout), once(child, "close")]);
   return { code: code as number | null, out };
-}
-
-async function connection(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, "connect");
-  // Whether the service ends a connection or cuts it off is not what these tests are about.
-  socket.on("error", () => {});
-  return socket;
-}
-
-function request(method: string, path: string, body = ""): string {
-  const headers = [`Host: cadastre`, `Authorization: Bearer ${adminToken}`, `Content-Type: ${mediaType}`];
-  return `${method} ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-}
-
-/** A request that the service has begun to read and can't answer before it is finished. */
-async function halfSent(url: string, username: string): Promise<{ socket: Socket; finish: () => void }> {
-  const socket = await connection(url);
-  const attributes = { username, email: `${username}@acme.example` };
-  const text = request("POST", "/api/v2/admin/users", JSON.stringify({ data: { type: "users", attributes } }));
-  socket.write(text.slice(0, -10));
-  // Requests of other connections are read in the order in which they arrive, so by now the half is there.
-  await account(url, adminToken);
-  await account(url, adminToken);
-  return { socket, finish: () => socket.write(text.slice(-10)) };
-}
-
-async function firstLine(socket: Socket): Promise<string> {
-  const [chunk] = await once(socket, "data");
-  return String(chunk).split("\r\n", 1)[0] ?? "";
-}
-
-async function untilRefused(url: string): Promise<void> {
-  for (;;) {
-    try {
-      (await connection(url)).destroy();
-      await sleep(5);
-    } catch {
-      return;
-    }
-  }
 }

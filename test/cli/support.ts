@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll } from "vitest";
 import { run } from "../../src/cli/run.ts";
@@ -35,11 +36,12 @@ export function useFolder(): string {
   return folder;
 }
 
-/** The settings of a new, empty database, as environment; dropped after the tests of the file. */
+/** The settings of a new database, as environment; without a schema unless `migrated`, and dropped after the tests of the file. */
 export async function newRegister(
   engine: Engine,
+  migrated = false,
 ): Promise<Record<"CADASTRE_DATABASE" | "CADASTRE_ENCRYPTION_KEY", string>> {
-  const { address, drop } = await newAddress(engine);
+  const { address, drop } = await newAddress(engine, migrated);
   dropping.push(drop);
   return { CADASTRE_DATABASE: address, CADASTRE_ENCRYPTION_KEY: encryptionKey };
 }
@@ -107,3 +109,17 @@ export async function stopService({ process: child, ended }: Running): Promise<O
 
 /** The token that a first start prints. */
 export const tokenIn = (text: string) => /^ +export TOKEN=(cadastre-[\w-]{43})$/m.exec(text)?.[1];
+
+/** Who a token's holder is, asked of a service. */
+export const account = (url: string, token: string): Promise<Response> =>
+  fetch(`${url}/api/v2/account/details`, { headers: { authorization: `Bearer ${token}` } });
+
+/** A connection of its own to a service. */
+export async function connection(url: string): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  // Whether the service ends a connection or cuts it off is not what these tests are about.
+  socket.on("error", () => {});
+  return socket;
+}

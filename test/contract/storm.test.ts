@@ -12,7 +12,7 @@ import { Witness } from "../support/storm/witness.ts";
 import { World } from "../support/storm/world.ts";
 
 const callers = 40;
-const requests = deep(600, 2_500);
+const requests = deep(400, 2_500);
 const seeds = Array.from({ length: deep(1, 12) }, (_, index) => seed + index);
 const isPostgres = inject("engine") === "postgres";
 

@@ -4,17 +4,24 @@
  * be written; what leaves none stands in `goldens/without-event.txt`. Both lists give reasons, and only shrink. What each route
  * leaves is `goldens/trail.txt`. And it needs at most nine statements, as `statements.test.ts` says.
  */
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../support/api.ts";
 import { readReasons } from "../support/lists.ts";
 import { isRefused, type Lowly, makeLowly } from "../support/lowly.ts";
-import { fingerprint, withoutTrail } from "../support/register.ts";
+import { fingerprint, Trail } from "../support/register.ts";
 import { staged } from "../support/scenes.ts";
 import { makeTenant, type Route, routes, statementsMax, type Tenant, writes } from "../support/tenant.ts";
 
 const open = readReasons("test/goldens/without-refusal.txt");
 const unaudited = readReasons("test/goldens/without-event.txt");
 const api = useApi();
+let theTrail: Trail;
+
+beforeAll(async () => {
+  theTrail = new Trail(api.database);
+  await theTrail.guard();
+});
+afterAll(() => theTrail.unguard());
 
 interface Stage {
   readonly tenant: Tenant;
@@ -57,7 +64,7 @@ async function tryOn({ tenant, lowly }: Stage, route: Route): Promise<Outcome> {
     const refusals: string[] = [];
     for (const each of callers) {
       const before = await holds();
-      const lost = await withoutTrail(api.database, () => send(each));
+      const lost = await theTrail.without(() => send(each));
       if (lost.status >= 500) expect(await holds(), "without its event nothing is changed").toBe(before);
       const counted = api.database.statementCount();
       const answer = await send(each);

@@ -6,7 +6,7 @@ import { describe, inject } from "vitest";
 import { isOnBothEngines } from "./depth.ts";
 
 /** Whether this run is to tell everything. */
-const tellsAll = isOnBothEngines || inject("engine") === "sqlite";
+export const tellsAll = isOnBothEngines || inject("engine") === "sqlite";
 
 const absent = Object.assign(() => {}, { each: () => () => {} });
 

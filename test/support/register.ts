@@ -49,13 +49,63 @@ export async function fingerprint(database: Database, besides: readonly string[]
   return JSON.stringify(result.rows[0]);
 }
 
-/** Takes the trail away while something is tried. */
-export async function withoutTrail<T>(database: Database, work: () => Promise<T>): Promise<T> {
-  const run = (statement: string) => database.write((tx) => tx.db.executeQuery(CompiledQuery.raw(statement)));
-  await run("ALTER TABLE audit_events RENAME TO audit_events_away");
-  try {
-    return await work();
-  } finally {
-    await run("ALTER TABLE audit_events_away RENAME TO audit_events");
+/** A trail that can be made to take nothing more, by a row: taking the table away would have every statement compiled anew. */
+export class Trail {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async guard(): Promise<void> {
+    for (const statement of guards[this.#database.dialect.name].made) await this.#run(statement);
+  }
+
+  async unguard(): Promise<void> {
+    for (const statement of guards[this.#database.dialect.name].gone) await this.#run(statement);
+  }
+
+  /** Nothing can be written to the trail while something is tried. */
+  async without<T>(work: () => Promise<T>): Promise<T> {
+    await this.#run("INSERT INTO meta (name, value) VALUES ('no-trail', '')");
+    try {
+      return await work();
+    } finally {
+      await this.#run("DELETE FROM meta WHERE name = 'no-trail'");
+    }
+  }
+
+  async #run(statement: string): Promise<void> {
+    await this.#database.write((tx) => tx.db.executeQuery(CompiledQuery.raw(statement)));
   }
 }
+
+/** The same once, for a test that asks for it once. */
+export async function withoutTrail<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  const trail = new Trail(database);
+  await trail.guard();
+  try {
+    return await trail.without(work);
+  } finally {
+    await trail.unguard();
+  }
+}
+
+const isClosed = "EXISTS (SELECT 1 FROM meta WHERE name = 'no-trail')";
+const guards = {
+  sqlite: {
+    made: [
+      `CREATE TRIGGER no_trail BEFORE INSERT ON audit_events WHEN ${isClosed}
+        BEGIN SELECT RAISE(ABORT, 'there is no trail'); END`,
+    ],
+    gone: ["DROP TRIGGER no_trail"],
+  },
+  postgres: {
+    made: [
+      `CREATE FUNCTION no_trail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF ${isClosed} THEN RAISE EXCEPTION 'there is no trail'; END IF; RETURN NEW; END $$`,
+      "CREATE TRIGGER no_trail BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION no_trail()",
+    ],
+    gone: ["DROP TRIGGER no_trail ON audit_events", "DROP FUNCTION no_trail"],
+  },
+};

@@ -1,0 +1,88 @@
+/** How the service ends as a process: what it finishes, what it waits for and for how long. */
+import { once } from "node:events";
+import { type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { mediaType } from "../support/api.ts";
+import { account, connection, dropRegistersAfterwards, newRegister, startService, stopService } from "./support.ts";
+
+dropRegistersAfterwards();
+const adminToken = "chosen-by-the-operator-1";
+
+const embedded = async () => ({
+  ...(await newRegister("sqlite", true)),
+  CADASTRE_ADMIN_TOKEN: adminToken,
+  CADASTRE_LOG_LEVEL: "warn",
+});
+
+describe.concurrent("stopping", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "by %s finishes the request that runs and closes idle connections",
+    async (signal) => {
+      const service = await startService(await embedded(), ["--grace-seconds", "600"]);
+      const idle = await connection(service.url);
+      idle.write(request("GET", "/healthz"));
+      expect(await firstLine(idle)).toBe("HTTP/1.1 200 OK");
+      const running = await halfSent(service.url, "ada");
+      service.process.kill(signal);
+      await untilRefused(service.url);
+      running.finish();
+      expect(await firstLine(running.socket)).toBe("HTTP/1.1 201 Created");
+      expect(await service.ended).toMatchObject({ code: 0, err: "" });
+    },
+  );
+
+  test("does not wait past the grace period", async () => {
+    const service = await startService(await embedded(), ["--grace-seconds", "1"]);
+    await halfSent(service.url, "ada");
+    const { code, out } = await stopService(service);
+    expect(code).toBe(0);
+    expect(out).toContain("stopping with requests unfinished after 1 seconds");
+  });
+
+  test("a second signal ends it at once", async () => {
+    const service = await startService(await embedded(), ["--grace-seconds", "600"]);
+    await halfSent(service.url, "ada");
+    service.process.kill("SIGTERM");
+    await untilRefused(service.url);
+    // Two signals in the same moment are one key press, so they are sent until one counts.
+    while (service.process.exitCode === null) {
+      service.process.kill("SIGINT");
+      await sleep(20);
+    }
+    expect((await service.ended).code).toBe(1);
+  });
+});
+
+function request(method: string, path: string, body = ""): string {
+  const headers = [`Host: cadastre`, `Authorization: Bearer ${adminToken}`, `Content-Type: ${mediaType}`];
+  return `${method} ${path} HTTP/1.1\r\n${headers.join("\r\n")}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** A request that the service has begun to read and can't answer before it is finished. */
+async function halfSent(url: string, username: string): Promise<{ socket: Socket; finish: () => void }> {
+  const socket = await connection(url);
+  const attributes = { username, email: `${username}@acme.example` };
+  const text = request("POST", "/api/v2/admin/users", JSON.stringify({ data: { type: "users", attributes } }));
+  socket.write(text.slice(0, -10));
+  // Requests of other connections are read in the order in which they arrive, so by now the half is there.
+  await account(url, adminToken);
+  await account(url, adminToken);
+  return { socket, finish: () => socket.write(text.slice(-10)) };
+}
+
+async function firstLine(socket: Socket): Promise<string> {
+  const [chunk] = await once(socket, "data");
+  return String(chunk).split("\r\n", 1)[0] ?? "";
+}
+
+async function untilRefused(url: string): Promise<void> {
+  for (;;) {
+    try {
+      (await connection(url)).destroy();
+      await sleep(5);
+    } catch {
+      return;
+    }
+  }
+}
