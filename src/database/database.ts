@@ -17,6 +17,8 @@ export interface Tx {
 export interface WriteOptions {
   /** Its statements may take as long as they take: nobody waits for an answer, and a large register needs its time. */
   readonly isPatient?: boolean;
+  /** Nothing that anybody keeps shows what it writes (when a token was last used), so it need not be another `moment`. */
+  readonly isUnseen?: boolean;
 }
 
 /**
@@ -45,8 +47,8 @@ export interface Database {
   /** A read-only transaction in which every statement sees the same moment, and may take as long as it takes. */
   snapshot<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * A number that is another one after whatever was committed, by this process or another; undefined where that takes a statement
-   * (`Dialect.moment`).
+   * A number that is another one after whatever was committed, by this process or another, unless it was `isUnseen`; undefined where
+   * that takes a statement (`Dialect.moment`).
    */
   moment(): number | undefined;
   /** How many statements were run so far, transaction control not counted. */

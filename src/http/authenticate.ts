@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
-import type { Database } from "../database/database.ts";
+import type { Database, Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold } from "../kernel/text.ts";
 import type { SignIns } from "../resources/shared/context.ts";
@@ -144,10 +144,11 @@ export class Authenticator {
     try {
       const at = new Map([...uses].map(([id, ms]) => [id, new Date(ms).toISOString()]));
       const ofAgents = new Map([...at].filter(([id]) => isIdOf("agent-tokens", id)));
-      await this.#database.write(async (tx) => {
+      const note = async (tx: Tx) => {
         await noteUses(tx, at);
         if (ofAgents.size > 0) await noteAgentTokenUses(tx, ofAgents);
-      });
+      };
+      await this.#database.write(note, { isUnseen: true });
     } catch {
       // It is a convenience: the next batch brings newer times.
     }

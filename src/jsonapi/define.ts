@@ -208,7 +208,10 @@ export interface ResourceDefinition<View = any> {
   readonly id: (view: View) => string;
   /** The row's version, for the ETag, and those of what it shows of other rows; undefined for what has none. */
   readonly version?: (view: View) => number | readonly number[];
-  /** Its documents show what ends with time, such as signed URLs: they are made anew for every answer. */
+  /**
+   * Its documents show what ends with time, such as signed URLs, or is noted unseen, such as the time of a token's last use: they are
+   * made anew for every answer.
+   */
   readonly hasExpiring?: true;
   /** When a document changes by itself, though nothing is written: an answer that shows it is not given again from then on. */
   readonly changesAt?: (view: View) => string | null;

@@ -25,12 +25,15 @@ function connection() {
         .prepare("SELECT name FROM t ORDER BY name")
         .all()
         .map((row) => row["name"]),
-    control: (statement: string) => {
-      told.push(statement);
-      if (failing.has(statement)) throw new Error(`${statement} failed`);
-      file.exec(statement);
-    },
+    control,
+    commit: () => control("COMMIT"),
   };
+
+  function control(statement: string): void {
+    told.push(statement);
+    if (failing.has(statement)) throw new Error(`${statement} failed`);
+    file.exec(statement);
+  }
 }
 
 const isBusy = () => false;
@@ -163,6 +166,42 @@ describeOnce("shared commits", () => {
     const again = openDatabase(address);
     expect(await again.reader.db.selectFrom("meta").selectAll().where("name", "=", "last").execute()).toHaveLength(1);
     await again.close();
+    await drop();
+  });
+});
+
+describeOnce("a moment of the embedded database", () => {
+  it("is another after every commit but of what is unseen, whoever writes beside it", async () => {
+    const { address, drop } = await newAddress("sqlite", true);
+    const [database, other] = [openDatabase(address), openDatabase(address)];
+    let notes = 0;
+    const note = (on: typeof database, isUnseen: boolean) =>
+      on.write(
+        async ({ db }) => {
+          await db
+            .insertInto("meta")
+            .values({ name: `note ${(notes += 1)}`, value: "" })
+            .execute();
+        },
+        { isUnseen },
+      );
+    const isAnother = async (work: () => Promise<unknown>) => {
+      const before = database.moment();
+      await work();
+      return database.moment() !== before;
+    };
+    expect(await isAnother(async () => {})).toBe(false);
+    expect(await isAnother(() => note(database, true))).toBe(false);
+    expect(await isAnother(() => note(database, false))).toBe(true);
+    expect(await isAnother(() => note(database, true))).toBe(false);
+    // Another process sees a commit, whatever was in it.
+    expect(await isAnother(() => note(other, true))).toBe(true);
+    // Both share a transaction.
+    expect(await isAnother(() => Promise.all([note(database, true), note(database, false)]))).toBe(true);
+    // What another has committed is not passed over together with what comes after it, nor is what it commits from then on.
+    expect(await isAnother(() => note(other, false).then(() => note(database, true)))).toBe(true);
+    expect(await isAnother(() => note(database, true).then(() => note(other, false)))).toBe(true);
+    await Promise.all([database.close(), other.close()]);
     await drop();
   });
 });

@@ -81,6 +81,17 @@ describe("asked again", () => {
     }
   });
 
+  it.runIf(isSqlite)("after the times of tokens' last uses were written: as if nothing was committed", async () => {
+    const beside = await startApiOn({ address: api.address, database: api.database, drop: async () => {} });
+    await beside.as(org.owner.token).get("/account/details");
+    const all = Object.entries(await paths());
+    for (const [, path] of all) await org.owner.get(path);
+    const before = api.database.commitCount();
+    await beside.stop();
+    expect(api.database.commitCount() - before).toBe(1);
+    for (const [what, path] of all) expect(await statementsOf(() => org.owner.get(path)), what).toBe(0);
+  });
+
   it("while others write, and that is known: a workspace is right after one statement", async () => {
     const [seen, other] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
     await org.owner.get(`/workspaces/${seen.id}`);

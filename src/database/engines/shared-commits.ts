@@ -9,9 +9,12 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 /** What a shared transaction needs of its connection. */
 export interface TransactionControl {
   control(statement: string): void;
+  /** `isUnseen`: all that it holds is. */
+  commit(isUnseen: boolean): void;
 }
 
 interface Waiting {
+  readonly isUnseen: boolean;
   readonly run: () => Promise<unknown>;
   /** It has a transaction of its own, which is taken back whole. */
   readonly isRehearsal: boolean;
@@ -52,18 +55,18 @@ export class SharedCommits {
   }
 
   /** Waits in line; rejects with the work's own error, or with the one that kept the transaction from being committed. */
-  write<T>(run: () => Promise<T>): Promise<T> {
-    return this.#wait(run, false);
+  write<T>(run: () => Promise<T>, isUnseen = false): Promise<T> {
+    return this.#wait(run, { isUnseen, isRehearsal: false });
   }
 
   /** Waits in the same line; what it writes is taken back, and nobody's answer depends on it. */
   rehearse<T>(run: () => Promise<T>): Promise<T> {
-    return this.#wait(run, true);
+    return this.#wait(run, { isUnseen: true, isRehearsal: true });
   }
 
-  #wait<T>(run: () => Promise<T>, isRehearsal: boolean): Promise<T> {
+  #wait<T>(run: () => Promise<T>, kind: Pick<Waiting, "isUnseen" | "isRehearsal">): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#line.push({ run, isRehearsal, resolve, reject });
+      this.#line.push({ ...kind, run, resolve, reject });
       this.#working ??= this.#work();
     });
   }
@@ -101,7 +104,7 @@ export class SharedCommits {
         outcomes.push(await this.#runApart(next));
         if (performance.now() > until) break;
       }
-      this.#connection.control("COMMIT");
+      this.#connection.commit(taken.every(({ isUnseen }) => isUnseen));
     } catch (error) {
       this.#rollback();
       for (const { reject } of taken.length > 0 ? taken : this.#line.splice(0)) reject(error);

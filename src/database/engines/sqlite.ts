@@ -64,8 +64,8 @@ class Connection implements DatabaseConnection {
     } as never);
   }
 
-  /** Another number after every commit of another connection, whichever process it belongs to. */
-  moment(): number {
+  /** Another number after every commit of another connection, whichever process it belongs to; the same after its own. */
+  dataVersion(): number {
     try {
       return (this.#dataVersion.get() as unknown as [number])[0];
     } catch (error) {
@@ -138,6 +138,41 @@ class Connection implements DatabaseConnection {
   }
 }
 
+/** Tells apart what was committed: moments are counted where others than those who wrote unseen might see something. */
+class Moments {
+  readonly #reading: Connection;
+  readonly #writing: Connection;
+  #version: number;
+  #moment = 0;
+
+  constructor(reading: Connection, writing: Connection) {
+    this.#reading = reading;
+    this.#writing = writing;
+    this.#version = reading.dataVersion();
+  }
+
+  now(): number {
+    const version = this.#reading.dataVersion();
+    if (version !== this.#version) {
+      this.#version = version;
+      this.#moment += 1;
+    }
+    return this.#moment;
+  }
+
+  /**
+   * Commits without its being another moment. While the transaction is open nobody else can commit; whether somebody has before we
+   * look again, the writing connection tells, which does not count what it committed itself.
+   */
+  commitUnseen(): void {
+    this.now();
+    const others = this.#writing.dataVersion();
+    this.#writing.control("COMMIT");
+    const version = this.#reading.dataVersion();
+    if (this.#writing.dataVersion() === others) this.#version = version;
+  }
+}
+
 /** Hands out one connection to everybody: its statements are synchronous. Transactions are begun and ended by hand. */
 class OneConnection implements Driver {
   readonly #connection: Connection;
@@ -190,13 +225,16 @@ export function openSqlite(path: string): Database {
     execute: (query) => connection.executeQuery(query),
   });
   const [writer, reader] = [placeOn(writing), placeOn(reading)];
-  const commits = new SharedCommits(writing, (error) => classify(error).kind === "retry");
+  const moments = new Moments(reading, writing);
+  const control = (statement: string) => writing.control(statement);
+  const commit = (isUnseen: boolean) => (isUnseen ? moments.commitUnseen() : control("COMMIT"));
+  const commits = new SharedCommits({ control, commit }, (error) => classify(error).kind === "retry");
   let closed: Promise<void> | undefined;
 
   return {
     dialect: sqliteDialect,
     reader,
-    write: (work) => retrying(classify, () => commits.write(() => work(writer))),
+    write: (work, { isUnseen } = {}) => retrying(classify, () => commits.write(() => work(writer), isUnseen)),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
     snapshot: async (work) => {
       const connection = connect(true);
@@ -207,7 +245,7 @@ export function openSqlite(path: string): Database {
         connection.close();
       }
     },
-    moment: () => reading.moment(),
+    moment: () => moments.now(),
     statementCount: () => counter.statements,
     commitCount: () => commits.commits,
     connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),

@@ -39,6 +39,8 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
   doc: "The secret by which a user, a team or an organization is known; stored as a hash, shown once.",
   id: (token) => token.id,
   version: (token) => [token.version, token.organizationFacts ?? 0],
+  // When it was last used is noted unseen.
+  hasExpiring: true,
   attributes: {
     description: fixed(text({ max: 256 }).nullable(), "What the token is for.", { default: null }),
     "expired-at": fixed(

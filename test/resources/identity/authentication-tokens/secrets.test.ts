@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { noteUses } from "../../../../src/resources/identity/authentication-tokens/writes.ts";
 import { type Json, startApi, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeTeam, makeUser, type Org, resource } from "../../../support/builders.ts";
 
@@ -180,7 +181,11 @@ describe("last-used-at", () => {
     await api.database.write((tx) =>
       tx.db.updateTable("tokens").set({ lastUsedAt }).where("id", "=", token.id).execute(),
     );
-    const shown = data(await api.admin.get(`/authentication-tokens/${token.id}`));
-    expect(shown.attributes["last-used-at"]).toBe(lastUsedAt);
+    const shown = async () =>
+      data(await api.admin.get(`/authentication-tokens/${token.id}`)).attributes["last-used-at"];
+    expect(await shown()).toBe(lastUsedAt);
+    const later = "2020-01-02T00:00:00.000Z";
+    await api.database.write((tx) => noteUses(tx, new Map([[token.id, later]])), { isUnseen: true });
+    expect(await shown()).toBe(later);
   });
 });
