@@ -127,10 +127,14 @@ export function levelOf(kind: ThingKind, mask: Mask): string {
 
 // --- what organization-level permissions give, bit by bit
 
+/** What owners alone hold, by which they are known. */
+export const ownersBit: Mask =
+  ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0);
+
 /** Each bit of `teams.organization_access` that gives anything on projects and workspaces, with what it gives; the sum is their OR. */
 export const everywhereByBit: readonly { readonly bit: Mask; readonly gives: Mask }[] = [
   ...organizationPermissionNames.map(organizationBit),
-  ownersAccess & ~organizationPermissionNames.map(organizationBit).reduce((mask, bit) => mask | bit, 0),
+  ownersBit,
 ]
   .map((bit) => ({ bit, gives: everywhereOf(bit) }))
   .filter(({ gives }) => gives !== 0);

@@ -15,6 +15,7 @@ import { parseBody } from "../jsonapi/input.ts";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
 import { AppError } from "../kernel/errors.ts";
+import type { Table } from "../kernel/csv.ts";
 import { neighbours } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
@@ -22,7 +23,8 @@ import { bodyBytesMax, passBodiesOn } from "./body.ts";
 import { browserOf } from "./browser.ts";
 import type { Keeper } from "./kept.ts";
 import { parseQueryString } from "./query.ts";
-import { basePath, sendAnswer, sendWritten, writeAnswer } from "./respond.ts";
+import { prefers } from "./accept.ts";
+import { basePath, mediaType, sendAnswer, sendTable, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -114,13 +116,16 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
     handler: async (request, reply) => {
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
+      const asTable = operation.table === true && wantsTable(request);
       const answer = await handler({
         context: contextOf(request, reply, operation, mount),
         params: paramsOf(request.params as Record<string, string>),
         body,
         query,
+        asTable,
         ifMatch: ifMatchOf(request.headers["if-match"]),
       });
+      if (asTable) return sendTable(reply, answer as Table);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
       if (!keeps) return sendAnswer(reply, facts, answer);
       const written = writeAnswer(facts, answer);
@@ -142,6 +147,9 @@ function lastingUntil(definition: ResourceDefinition, answer: DocumentAnswer<unk
   for (const included of answer.included ?? []) look(included.definition, included.view);
   return until;
 }
+
+const wantsTable = ({ headers }: FastifyRequest): boolean =>
+  prefers(headers.accept, tableMediaType, [mediaType, "application/json"]);
 
 /** Answers that stay the same while the register does. */
 const isKept = ({ method, answer, signed }: Operation, { hasExpiring }: ResourceDefinition): boolean =>

@@ -15,11 +15,13 @@ import { writeIncluded, writeResource, writeResources } from "../jsonapi/documen
 import { openPagination, pagination, withParameters } from "../jsonapi/pagination.ts";
 import type { HttpFacts } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
+import { csvLines, type Table } from "../kernel/csv.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
 import { etagOf } from "../resources/shared/preconditions.ts";
 
 export const mediaType = "application/vnd.api+json";
 export const basePath = "/api/v2";
+export const tableMediaType = "text/csv";
 
 const statusOf: Record<AnswerKind, number> = {
   document: 200,
@@ -56,6 +58,7 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
 export const httpFacts: HttpFacts = {
   statusOf,
   mediaType,
+  tableMediaType,
   basePath,
   refusals: {
     400: "The body is not JSON, or a query parameter is unusable.",
@@ -138,8 +141,21 @@ function sendContent(reply: FastifyReply, { mediaType, size, bytes }: ContentAns
     .send(Readable.from(bytes, { objectMode: false }));
 }
 
+/** Of unknown length, and so in chunks: to whom it breaks off, the last one is missing. */
+export function sendTable(reply: FastifyReply, { name, columns, pieces }: Table): FastifyReply {
+  async function* lines(): AsyncIterable<Buffer> {
+    yield Buffer.from(csvLines([columns]));
+    for await (const rows of pieces) yield Buffer.from(csvLines(rows));
+  }
+  return reply
+    .code(statusOf.list)
+    .header("content-type", `${tableMediaType}; charset=utf-8; header=present`)
+    .header("content-disposition", `attachment; filename="${name}.csv"`)
+    .send(Readable.from(lines(), { objectMode: false }));
+}
+
 function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {
-  const { totalCount, hasMore, statusCounts } = answer;
+  const { totalCount, hasMore, statusCounts, meta: told } = answer;
   const data = `{"data":${writeResources(definition, answer.views)}${writeIncluded(answer.included)}`;
   if (hasMore !== undefined) {
     const { links, meta } = openPagination({ page, hasMore, url });
@@ -147,7 +163,7 @@ function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer
   }
   if (totalCount === undefined) return `${data}}`;
   const { links, meta } = pagination({ page, totalCount, url });
-  const counts = statusCounts === undefined ? meta : { ...meta, "status-counts": statusCounts };
+  const counts = { ...meta, ...(statusCounts && { "status-counts": statusCounts }), ...told };
   return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify(counts)}}`;
 }
 

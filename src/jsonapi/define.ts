@@ -3,6 +3,7 @@
  * routes, validation, documents and OpenAPI are made from it. It refuses nothing itself: `verify.ts` does, at start.
  */
 import type { z } from "zod";
+import type { Table } from "../kernel/csv.ts";
 import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, QueryOf } from "./query.ts";
@@ -192,6 +193,10 @@ export interface Operation {
   readonly answer: AnswerKind;
   /** The resource that it answers with, where that is not the one whose definition it stands in. */
   readonly answers?: string;
+  /** A list that is also given whole, as a table, to whoever asks for that by `Accept`. */
+  readonly table?: true;
+  /** What a list's `meta` tells beside its pages. */
+  readonly meta?: z.ZodType;
   /** A body that is accepted, for the documentation and for tests that try every route. */
   readonly example?: unknown;
   readonly deprecated?: boolean;
@@ -313,6 +318,8 @@ export interface OperationRequest<Context, D extends ResourceDefinition, O exten
   readonly params: ParametersOf<O["path"]>;
   readonly body: BodyOf<D, O>;
   readonly query: QueryOf<O["query"]>;
+  /** Whether the list is asked for as a table. */
+  readonly asTable: boolean;
   /** The versions that `If-Match` allows; undefined when it was not sent. */
   readonly ifMatch: IfMatch;
 }
@@ -353,6 +360,8 @@ export interface ListAnswer<View> {
   /** Instead, of a list that nobody counts: whether there is another page. */
   readonly hasMore?: boolean;
   readonly statusCounts?: { readonly total: number; readonly matching: number };
+  /** What its `meta` tells beside that. */
+  readonly meta?: Readonly<Record<string, unknown>>;
 }
 
 export interface CursorAnswer<View> {
@@ -367,9 +376,9 @@ export interface ContentAnswer {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-export type AnswerOf<D extends ResourceDefinition, O extends Operation> = O extends { readonly answers: string }
-  ? AnswerFor<any, O["answer"]>
-  : AnswerFor<ViewOf<D>, O["answer"]>;
+export type AnswerOf<D extends ResourceDefinition, O extends Operation> =
+  | (O extends { readonly answers: string } ? AnswerFor<any, O["answer"]> : AnswerFor<ViewOf<D>, O["answer"]>)
+  | (O extends { readonly table: true } ? Table : never);
 type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
   ? ListAnswer<View>
   : Kind extends "cursor-list"

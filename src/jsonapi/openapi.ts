@@ -21,6 +21,7 @@ export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
+  readonly tableMediaType: string;
   readonly basePath: string;
 }
 
@@ -219,13 +220,14 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
         { data: { type: "array", items: item }, included, links: { type: "object" }, meta: metaSchema(operation) },
         ["data"],
       );
-  return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema } } };
+  const table = operation.table && { [http.tableMediaType]: { schema: { type: "string" } } };
+  return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema }, ...table } };
 }
 
 function metaSchema(operation: Operation): Json {
-  return operation.answer === "list"
-    ? object({ pagination: { $ref: "#/components/schemas/pagination" } }, [])
-    : { type: "object" };
+  if (operation.answer !== "list") return { type: "object" };
+  const told = operation.meta && (toJsonSchema(operation.meta, "output")["properties"] as Json);
+  return object({ pagination: { $ref: "#/components/schemas/pagination" }, ...told }, []);
 }
 
 // --- resources

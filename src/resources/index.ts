@@ -25,6 +25,7 @@ import { oauthTokenResource } from "./connections/oauth-tokens/operations.ts";
 import { organizationMembershipResource } from "./identity/organization-memberships/operations.ts";
 import { organizationResource } from "./identity/organizations/operations.ts";
 import { projectResource } from "./register/projects/operations.ts";
+import { reachResource } from "./sharing/reach/operations.ts";
 import { remoteStateConsumerResource } from "./state/remote-state-consumers/operations.ts";
 import { managedResourceResource } from "./state/resources/operations.ts";
 import { reservedTagKeyResource } from "./register/reserved-tag-keys/operations.ts";
@@ -88,6 +89,7 @@ export const resources: readonly Resource<Context>[] = [
   teamWorkspaceResource,
   accessExplanationResource,
   accessPreviews,
+  reachResource,
   stateVersionResource,
   stateVersionOutputResource,
   { definition: workspaceOutputs, handlers: {} },

@@ -195,8 +195,11 @@ export const routes: readonly Route[] = resources.flatMap(({ definition }) =>
   Object.entries(definition.operations).map(([id, operation]) => ({ id, type: definition.type, operation })),
 );
 
-/** Parameters of a query without which nothing is answered. */
-const required: Readonly<Record<string, string>> = { "filter[run-trigger][type]": "inbound" };
+/** Parameters of a query without which nothing is answered: their value, or the path parameter that is it. */
+const required: Readonly<Record<string, string>> = {
+  "filter[run-trigger][type]": "inbound",
+  "filter[organization][name]": ":organization_name",
+};
 
 /** One more parameter, behind those that are there already. */
 export const withQuery = (path: string, query: string): string =>
@@ -205,7 +208,11 @@ export const withQuery = (path: string, query: string): string =>
 /** The path of an operation with its parameters filled in. Fails for a parameter that no tenant has yet. */
 export function pathOf(operation: Operation, params: Readonly<Record<string, string>>): string {
   const names = Object.keys(operation.query?.parameters ?? {}).filter((name) => name in required);
-  return names.reduce((path, name) => withQuery(path, `?${name}=${required[name]}`), filled(operation, params));
+  const valueOf = (value = "") => (value.startsWith(":") ? params[value.slice(1)] : value);
+  return names.reduce(
+    (path, name) => withQuery(path, `?${name}=${valueOf(required[name])}`),
+    filled(operation, params),
+  );
 }
 
 function filled(operation: Operation, params: Readonly<Record<string, string>>): string {

@@ -3,7 +3,7 @@
  * questions about such sums. What the numbers mean is decided in `access/`; these are its pieces, spelled for the database.
  */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
-import { everywhereByBit, levelsOn, type ThingKind, type Wanted } from "../../../access/reach.ts";
+import { everywhereByBit, levelsOn, ownersBit, type ThingKind, type Wanted, wantedOn } from "../../../access/reach.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import { inForce } from "./in-force.ts";
@@ -48,6 +48,23 @@ export function fulfilsIn(
   { sees, any }: { [Name in keyof Wanted]: Expression<number> },
 ): Sql<SqlBool> {
   return sql<SqlBool>`((${mask} & ${sees}) <> 0 and (${mask} & ${any}) <> 0)`;
+}
+
+/** Whether organization-level permissions, added up, make an owner. */
+export const ownsIn = (organizationAccess: Expression<number | null>): Sql<SqlBool> =>
+  sql<SqlBool>`(coalesce(${organizationAccess}, 0) & ${sql.lit(ownersBit)}) <> 0`;
+
+/** `bitsGiving`, for a holder of whom only the statement knows whether it owns the organization, and what that allows its admins. */
+export function bitsGivingIn(
+  kind: ThingKind,
+  permission: string | undefined,
+  { owner, allowForceDelete }: { readonly owner: Expression<SqlBool>; readonly allowForceDelete: Expression<number> },
+): Sql<number> {
+  const any = (isOwner: boolean, allowForceDeleteWorkspaces: number) =>
+    sql.lit(wantedOn(kind, permission, { owner: isOwner, allowForceDeleteWorkspaces }).any);
+  return sql<number>`case
+    when ${owner} then case ${allowForceDelete} when 1 then ${any(true, 1)} else ${any(true, 0)} end
+    when ${allowForceDelete} = 1 then ${any(false, 1)} else ${any(false, 0)} end`;
 }
 
 /** `levelOf`: the level that a sum of grants amounts to. */

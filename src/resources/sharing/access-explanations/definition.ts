@@ -23,7 +23,7 @@ export interface ExplanationView {
   readonly can: Readonly<Record<string, boolean>>;
 }
 
-const source = z.object({
+export const source = z.object({
   kind: z.enum([
     "site-admin",
     "organization-token",
@@ -46,7 +46,10 @@ const permissions = z.object(
 );
 
 /** The record behind a grant, with the way to it. */
-function sourceOf(from: Source, view: ExplanationView): z.output<typeof source> {
+export function sourceOf(
+  from: Source,
+  view: Pick<ExplanationView, "subject" | "organizationName">,
+): z.output<typeof source> {
   const { subject, organizationName } = view;
   const linked = (type: string, id: string) => ({ type, id, links: { related: `/api/v2/${type}/${id}` } });
   switch (from.kind) {

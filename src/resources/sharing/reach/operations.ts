@@ -1,0 +1,44 @@
+/** Operations on reach. They only read: two statements for a page, and one for each piece of the whole. */
+import type { Page, Sort } from "../../../jsonapi/query.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { reaches } from "./definition.ts";
+import { askedOf, grantReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";
+import { findReached } from "./store.ts";
+import { findSubject, type SubjectReference } from "./subject.ts";
+import { tableOf } from "./table.ts";
+
+interface ReachQuery {
+  readonly page: Page;
+  readonly sort: Sort<"name"> | undefined;
+  readonly filterPermission: string | undefined;
+}
+
+export const reachResource = implement(reaches, {
+  listTeamReach: ({ context, params, query, asTable }) =>
+    listReach(context, { by: "team", id: params.teamId }, query, asTable),
+  listUserReach: ({ context, params, query, asTable }) => {
+    const organizationName = query.filterOrganizationName ?? "";
+    return listReach(context, { by: "user", id: params.userId, organizationName }, query, asTable);
+  },
+  listTokenReach: ({ context, params, query, asTable }) => {
+    const { filterOrganizationName: organizationName } = query;
+    return listReach(context, { by: "token", id: params.tokenId, organizationName }, query, asTable);
+  },
+});
+
+async function listReach(context: Context, reference: SubjectReference, query: ReachQuery, asTable: boolean) {
+  const { actor, database } = context;
+  const { filterPermission: permission, page } = query;
+  const row = await findSubject(database.reader, actor, reference, permission);
+  const subject = subjectOf(actor, grantReach(actor, reference, row), Date.now());
+  const asked = askedOf(actor, subject, permission);
+  const descending = query.sort?.descending ?? false;
+  if (asTable) return tableOf(database.reader, subject, asked, descending);
+  const cut = { descending, limit: page.size, offset: (page.number - 1) * page.size };
+  const found = subject.refused === undefined ? await findReached(database.reader, asked, cut) : [];
+  return {
+    views: found.map((thing) => viewOf(subject, thing)),
+    totalCount: visibleIn(subject.tallies),
+    meta: metaOf(subject),
+  };
+}

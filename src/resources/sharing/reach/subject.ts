@@ -1,0 +1,210 @@
+/**
+ * Whose reach is asked about, and how far it goes: one statement brings the person, team or token, what the caller is to it, and how many
+ * projects and workspaces of each level it reaches, told apart by whether the caller may see them. It counts project by project, from the
+ * counters that projects keep, and then each workspace that somebody was given one by one: never all workspaces.
+ */
+import { type RawBuilder, sql } from "kysely";
+import { type Actor, isSiteAdmin, principalOf } from "../../../access/actor.ts";
+import { open, standingOf, type StandingRow } from "../../../access/organization.ts";
+import { everything, type Mask } from "../../../access/permission-set.ts";
+import { seeingBits, type ThingKind } from "../../../access/reach.ts";
+import type { Tx } from "../../../database/database.ts";
+import { type Prepared, prepared } from "../../../database/prepared.ts";
+import { fold } from "../../../kernel/text.ts";
+import { actorTeams, standingSelection } from "../../shared/grants/reads.ts";
+import { bitsGivingIn, everywhereIn, fulfilsIn, grantTables, levelIn, ownsIn } from "../../shared/grants/sums.ts";
+
+export type SubjectReference =
+  | { readonly by: "team"; readonly id: string }
+  | { readonly by: "user"; readonly id: string; readonly organizationName: string }
+  | { readonly by: "token"; readonly id: string; readonly organizationName: string | undefined };
+
+/** How many things of a kind and level are reached, of those that the caller may see or of the others. */
+export interface Tally {
+  readonly kind: ThingKind;
+  readonly level: string;
+  readonly isVisible: boolean;
+  readonly count: number;
+}
+
+/** Everything about the subject that decides who may ask and what is answered. Nulls where there is no such thing. */
+export interface SubjectRow extends Omit<StandingRow, "organizationId"> {
+  readonly subjectKind: "user" | "team" | "organization" | "audit-trails";
+  /** By which what it holds is found; empty for an organization's token. */
+  readonly subjectId: string | null;
+  readonly subjectName: string | null;
+  readonly subjectIsSiteAdmin: number;
+  readonly subjectTeamAccess: number | null;
+  readonly subjectIsMember: number;
+  readonly userId: string | null;
+  readonly teamId: string | null;
+  readonly isOwners: number;
+  readonly visibility: string;
+  readonly allowMemberTokenManagement: number;
+  readonly includesActor: number;
+  readonly tokenCreatedAt: string | null;
+  readonly tokenExpiredAt: string | null;
+  /** How long the organization lets such tokens work, in milliseconds. */
+  readonly tokenMaxMs: number | null;
+  readonly organizationId: string | null;
+  readonly organizationName: string | null;
+  readonly allowForceDeleteWorkspaces: number | null;
+  readonly everything: number | null;
+  /** `kind level visible count`, comma-separated. */
+  readonly tallies: string | null;
+}
+
+type Parameters = { id: string; nameKey: string; principal: string; fixed: number };
+
+const noTeam = sql`null as team_id, 0 as is_owners, 'secret' as visibility, 0 as allow_member_token_management`;
+const noToken = sql`null as token_kind, null as token_created_at, null as token_expired_at`;
+
+/** The subject by itself; always with the same columns. */
+function subjectBy({ by }: SubjectReference, { id, nameKey }: Parameters): RawBuilder<unknown> {
+  if (by === "team") {
+    return sql`select 'team' as subject_kind, t.id as subject_id, t.name as subject_name, 0 as subject_is_site_admin,
+      null as user_id, t.id as team_id, t.is_owners, t.visibility, t.allow_member_token_management,
+      ${noToken}, t.organization_id from teams as t where t.id = ${id}`;
+  }
+  if (by === "user") {
+    return sql`select 'user' as subject_kind, u.id as subject_id, u.username as subject_name,
+      coalesce(u.is_site_admin, 0) as subject_is_site_admin, u.id as user_id, ${noTeam}, ${noToken}, o.id as organization_id
+      from organizations as o left join users as u on u.id = ${id} where o.name_key = ${nameKey}`;
+  }
+  return sql`select k.kind as subject_kind, coalesce(k.user_id, k.team_id, '') as subject_id,
+    coalesce(u.username, t.name) as subject_name, coalesce(u.is_site_admin, 0) as subject_is_site_admin,
+    k.user_id, k.team_id, coalesce(t.is_owners, 0) as is_owners, coalesce(t.visibility, 'secret') as visibility,
+    coalesce(t.allow_member_token_management, 0) as allow_member_token_management,
+    case when k.user_id is null then replace(k.kind, '-', '_') end as token_kind, k.created_at as token_created_at, k.expired_at as token_expired_at,
+    coalesce(k.organization_id, (select id from organizations where name_key = ${nameKey})) as organization_id
+    from tokens as k left join users as u on u.id = k.user_id left join teams as t on t.id = k.team_id where k.id = ${id}`;
+}
+
+const organizationId = sql<string>`(select organization_id from subject)`;
+const subjectId = sql<string>`(select subject_id from subject)`;
+
+/** What an organization's token holds everywhere, which no team gives it. */
+const tokenOfOrganization: Mask = standingOf(
+  { kind: "organization", organizationId: "", name: "", tokenId: "" },
+  { organizationId: "", teamAccess: null, isMember: 0, ...open },
+).everywhere;
+
+/** The two whose grants are told apart: the subject, `s`, and the caller, `c`; and what the subject needs for what is asked. */
+function heldTable(permission: string | undefined, fixed: number): RawBuilder<unknown> {
+  const ownsByTeam = ownsIn(sql.ref("teams.s_access"));
+  const owner = sql<boolean>`(subject.subject_kind = 'organization' or subject.subject_is_site_admin = 1 or ${ownsByTeam})`;
+  const allowForceDelete = sql<number>`o.allow_force_delete_workspaces`;
+  return sql`select o.id as organization_id,
+      case when subject.subject_kind = 'organization' then ${sql.lit(tokenOfOrganization)}
+        when subject.subject_kind = 'audit-trails' then 0
+        when subject.subject_is_site_admin = 1 then ${sql.lit(everything)}
+        else ${everywhereIn(sql.ref("teams.s_access"))} end as s,
+      cast(${fixed} as bigint) | ${everywhereIn(sql.ref("teams.c_access"))} as c,
+      ${bitsGivingIn("project", permission, { owner, allowForceDelete })} as project_bits,
+      ${bitsGivingIn("workspace", permission, { owner, allowForceDelete })} as workspace_bits
+    from subject cross join (
+      select (select bit_or(t.organization_access) from s_mine cross join teams as t where t.id = s_mine.team_id) as s_access,
+        (select bit_or(t.organization_access) from c_mine cross join teams as t where t.id = c_mine.team_id) as c_access) as teams
+    inner join organizations as o on o.id = subject.organization_id`;
+}
+
+/** What both hold on each project; and on each workspace that either was given by itself. */
+const sums = sql`
+  per_project as materialized (
+    select p.id as id, p.workspace_count as workspaces, held.s | coalesce(sg.mask, 0) as s, held.c | coalesce(cg.mask, 0) as c
+    from held cross join projects as p
+    left join s_granted as sg on sg.project_id = p.id
+    left join c_granted as cg on cg.project_id = p.id
+    where p.organization_id = held.organization_id),
+  given as materialized (
+    select workspace_id, bit_or(s) as s, bit_or(c) as c from (
+      select workspace_id, mask as s, 0 as c from s_single union all select workspace_id, 0 as s, mask as c from c_single) as either
+    group by workspace_id),
+  singles as materialized (
+    select per_project.s as project_s, per_project.c as project_c, per_project.s | given.s as s, per_project.c | given.c as c
+    from given cross join workspaces as w inner join per_project on per_project.id = w.project_id where w.id = given.workspace_id)`;
+
+/** The counts, each thing once: workspaces as their project has them, and those with grants of their own taken out and put in anew. */
+function tallies(): RawBuilder<unknown> {
+  const counted = (kind: ThingKind, count: RawBuilder<unknown>, from: RawBuilder<unknown>, column = "") => {
+    const [s, c] = [sql.ref<number>(`${column}s`), sql.ref<number>(`${column}c`)];
+    const wanted = { sees: sql.lit(seeingBits[kind]), any: sql.ref<number>(`needed.${kind}_bits`) };
+    return sql`select ${sql.lit(kind)} as kind, ${levelIn(kind, s)} as level,
+      case when (${c} & ${sql.lit(seeingBits[kind])}) <> 0 then 1 else 0 end as visible, ${count} as n
+      from ${from} cross join (select project_bits, workspace_bits from held) as needed where ${fulfilsIn(s, wanted)}`;
+  };
+  const parts = [
+    counted("project", sql`1`, sql`per_project`),
+    counted("workspace", sql`workspaces`, sql`per_project`),
+    counted("workspace", sql`-1`, sql`singles`, "project_"),
+    counted("workspace", sql`1`, sql`singles`),
+  ];
+  return sql`select kind || ' ' || level || ' ' || visible || ' ' || cast(sum(n) as bigint) as told
+    from (${sql.join(parts, sql` union all `)}) as parts group by kind, level, visible having sum(n) > 0`;
+}
+
+function statement(reference: SubjectReference, permission: string | undefined, p: Parameters): RawBuilder<SubjectRow> {
+  return sql<SubjectRow>`
+    with subject as materialized (${subjectBy(reference, p)}),
+    ${grantTables("s", organizationId, subjectId)}, ${grantTables("c", organizationId, p.principal)},
+    held as materialized (${heldTable(permission, p.fixed)}), ${sums}
+    select subject.*, o.name as organization_name, o.allow_force_delete_workspaces,
+      ${standingSelection(sql.ref("subject.organization_id"), p.principal)},
+      (select bit_or(t.organization_access) from s_mine cross join teams as t where t.id = s_mine.team_id) as subject_team_access,
+      (select count(*) from organization_memberships as m where m.organization_id = subject.organization_id
+        and m.user_id = subject.user_id and m.status = 'active') as subject_is_member,
+      case when subject.team_id in ${actorTeams(sql.ref("subject.organization_id"), p.principal)} then 1 else 0 end as includes_actor,
+      case when o.max_ttl_enabled = 1 then (select max_ttl_ms from organization_token_ttl_policies as ttl
+        where ttl.organization_id = o.id and ttl.token_type = subject.token_kind) end as token_max_ms,
+      (select cast(sum(workspaces) as bigint) from per_project) as everything,
+      (select string_agg(told, ',') from (${tallies()}) as totals) as tallies
+    from subject left join organizations as o on o.id = subject.organization_id`;
+}
+
+const compiled = new Map<string, Prepared<Parameters, SubjectRow>>();
+
+/** One for each way to name a subject and each permission. */
+function statementFor(reference: SubjectReference, permission: string | undefined): Prepared<Parameters, SubjectRow> {
+  const key = `${reference.by} ${permission ?? ""}`;
+  let found = compiled.get(key);
+  if (found === undefined) {
+    found = prepared<Parameters, SubjectRow>((db, p) => {
+      const text = statement(reference, permission, p);
+      return { compile: () => text.compile(db) };
+    });
+    compiled.set(key, found);
+  }
+  return found;
+}
+
+/** What a caller holds everywhere without any team. */
+export function fixedOf(actor: Actor): Mask {
+  if (isSiteAdmin(actor)) return everything;
+  return actor.kind === "organization" ? tokenOfOrganization : 0;
+}
+
+export async function findSubject(
+  tx: Tx,
+  actor: Actor,
+  reference: SubjectReference,
+  permission: string | undefined,
+): Promise<SubjectRow | undefined> {
+  const name = "organizationName" in reference ? reference.organizationName : undefined;
+  const [row] = await statementFor(reference, permission)(tx, {
+    id: reference.id,
+    nameKey: fold(name ?? ""),
+    principal: principalOf(actor),
+    fixed: fixedOf(actor),
+  });
+  return row;
+}
+
+export function talliesIn(text: string | null): Tally[] {
+  return (text ?? "")
+    .split(",")
+    .filter(Boolean)
+    .map((told) => {
+      const [kind = "", level = "", visible, count] = told.split(" ");
+      return { kind: kind as ThingKind, level, isVisible: visible === "1", count: Number(count) };
+    });
+}
