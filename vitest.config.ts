@@ -13,7 +13,7 @@ const pure = [
   "test/goldens.test.ts",
   "test/{documents,house,in-force,owners,proofs}.test.ts",
 ];
-const onEngines = ["test/{http,resources,database,contract,jobs}/**/*.test.ts"];
+const onEngines = ["test/{http,resources,database,contract,jobs,moving}/**/*.test.ts"];
 
 /**
  * A quick run tells everything on SQLite, and on PostgreSQL what the engine has a say in: every kind of statement once (`statements`
@@ -25,6 +25,7 @@ const decidedByTheEngine = [
   "test/contract/{statements,storm}.test.ts",
   "test/{database,jobs}/**/!(processes|unavailable).test.ts",
   "test/http/{service,kept}.test.ts",
+  "test/moving/import.test.ts",
   "test/resources/**/{list,search,tagged,search-oracle,large-organization,large-filters}.test.ts",
   "test/resources/**/{races,together,lock-machine,integrity}.test.ts",
 ];

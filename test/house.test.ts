@@ -30,6 +30,7 @@ const below: Record<string, readonly string[]> = {
   "resources/index.ts": [...base, "resources/*"],
   jobs: [...base, "resources/*"],
   http: [...base, "resources/*", "version.ts"],
+  moving: [...base, "resources/*", "version.ts"],
   "version.ts": [],
   "settings.ts": ["kernel", "version.ts"],
   "service.ts": [...base, "resources/*", "settings.ts"],

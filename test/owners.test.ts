@@ -50,6 +50,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/state/state-version-outputs": ["stateVersionOutputs"],
   "resources/state/resources": ["stateResources"],
   "resources/state/remote-state-consumers": ["remoteStateConsumers"],
+  moving: ["importLinks"],
 };
 
 /** Files in which the running program chooses the table, and why that is right. */

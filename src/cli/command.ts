@@ -34,6 +34,11 @@ export interface Invocation {
   readonly sources: SettingSources;
 }
 
+/** How a command ended that neither failed nor did all that it was asked to. */
+export interface Ended {
+  readonly exitCode: number;
+}
+
 export interface Command {
   /** One or two words: `user create`. */
   readonly name: string;
@@ -46,8 +51,8 @@ export interface Command {
   readonly ownSettings?: SettingTable;
   /** What `--help` tells beyond the options: effects, and an example to copy. */
   readonly details?: readonly string[];
-  /** Raises SettingError, AppError or UsageError, each with a sentence. */
-  readonly run: (invocation: Invocation) => Promise<void>;
+  /** Gives an exit code where it is not 0. Raises SettingError, AppError or UsageError, each with a sentence. */
+  readonly run: (invocation: Invocation) => Promise<Ended | void>;
 }
 
 export const jsonOption = { json: { doc: "Print JSON, for scripts." } } as const satisfies Record<string, Option>;

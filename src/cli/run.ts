@@ -3,25 +3,24 @@ import { AppError } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
 import { SettingError } from "../kernel/settings.ts";
 import { type Environment, invocationOf, parse } from "./arguments.ts";
-import { type Command, type Terminal, UsageError } from "./command.ts";
+import { type Command, type Ended, type Terminal, UsageError } from "./command.ts";
 import { commands } from "./commands.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 
 const failed = 1;
 const misused = 2;
 
-/** The exit code: 0, 1 for what failed, 2 for a command that was written wrongly. */
+/** The exit code: 0, 1 for what failed, 2 for a command that was written wrongly; others are the command's own. */
 export async function run(words: readonly string[], environment: Environment, terminal: Terminal): Promise<number> {
   try {
-    await dispatch(words, environment, terminal);
-    return 0;
+    return (await dispatch(words, environment, terminal))?.exitCode ?? 0;
   } catch (error) {
     terminal.note(sentenceOf(error));
     return error instanceof UsageError ? misused : failed;
   }
 }
 
-async function dispatch(words: readonly string[], environment: Environment, terminal: Terminal): Promise<void> {
+async function dispatch(words: readonly string[], environment: Environment, terminal: Terminal): Promise<Ended | void> {
   const [first = "help", ...rest] = words;
   if (first === "--version" || first === "-v") return dispatch(["version", ...rest], environment, terminal);
   if (first === "help" || first === "--help" || first === "-h") return terminal.out(helpOn(rest));
@@ -29,7 +28,7 @@ async function dispatch(words: readonly string[], environment: Environment, term
   if (found === undefined) return terminal.out(helpOnGroup(words));
   const parsed = parse(found.command, found.rest);
   if (parsed.wantsHelp) return terminal.out(commandHelp(found.command));
-  await found.command.run(invocationOf(found.command, parsed, environment, terminal));
+  return found.command.run(invocationOf(found.command, parsed, environment, terminal));
 }
 
 function findCommand(words: readonly string[]): { command: Command; rest: string[] } | undefined {

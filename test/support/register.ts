@@ -29,6 +29,7 @@ const unversioned = new Set([
   "identity_keys",
   "run_trigger_firings",
   "site_operations",
+  "import_links",
 ]);
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));

@@ -38,6 +38,7 @@ import type {
   RunTriggerTable,
   SiteAgentPoolTable,
 } from "./runs.ts";
+import type { ImportLinkTable } from "./imports.ts";
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
 import type { JobTable, StateResourceTable, StateVersionOutputTable, StateVersionTable } from "./state.ts";
@@ -108,4 +109,5 @@ export interface Schema {
   varsetProjects: VarsetProjectTable;
   vars: VarTable;
   jobs: JobTable;
+  importLinks: ImportLinkTable;
 }

@@ -146,6 +146,16 @@ export async function noteStateWritten(tx: Tx, workspaceId: string, at: string):
     .execute();
 }
 
+/** A state that was written elsewhere is the one in force, since then. The row is held. */
+export async function setBroughtState(
+  tx: Tx,
+  _by: Granted<object, "can-create-state-versions">,
+  workspaceId: string,
+  columns: SettledState & Pick<WorkspaceTable, "latestChangeAt">,
+): Promise<void> {
+  await updateRow(tx, "workspaces", workspaceId, columns);
+}
+
 /** What was read out of a state, where that is the one in force. */
 export async function noteStateRead(
   tx: Tx,

@@ -340,3 +340,19 @@ export async function findOldSavedPlan(tx: Tx, before: string): Promise<string |
     .executeTakeFirst();
   return row?.id;
 }
+
+/** Of a workspace that is held: the run that was made last, whatever became of it. */
+export async function findLatestRunId(
+  tx: Tx,
+  { id, organizationId }: { readonly id: string; readonly organizationId: string },
+): Promise<string | undefined> {
+  const row = await tx.db
+    .selectFrom("runs")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("workspaceId", "=", id)
+    .orderBy("position", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
+}

@@ -1,7 +1,7 @@
 /** SQL of state versions. Whoever changes one holds the lock of its workspace's row, so that all agree on their order. */
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import type { Granted } from "../../../access/granted.ts";
+import { type Granted, madeIn } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -197,7 +197,7 @@ export async function insertStateVersion(
 
 export async function updateStateVersion(
   tx: Tx,
-  version: Granted<StateVersionTable, "can-update" | "can-upload">,
+  version: Granted<Pick<StateVersionTable, "id">, "can-update" | "can-upload" | "can-create-state-versions">,
   changes: Partial<StateVersionTable>,
 ): Promise<void> {
   await updateRow(tx, "stateVersions", version.id, changes);
@@ -237,4 +237,19 @@ export async function findForUpload(
     .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();
   return row as AwaitedVersion | undefined;
+}
+
+/** A version of a workspace that is held, by whoever may write its state. */
+export async function findInWorkspace(
+  tx: Tx,
+  workspace: Granted<WorkspaceView, "can-create-state-versions">,
+  id: string,
+): Promise<Granted<StateVersionTable, "can-create-state-versions"> | undefined> {
+  const row = await tx.db
+    .selectFrom("stateVersions")
+    .selectAll()
+    .where("id", "=", id)
+    .where("workspaceId", "=", workspace.id)
+    .executeTakeFirst();
+  return row && madeIn(workspace, row);
 }

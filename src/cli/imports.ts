@@ -1,0 +1,138 @@
+/** `cadastre import`: an organization of another server of this API, into the register that the settings name. */
+import { randomUUID } from "node:crypto";
+import { AppError } from "../kernel/errors.ts";
+import { quoted } from "../kernel/text.ts";
+import { importOrganization } from "../moving/importing/import.ts";
+import { Peer } from "../moving/peer.ts";
+import { Report } from "../moving/report.ts";
+import type { Context } from "../resources/shared/context.ts";
+import { operatorContext, type Register } from "../service.ts";
+import type { Settings } from "../settings.ts";
+import { type Command, type Invocation, jsonOption, type Terminal, UsageError } from "./command.ts";
+import { registerSettings, withRegister } from "./register.ts";
+import { printRows } from "./table.ts";
+
+/** It ended, and not everything came. */
+const withGaps = 3;
+const concurrencyMax = 32;
+const tellEveryMs = 2_000;
+
+export const importCommand: Command = {
+  name: "import",
+  summary: "Bring an organization here from another server of this API",
+  settings: [...registerSettings, "edition"],
+  options: {
+    from: { shape: "URL", doc: "The other server: https://app.terraform.io, say.", required: true },
+    organization: { shape: "NAME", doc: "The organization there.", required: true },
+    token: {
+      shape: "TOKEN",
+      doc: "A token of one of its owners there. A flag can be seen by everybody on the machine: CADASTRE_IMPORT_TOKEN can't.",
+    },
+    "to-organization": { shape: "NAME", doc: "What it is called here; the same when not given." },
+    "dry-run": { doc: "Tell what would and what can't come, and write nothing." },
+    concurrency: { shape: "NUMBER", doc: `How many workspaces at once: 1 to ${concurrencyMax}; 8 when not given.` },
+    ...jsonOption,
+  },
+  details: [
+    "Brings the organization's settings, reserved tag keys, teams, members (by address), SSH keys (by name), agent pools, projects, workspaces with all settings, tags and bindings, variables, variable sets, access, remote-state consumers, run triggers, data retention policies, the runs that have ended (as history), and every state version with its content, serial, lineage and time. The register may be served meanwhile.",
+    "What no server gives away is listed at the end, to be entered: sensitive values (the variables come, empty), SSH keys, tokens of agents. So is every gap, with its reason.",
+    "It can be stopped at any moment and started again: it goes on where it was. Repeated, it brings what is new there. What was brought once is never changed again, what was deleted here stays deleted, and a workspace that is used here (a state or a run of its own) gets no more history.",
+    "Exit codes: 0 when everything came, 3 when there are gaps, 1 when it failed, 2 when it was written wrongly.",
+    "Servers with a certificate of their own making: name its file by NODE_EXTRA_CA_CERTS.",
+    "Example: CADASTRE_IMPORT_TOKEN=… cadastre import --from https://app.terraform.io --organization acme --dry-run",
+  ],
+  async run(invocation) {
+    const { terminal, isOn, settings: read } = invocation;
+    const asked = askedFor(invocation);
+    const settings = read();
+    const stop = stopSignal();
+    const report = new Report();
+    await withRegister(settings, async (register) => {
+      const peer = await Peer.open({ ...asked, signal: stop });
+      const telling = tellProgress(terminal, report, peer);
+      try {
+        const context = contextFor(register, settings);
+        await importOrganization({ ...asked, context, peer, report, signal: stop });
+      } catch (error) {
+        throw stop.aborted ? stopped() : error;
+      } finally {
+        clearInterval(telling);
+      }
+    });
+    if (isOn("json")) terminal.out(JSON.stringify(reportOf(report), null, 2));
+    else tell(terminal, report, asked.dry);
+    return { exitCode: report.gaps.length > 0 ? withGaps : 0 };
+  },
+};
+
+interface Asked {
+  readonly url: string;
+  readonly token: string;
+  readonly from: string;
+  readonly to: string;
+  readonly dry: boolean;
+  readonly concurrency: number;
+}
+
+/** Raises UsageError. */
+function askedFor({ value, isOn, sources }: Invocation): Asked {
+  const url = value("from") ?? "";
+  const token = value("token") ?? sources.environment?.["CADASTRE_IMPORT_TOKEN"] ?? "";
+  const from = value("organization") ?? "";
+  const concurrency = Number(value("concurrency") ?? 8);
+  if (!URL.canParse(url) || !/^https?:/.test(url))
+    throw new UsageError(`--from must be a URL such as https://app.terraform.io; ${quoted(url)} is none.`);
+  if (token === "") throw new UsageError("Give the token of the other server, by CADASTRE_IMPORT_TOKEN or by --token.");
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax)
+    throw new UsageError(`--concurrency must be a whole number from 1 to ${concurrencyMax}.`);
+  return { url, token, from, to: value("to-organization") ?? from, dry: isOn("dry-run"), concurrency };
+}
+
+/** The operator, under the rules of the edition that is served. */
+export function contextFor({ database, vault }: Pick<Register, "database" | "vault">, settings: Settings): Context {
+  const context = operatorContext(database, settings, `cli-${randomUUID()}`);
+  return { ...context, vault, options: { ...context.options, edition: settings.edition } };
+}
+
+function tellProgress(terminal: Terminal, report: Report, peer: Peer): NodeJS.Timeout {
+  return setInterval(() => {
+    const kinds = ["projects", "workspaces", "runs", "state-versions"];
+    const counts = kinds.map((kind) => `${report.done(kind)} ${kind}`).join(", ");
+    terminal.note(`importing: ${counts} so far; ${peer.requests} requests made`);
+  }, tellEveryMs);
+}
+
+/** Ctrl+C ends it between two steps. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
+const stopped = () => new AppError("unavailable", "Stopped. What was brought stays: import again to go on.");
+
+const reportOf = ({ counts, toEnter, gaps, notes }: Report) => ({ counts, "to-enter": toEnter, gaps, notes });
+
+function tell(terminal: Terminal, report: Report, dry: boolean): void {
+  const counts = report.counts.map(({ kind, brought, here, left }) => ({
+    kind,
+    ...(dry ? { "would-come": brought } : { brought }),
+    "here-already": here,
+    "not-brought": left,
+  }));
+  printRows(terminal, counts, { json: false, none: "There is nothing there." });
+  const lists = [
+    { title: "To be entered here, because no server gives it away:", rows: report.toEnter.map(entered) },
+    { title: "Gaps:", rows: report.gaps.map((gap) => ({ ...gap })) },
+  ];
+  for (const { title, rows } of lists) {
+    if (rows.length === 0) continue;
+    terminal.out(`\n${title}\n`);
+    printRows(terminal, rows, { json: false, none: "" });
+  }
+  if (report.notes.length > 0) terminal.out("");
+  report.notes.forEach(terminal.out);
+  if (dry) terminal.out("\nThis was a dry run: nothing was written.");
+}
+
+const entered = ({ kind, thing, reason }: Report["toEnter"][number]) => ({ kind, thing, what: reason });

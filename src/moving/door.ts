@@ -1,0 +1,132 @@
+/**
+ * This register's own operations, called as the operator, without HTTP: a method, a path and a body go in, and what a request would
+ * do is done, by the same definitions, rules, checks and trail.
+ */
+import type { DocumentAnswer, ListAnswer, Method, Operation, Resource, ResourceDefinition } from "../jsonapi/define.ts";
+import { writeResource, writeResources } from "../jsonapi/document.ts";
+import { parseBody } from "../jsonapi/input.ts";
+import { type Page as AskedPage, parseQuery, type RawQuery } from "../jsonapi/query.ts";
+import { AppError } from "../kernel/errors.ts";
+import { camel } from "../kernel/names.ts";
+import { resources } from "../resources/index.ts";
+import type { Context } from "../resources/shared/context.ts";
+import { Missing, type Origin, type Page, type Thing, thingOf, thingsOf } from "./wire.ts";
+
+interface Route {
+  readonly resource: Resource<Context>;
+  readonly id: string;
+  readonly operation: Operation;
+  readonly answered: ResourceDefinition;
+  readonly segments: readonly string[];
+}
+
+const routes: readonly Route[] = resources.flatMap((resource) =>
+  Object.entries(resource.definition.operations).map(([id, operation]) => ({
+    resource,
+    id,
+    operation,
+    answered:
+      operation.answers === undefined
+        ? resource.definition
+        : (resources.find(({ definition }) => definition.type === operation.answers)?.definition ??
+          resource.definition),
+    segments: operation.path.split("/"),
+  })),
+);
+
+const isParameter = (segment: string) => segment.startsWith(":");
+
+/** Where two fit, the one with more words of its own. */
+function routeFor(method: Method, path: string): Route {
+  const given = path.split("/");
+  const own = ({ segments }: Route) => segments.filter((segment) => !isParameter(segment)).length;
+  const [found] = routes
+    .filter(({ operation, segments }) => operation.method === method && segments.length === given.length)
+    .filter(({ segments }) => segments.every((segment, at) => isParameter(segment) || segment === given[at]))
+    .toSorted((one, other) => own(other) - own(one));
+  if (found === undefined) throw new Error(`no operation is at ${method} ${path}`);
+  return found;
+}
+
+function paramsOf({ segments }: Route, path: string): Record<string, string> {
+  const given = path.split("/");
+  return Object.fromEntries(
+    segments.flatMap((segment, at) =>
+      isParameter(segment) ? [[camel(segment.slice(1)), decodeURIComponent(given[at] ?? "")]] : [],
+    ),
+  );
+}
+
+const queryOf = (query: URLSearchParams): RawQuery => new Map([...query].map(([name, value]) => [name, [value]]));
+
+export class Door implements Origin {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  /** Raises AppError as the operation does; undefined where it answers with nothing. */
+  async send(method: Exclude<Method, "GET">, path: string, body?: unknown): Promise<Thing | undefined> {
+    const { answer, route } = await this.#call(method, path, new URLSearchParams(), body);
+    const { view } = (answer ?? {}) as Partial<DocumentAnswer<unknown>>;
+    return view === undefined ? undefined : thingOf(JSON.parse(writeResource(route.answered, view)));
+  }
+
+  async get(path: string): Promise<Thing> {
+    const [plain = "", query] = path.split("?");
+    const { answer, route } = await this.#read(plain, new URLSearchParams(query));
+    const thing = thingOf(JSON.parse(writeResource(route.answered, (answer as DocumentAnswer<unknown>).view)));
+    if (thing === undefined) throw new Missing(`${path} is no document`);
+    return thing;
+  }
+
+  /** Undefined where there is none. */
+  async find(path: string): Promise<Thing | undefined> {
+    try {
+      return await this.get(path);
+    } catch (error) {
+      if (error instanceof Missing) return undefined;
+      throw error;
+    }
+  }
+
+  async *pages(path: string): AsyncGenerator<Page> {
+    const [plain = "", text] = path.split("?");
+    for (let number = 1; ; number += 1) {
+      const query = new URLSearchParams(text);
+      query.set("page[number]", String(number));
+      query.set("page[size]", "100");
+      const { answer, route, page } = await this.#read(plain, query);
+      const { views, totalCount, hasMore, included = [] } = answer as ListAnswer<unknown>;
+      yield {
+        things: thingsOf(JSON.parse(writeResources(route.answered, views))),
+        included: included.map(({ definition, view }) => JSON.parse(writeResource(definition, view)) as Thing),
+      };
+      if (!(hasMore ?? (totalCount ?? 0) > page.number * page.size)) return;
+    }
+  }
+
+  async #read(path: string, query: URLSearchParams) {
+    try {
+      return await this.#call("GET", path, query, undefined);
+    } catch (error) {
+      if (error instanceof AppError && error.code === "not-found") throw new Missing(`there is no ${path} here`);
+      throw error;
+    }
+  }
+
+  async #call(method: Method, path: string, query: URLSearchParams, body: unknown) {
+    const route = routeFor(method, path);
+    const { resource, operation, id } = route;
+    const parsed = parseQuery(operation.query, queryOf(query));
+    const answer: unknown = await resource.handlers[id]?.({
+      context: this.#context,
+      params: paramsOf(route, path),
+      body: operation.body === undefined ? undefined : parseBody(resource.definition, operation.body, body),
+      query: parsed,
+      ifMatch: undefined,
+    });
+    return { answer, route, page: parsed["page"] as AskedPage };
+  }
+}

@@ -1,0 +1,67 @@
+/** SQL of imports: what was brought, and who of the source is somebody here. */
+import { sql } from "kysely";
+import type { Tx } from "../database/database.ts";
+import type { ImportLinkTable } from "../database/schema/imports.ts";
+import { fold } from "../kernel/text.ts";
+import { now } from "../kernel/time.ts";
+
+export type Link = Pick<ImportLinkTable, "kind" | "sourceId" | "ourId">;
+
+export async function readLinks(tx: Tx, organizationId: string, source: string): Promise<Link[]> {
+  return tx.db
+    .selectFrom("importLinks")
+    .select(["kind", "sourceId", "ourId"])
+    .where("organizationId", "=", organizationId)
+    .where("source", "=", source)
+    .execute();
+}
+
+/** One that is there already is replaced: what it led to has gone. */
+export async function writeLinks(
+  tx: Tx,
+  { organizationId, source }: Pick<ImportLinkTable, "organizationId" | "source">,
+  links: readonly Link[],
+): Promise<void> {
+  if (links.length === 0) return;
+  const createdAt = now();
+  await tx.db
+    .insertInto("importLinks")
+    .values(links.map((link) => ({ organizationId, source, ...link, createdAt })))
+    .onConflict((taken) =>
+      taken
+        .columns(["organizationId", "source", "kind", "sourceId"])
+        .doUpdateSet((set) => ({ ourId: set.ref("excluded.ourId") })),
+    )
+    .execute();
+}
+
+/** By their addresses, folded: the ids of those who are users here. */
+export async function findUsers(tx: Tx, emails: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.db
+    .selectFrom("users")
+    .select(["id", "emailKey"])
+    .where(tx.dialect.isOneOf(sql.ref("emailKey"), emails.map(fold)))
+    .execute();
+  return new Map(rows.map(({ id, emailKey }) => [emailKey, id]));
+}
+
+/** What became of versions that were brought. */
+export async function readStatuses(tx: Tx, workspaceId: string): Promise<ReadonlyMap<string, string>> {
+  const rows = await tx.db
+    .selectFrom("stateVersions")
+    .select(["id", "status"])
+    .where("workspaceId", "=", workspaceId)
+    .execute();
+  return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
+export async function readLatestRun(tx: Tx, workspaceId: string): Promise<string | undefined> {
+  const row = await tx.db
+    .selectFrom("runs")
+    .select("id")
+    .where("workspaceId", "=", workspaceId)
+    .orderBy("position", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
+}

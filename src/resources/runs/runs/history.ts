@@ -1,0 +1,195 @@
+/**
+ * Runs that were executed elsewhere, brought as history: how they ended, when, and who made them. They are never executed, and hold no
+ * lock. Only into a workspace whose latest run is the one that was brought last: nobody has run anything here since.
+ */
+import type { Tx } from "../../../database/database.ts";
+import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
+import { conflict } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import { setRunColumns } from "../../register/workspaces/writes.ts";
+import { recordEvents } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { insertPhases, newPhase, updatePhases } from "../phases/writes.ts";
+import { type MayMove, movedBy } from "../proofs.ts";
+import { figuresOf, figuresOver } from "./figures.ts";
+import { type finalStatuses, type PhaseStatus } from "./machine.ts";
+import { operationOf } from "./rules.ts";
+import { currentRun } from "./steps.ts";
+import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
+
+export interface HistoricPhase {
+  readonly status: Extract<PhaseStatus, "finished" | "errored" | "canceled" | "unreachable">;
+  readonly timestamps: Readonly<Record<string, string>>;
+  readonly additions: number;
+  readonly changes: number;
+  readonly destructions: number;
+  readonly imports: number;
+}
+
+/** A run that has ended. */
+export interface HistoricRun {
+  readonly status: (typeof finalStatuses)[number];
+  readonly timestamps: Readonly<Record<string, string>>;
+  readonly message: string;
+  readonly source: string;
+  readonly triggerReason: string;
+  readonly isDestroy: boolean;
+  readonly refresh: boolean;
+  readonly refreshOnly: boolean;
+  readonly planOnly: boolean;
+  readonly autoApply: boolean;
+  readonly allowEmptyApply: boolean;
+  readonly hasChanges: boolean;
+  readonly engineVersion: string | null;
+  /** Who made it, where that is somebody here; else only the name, if there is one. */
+  readonly maker: { readonly userId: string | null; readonly name: string | null };
+  readonly createdAt: string;
+  readonly endedAt: string;
+  readonly plan: HistoricPhase;
+  readonly apply: HistoricPhase;
+}
+
+/**
+ * The oldest first; gives their ids. `after` is the one that was brought before them; `note` is part of the transaction. Raises
+ * `conflict` where the workspace has runs of its own here.
+ */
+export async function bringRuns(
+  context: Context,
+  workspaceId: string,
+  after: string | undefined,
+  historic: readonly HistoricRun[],
+  note: (tx: Tx, ids: readonly string[]) => Promise<void>,
+): Promise<readonly string[]> {
+  return context.database.write(async (tx) => {
+    const found = await loadWorkspace(tx, context, { workspaceId }, true);
+    const workspace = grantWorkspace(found, "can-force-unlock");
+    if ((await findLatestRunId(tx, workspace)) !== after)
+      throw conflict(
+        "The workspace has runs of its own here, made since: what the source has beside them is not brought.",
+      );
+    const by = movedBy(workspace, {});
+    const rows = historic.map((run) => rowFor(run, workspace));
+    for (const row of rows) await insertRun(tx, by, row);
+    await writePhases(tx, context, by, historic, rows);
+    await tellWorkspace(tx, by, workspace, rows);
+    await recordEvents(
+      tx,
+      context,
+      rows.map(({ id, organizationId, status, message }) => ({
+        organizationId,
+        verb: "import",
+        subject: { type: "runs", id },
+        after: { status, message, workspace: workspace.id },
+      })),
+    );
+    const ids = rows.map(({ id }) => id);
+    await note(tx, ids);
+    return ids;
+  });
+}
+
+/** Plans alone are never a workspace's current run; nor is one that is older than that: it ended later, and so it came later. */
+async function tellWorkspace(
+  tx: Tx,
+  by: MayMove,
+  { id: workspaceId, organizationId, currentRunCreatedAt }: WorkspaceView,
+  rows: readonly RunTable[],
+): Promise<void> {
+  const last = rows
+    .filter(({ planOnly, createdAt }) => planOnly === 0 && createdAt >= (currentRunCreatedAt ?? ""))
+    .at(-1);
+  const figures = figuresOf(await findEndedRuns(tx, { organizationId, workspaceId }, figuresOver));
+  await setRunColumns(tx, by, workspaceId, { ...figures, ...(last && currentRun(last)) });
+}
+
+function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
+  const { status, message, source, triggerReason, createdAt, endedAt, maker, planOnly } = run;
+  return {
+    status,
+    message,
+    source,
+    triggerReason,
+    createdAt,
+    endedAt,
+    id: newId("runs"),
+    organizationId: workspace.organizationId,
+    workspaceId: workspace.id,
+    position: 0,
+    statusTimestamps: JSON.stringify(run.timestamps),
+    operation: operationOf(run, planOnly),
+    isDestroy: Number(run.isDestroy),
+    refresh: Number(run.refresh),
+    refreshOnly: Number(run.refreshOnly),
+    planOnly: Number(planOnly),
+    savePlan: 0,
+    autoApply: Number(run.autoApply),
+    allowEmptyApply: Number(run.allowEmptyApply),
+    allowConfigGeneration: 0,
+    debuggingMode: 0,
+    structured: 0,
+    targetAddrs: null,
+    replaceAddrs: null,
+    policyPaths: null,
+    invokeActionAddrs: null,
+    variables: null,
+    pinnedVariables: null,
+    engine: workspace.engine ?? "terraform",
+    engineVersion: run.engineVersion ?? workspace.engineVersion,
+    executionMode: "remote",
+    agentPoolId: null,
+    configurationVersionId: null,
+    inputStateVersionId: null,
+    planId: newId("plans"),
+    applyId: newId("applies"),
+    hasChanges: Number(run.hasChanges),
+    canceledAt: null,
+    forceCancelAvailableAt: null,
+    forceCanceledAt: null,
+    confirmedById: null,
+    createdByKind: maker.userId === null ? null : "user",
+    createdById: maker.userId,
+    createdByName: maker.name,
+    causedByRunId: null,
+    chainLength: 0,
+    commitSha: null,
+    version: 1,
+  };
+}
+
+/** Both of each run, final from the first, their logs ended: what was said in them stayed where they were executed. */
+async function writePhases(
+  tx: Tx,
+  context: Context,
+  by: MayMove,
+  historic: readonly HistoricRun[],
+  rows: readonly RunTable[],
+): Promise<void> {
+  const phases = rows.flatMap((row, index) => {
+    const run = historic[index];
+    return run === undefined ? [] : [phaseFor("plan", row, run.plan), phaseFor("apply", row, run.apply)];
+  });
+  await insertPhases(tx, by, phases);
+  for (const [status, alike] of Map.groupBy(phases, (phase) => phase.status))
+    await updatePhases(
+      tx,
+      by,
+      context.vault,
+      alike.map((phase) => ({ phase, changes: { status } })),
+      "alike",
+    );
+}
+
+function phaseFor(kind: "plan" | "apply", row: RunTable, phase: HistoricPhase): RunPhaseTable {
+  return {
+    ...newPhase(kind, row),
+    status: phase.status,
+    statusTimestamps: JSON.stringify(phase.timestamps),
+    hasChanges: kind === "plan" ? row.hasChanges : 0,
+    resourceAdditions: phase.additions,
+    resourceChanges: phase.changes,
+    resourceDestructions: phase.destructions,
+    resourceImports: phase.imports,
+  };
+}

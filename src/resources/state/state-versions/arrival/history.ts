@@ -1,0 +1,183 @@
+/**
+ * States that were written elsewhere, brought as history: in their order, each with the serial, the lineage and the time that it has
+ * there. Only into a workspace that nobody here writes to: it is unlocked, and its latest version is the one that was brought last.
+ * Two steps, so that whoever is interrupted knows what there is: the version is announced, then its content comes.
+ */
+import type { Granted } from "../../../../access/granted.ts";
+import type { Tx } from "../../../../database/database.ts";
+import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import { conflict, notFound } from "../../../../kernel/errors.ts";
+import { newId } from "../../../../kernel/ids.ts";
+import { grantWorkspace, loadWorkspace, nameOfHolder } from "../../../register/workspaces/reads.ts";
+import type { WorkspaceView } from "../../../register/workspaces/view.ts";
+import { setBroughtState } from "../../../register/workspaces/writes.ts";
+import { recordEvent } from "../../../shared/audit-events/writes.ts";
+import type { Context } from "../../../shared/context.ts";
+import { completeContent, giveUp, receiveContent, type StoredContent } from "../../../shared/contents/contents.ts";
+import { insertResources } from "../../resources/writes.ts";
+import { insertOutputs } from "../../state-version-outputs/writes.ts";
+import { ofStateVersion, stateLimit } from "../kinds.ts";
+import { unread } from "../rules.ts";
+import { findInWorkspace, findPredecessor, findSuccession, insertStateVersion, updateStateVersion } from "../store.ts";
+import { PassingState, type ReadState, rowsOf } from "./reading.ts";
+
+/** What is known of a state before its content comes. */
+export interface HistoricState {
+  readonly serial: number;
+  /** Null: what the content says. */
+  readonly lineage: string | null;
+  readonly createdAt: string;
+  /** Who wrote it, where that is somebody here; else only the name. */
+  readonly maker: { readonly userId: string | null; readonly name: string };
+  /** The run that wrote it, where that was brought too. */
+  readonly runId: string | null;
+  /** The version that was brought before it. */
+  readonly after: string | undefined;
+}
+
+type Writable = Granted<WorkspaceView, "can-create-state-versions">;
+
+/** Gives its id. `note` is part of the transaction. Raises `conflict` where the workspace is used here. */
+export async function announceHistoricState(
+  context: Context,
+  workspaceId: string,
+  state: HistoricState,
+  note: (tx: Tx, id: string) => Promise<void>,
+): Promise<string> {
+  const id = newId("state-versions");
+  await context.database.write(async (tx) => {
+    const workspace = await loadUnused(tx, context, workspaceId);
+    const { position, latest } = await findSuccession(tx, workspace.id);
+    if (latest?.id !== state.after) throw hasOwnStates();
+    await insertStateVersion(tx, workspace, rowFor(id, position, workspace, state));
+    await record(tx, context, workspace, { id, verb: "announce", after: { serial: state.serial } });
+    await note(tx, id);
+  });
+  return id;
+}
+
+/** Raises `conflict` where the workspace is used here, and `invalid` for what is no state. */
+export async function receiveHistoricState(
+  context: Context,
+  workspaceId: string,
+  id: string,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  const { organizationId } = await loadUnused(context.database.reader, context, workspaceId);
+  const passing = new PassingState();
+  const place = { organizationId, owner: ofStateVersion(id), kind: "state" };
+  const content = await receiveContent(context, place, bytes, (piece) => passing.write(piece), stateLimit);
+  try {
+    const read = passing.end();
+    await context.database.write((tx) => finalize(tx, context, workspaceId, id, content, read));
+  } catch (error) {
+    await giveUp(context, content.id);
+    throw error;
+  }
+}
+
+/** Nothing usable came: the version is awaited no more, and others can follow the one before it. */
+export async function discardHistoricState(context: Context, workspaceId: string, id: string): Promise<void> {
+  await context.database.write(async (tx) => {
+    const workspace = await loadUnused(tx, context, workspaceId);
+    const version = await findInWorkspace(tx, workspace, id);
+    if (version?.status !== "pending") return;
+    await updateStateVersion(tx, version, { status: "discarded" });
+    await record(tx, context, workspace, { id, verb: "discard", after: { status: "discarded" } });
+  });
+}
+
+/** The content becomes its version's, and the version the workspace's current one. */
+async function finalize(
+  tx: Tx,
+  context: Context,
+  workspaceId: string,
+  id: string,
+  content: StoredContent,
+  read: ReadState,
+): Promise<void> {
+  const workspace = await loadUnused(tx, context, workspaceId);
+  const version = await findInWorkspace(tx, workspace, id);
+  if (version === undefined) throw notFound("state version");
+  const { latest } = await findSuccession(tx, workspace.id);
+  if (version.status !== "pending" || latest?.id !== id) throw hasOwnStates();
+  const predecessor = await findPredecessor(tx, version);
+  const rows = rowsOf(context.vault, version, read);
+  await updateStateVersion(tx, version, {
+    ...rows.columns,
+    lineage: version.lineage || read.file.lineage,
+    md5: content.md5,
+    status: "finalized",
+    size: content.size,
+  });
+  await completeContent(tx, content);
+  await insertOutputs(tx, workspace, rows.outputs);
+  await insertResources(tx, workspace, rows.resources, predecessor?.id);
+  const before = workspace.currentStateVersionId;
+  if (before !== null) await updateStateVersion(tx, { ...version, id: before }, { superseded: 1 });
+  const { resourceCount, outputIds, encrypted: stateEncrypted } = rows.columns;
+  await setBroughtState(tx, workspace, workspace.id, {
+    currentStateVersionId: id,
+    resourceCount,
+    outputIds,
+    stateEncrypted,
+    latestChangeAt: version.createdAt,
+  });
+  await record(tx, context, workspace, { id, verb: "import", after: { serial: version.serial, size: content.size } });
+}
+
+/** Raises `not-found`, `forbidden`, and `conflict` where somebody holds the workspace. */
+async function loadUnused(tx: Tx, context: Context, workspaceId: string): Promise<Writable> {
+  const lock = tx !== context.database.reader;
+  const found = await loadWorkspace(tx, context, { workspaceId }, lock);
+  const workspace = grantWorkspace(found, "can-create-state-versions");
+  if (workspace.lockedByType !== null)
+    throw conflict(
+      `The workspace is locked here by ${nameOfHolder(workspace)}. Unlock it, or leave it be, and import again.`,
+    );
+  return workspace;
+}
+
+const hasOwnStates = () =>
+  conflict("The workspace has states of its own here, written since: what the source has beside them is not brought.");
+
+function rowFor(
+  id: string,
+  position: number,
+  { id: workspaceId, organizationId }: Writable,
+  { serial, lineage, createdAt, maker, runId }: HistoricState,
+): StateVersionTable {
+  return {
+    ...unread,
+    id,
+    organizationId,
+    workspaceId,
+    position,
+    serial,
+    lineage,
+    createdAt,
+    runId,
+    md5: "",
+    status: "pending",
+    // It is under nobody's lock, and no upload URL of it expires.
+    intermediate: 0,
+    uploadExpiresAt: null,
+    size: 0,
+    superseded: 0,
+    hasJson: 0,
+    createdByKind: maker.userId === null ? "run" : "user",
+    createdById: maker.userId ?? runId ?? "",
+    createdByName: maker.name,
+    createdByTokenId: null,
+    version: 1,
+  };
+}
+
+async function record(
+  tx: Tx,
+  context: Context,
+  { organizationId }: Writable,
+  { id, verb, after }: { readonly id: string; readonly verb: string; readonly after: object },
+): Promise<void> {
+  await recordEvent(tx, context, { organizationId, verb, subject: { type: "state-versions", id }, after });
+}

@@ -1,0 +1,158 @@
+/** `cadastre import`: Cadastre into Cadastre, compared document by document; repeated, interrupted, and used in between. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Api, type Json, startApi, useApi } from "../support/api.ts";
+import { data, details, makeWorkspace, resource } from "../support/builders.ts";
+import { fingerprint } from "../support/register.ts";
+import { stateOf, writeState } from "../support/states.ts";
+import { cadastre } from "../cli/support.ts";
+import { furnish, type Furnished, told } from "./organization.ts";
+
+const source = useApi();
+let target: Api;
+let organization: Furnished;
+
+beforeAll(async () => {
+  target = await startApi();
+  organization = await furnish(source);
+  // One of the members is somebody here already.
+  const { username, email } = organization.member;
+  data(await target.admin.post("/admin/users", resource("users", { username, email })));
+});
+afterAll(() => target.stop());
+
+const key = Buffer.alloc(32, 7).toString("hex");
+
+async function runImport(...words: string[]): Promise<{ code: number | null; report: Json; err: string }> {
+  const { code, out, err } = await cadastre(
+    ["import", "--from", source.url, "--organization", organization.name, "--json", ...words],
+    {
+      CADASTRE_DATABASE: target.address,
+      CADASTRE_ENCRYPTION_KEY: key,
+      CADASTRE_IMPORT_TOKEN: source.admin.token ?? "",
+    },
+  );
+  const told = err.split("\n").filter((line) => !line.startsWith("importing: "));
+  return { code, err: told.join("\n"), report: out === "" ? undefined : JSON.parse(out) };
+}
+
+const countsOf = (report: Json, column: "brought" | "here" | "left"): Record<string, number> =>
+  Object.fromEntries(report.counts.filter((row: Json) => row[column] > 0).map((row: Json) => [row.kind, row[column]]));
+
+describe("cadastre import", () => {
+  test("a dry run tells what would come, and writes nothing", async () => {
+    const before = await fingerprint(target.database, ["meta"]);
+    const { report, err, code } = await runImport("--dry-run");
+    expect(err).toBe("");
+    expect(countsOf(report, "brought")).toMatchObject({ workspaces: 3, "state-versions": 4, runs: 2, vars: 4 });
+    expect(report["to-enter"].map(({ thing }: Json) => thing)).toContain("network, CLOUD_SECRET");
+    expect(code).toBe(3);
+    expect(await fingerprint(target.database, ["meta"])).toBe(before);
+  });
+
+  test("everything comes, and is the same document by document", async () => {
+    const { report, code, err } = await runImport();
+    expect(err).toBe("");
+    expect(report.gaps).toEqual([
+      { kind: "runs", thing: expect.stringContaining("shop, run-"), reason: expect.stringContaining("planned") },
+    ]);
+    expect(code).toBe(3);
+    expect(countsOf(report, "brought")).toMatchObject({ workspaces: 3, "state-versions": 4, runs: 2, vars: 4 });
+    expect(await told(target, target.admin, organization.name)).toEqual(
+      await told(source, source.admin, organization.name),
+    );
+  });
+
+  test("what no server gives away is listed to be entered", async () => {
+    const { report } = await runImport("--to-organization", `${organization.name}-2`);
+    expect(report["to-enter"]).toEqual([
+      { kind: "ssh-keys", thing: "modules", reason: "its value" },
+      { kind: "agent-pools", thing: "builders", reason: expect.stringContaining("token") },
+      { kind: "vars", thing: "network, CLOUD_SECRET", reason: "its value (env)" },
+    ]);
+  });
+
+  test("repeated, it brings nothing and changes nothing", async () => {
+    const before = await fingerprint(target.database, ["meta"]);
+    const { report } = await runImport();
+    expect(countsOf(report, "brought")).toEqual({});
+    expect(await fingerprint(target.database, ["meta"])).toBe(before);
+  });
+
+  test("a member who is somebody here wrote what that person wrote there; others are invited", async () => {
+    const memberships = data(await target.admin.get(`/organizations/${organization.name}/organization-memberships`));
+    const statuses = Object.fromEntries(
+      memberships.map(({ attributes }: Json) => [attributes.email, attributes.status]),
+    );
+    expect(statuses).toMatchObject({ [organization.member.email]: "active", [organization.owner.email]: "invited" });
+  });
+
+  test("it leaves its trail in the operator's name", async () => {
+    const events = data(await target.admin.get(`/organizations/${organization.name}/audit-events?page[size]=100`));
+    expect(new Set(events.map(({ attributes }: Json) => attributes["actor-kind"] ?? attributes.actor?.kind))).toEqual(
+      new Set(["operator"]),
+    );
+    expect(events.map(({ attributes }: Json) => attributes.action)).toContain("state-versions.import");
+  });
+
+  test("what was changed, deleted or used here since stays so; what is new there comes", async () => {
+    const here = (name: string) => `/organizations/${organization.name}/workspaces/${name}`;
+    const network = data(await target.admin.get(here("network")));
+    const shop = data(await target.admin.get(here("shop")));
+    await target.admin.patch(here("network"), resource("workspaces", { description: "changed here" }));
+    await target.admin.delete(here("plain"));
+    const [region] = data(await target.admin.get(`/workspaces/${network.id}/vars`)).filter(
+      ({ attributes }: Json) => attributes.key === "region",
+    );
+    await target.admin.delete(`/workspaces/${network.id}/vars/${region.id}`);
+    const lineage = "0b6c2a7e-0000-4000-8000-000000000000";
+    await writeState(target.admin, shop.id, stateOf({ serial: 8, lineage }));
+    // And there:
+    await source.admin.post(`/runs/${organization.waiting.id}/actions/discard`);
+    await makeWorkspace(source, organization.name, { name: "newcomer" });
+    await writeState(source.admin, organization.workspaces.network.id, stateOf({ serial: 4 }));
+    await writeState(source.admin, organization.workspaces.shop.id, stateOf({ serial: 8, lineage }));
+
+    const { report } = await runImport();
+    expect(countsOf(report, "brought")).toEqual({ workspaces: 1, runs: 1, "state-versions": 1 });
+    expect(report.gaps.map(({ kind, thing }: Json) => `${kind}: ${thing}`).toSorted()).toEqual([
+      "state-versions: shop, 1 from serial 8 on",
+      "vars: network, region",
+      "workspaces: plain",
+    ]);
+    expect(data(await target.admin.get(here("network"))).attributes.description).toBe("changed here");
+    expect((await target.admin.get(here("plain"))).status).toBe(404);
+    const current = data(await target.admin.get(`/workspaces/${network.id}/current-state-version`));
+    expect(current.attributes.serial).toBe(4);
+  });
+
+  test("the workspaces work here: locked, written to and unlocked", async () => {
+    const [workspace] = data(
+      await target.admin.get(`/organizations/${organization.name}/workspaces?search[name]=newcomer`),
+    );
+    expect((await writeState(target.admin, workspace.id, stateOf({ serial: 1 }))).attributes.serial).toBe(1);
+    const locked = await target.admin.post(`/workspaces/${workspace.id}/actions/lock`);
+    expect(locked.status, details(locked).join()).toBe(200);
+  });
+
+  test.each([
+    [["--from", "nowhere"], "--from must be a URL"],
+    [["--concurrency", "0"], "--concurrency must be"],
+    [["--token", ""], "Give the token"],
+  ])("2: %s", async (words, sentence) => {
+    const all = { "--from": source.url, "--organization": "acme", "--token": "some-token", [words[0]!]: words[1]! };
+    const { code, err } = await cadastre(["import", ...Object.entries(all).flat()], {
+      CADASTRE_DATABASE: target.address,
+    });
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(sentence) });
+  });
+
+  test("1: an organization that is not there, and a token that is not known", async () => {
+    const missing = await runImport("--organization", "nobody-has-this");
+    expect(missing).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("There is no organization 'nobody-has-this'"),
+    });
+    const refused = await runImport("--token", "not-a-token");
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("does not know the token") });
+  });
+});
