@@ -12,6 +12,7 @@ import { agentPoolResource } from "./connections/agent-pools/operations.ts";
 import { siteAgentPoolResource } from "./connections/site-agent-pools/operations.ts";
 import { agentTokenResource } from "./connections/agent-tokens/operations.ts";
 import { auditEventResource } from "./identity/audit-events/operations.ts";
+import { auditTrailResource } from "./identity/audit-trails/operations.ts";
 import { authenticationTokenResource } from "./identity/authentication-tokens/operations.ts";
 import { deleteOlderPolicyResource, dontDeletePolicyResource } from "./register/data-retention-policies/operations.ts";
 import { configurationVersionResource } from "./runs/configuration-versions/operations.ts";
@@ -119,6 +120,7 @@ export const resources: readonly Resource<Context>[] = [
   featureSetResource,
   subscriptionResource,
   auditEventResource,
+  auditTrailResource,
   runResource,
   organizationCapacityResource,
   planResource,

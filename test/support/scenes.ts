@@ -242,6 +242,7 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   safeDeleteWorkspaceByName: onNewWorkspaceByName,
   deleteWorkspace: onNewWorkspace,
   deleteWorkspaceByName: onNewWorkspaceByName,
+  listAuditTrails: async ({ tenant }) => ({ caller: tenant.callers["organization token"] }),
   lockWorkspace: onNewWorkspace,
   unlockWorkspace: async (scene) => {
     const twist = await onNewWorkspace(scene);

@@ -10,7 +10,7 @@ export interface AuditEventView extends AuditEventTable {
   readonly organizationName: string;
 }
 
-const instant = (doc: string): Parameter<string> => ({
+export const instant = (doc: string): Parameter<string> => ({
   doc,
   parse: (value) => parseTimestamp(value) ?? new Unusable("must be a timestamp such as 2030-01-31T12:00:00Z"),
 });

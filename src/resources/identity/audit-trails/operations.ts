@@ -1,0 +1,28 @@
+/** The one operation on the audit trail as connectors read it. */
+import { auditedOrganization } from "../../../access/permissions.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import { implement } from "../../shared/context.ts";
+import { auditTrails, trailSizeMax } from "./definition.ts";
+import { paginationOf, toldAsTrail } from "./rules.ts";
+import { pageOfTrail } from "./store.ts";
+
+export const auditTrailResource = implement(auditTrails, {
+  /** Raises `not-found` for whoever comes with another token. */
+  async listAuditTrails({ context, query }) {
+    const organizationId = auditedOrganization(context.actor);
+    if (organizationId === undefined)
+      throw new AppError(
+        "not-found",
+        "This needs an organization's token, or its token for the audit trail: these say whose trail is meant. With another token, read /organizations/:organization_name/audit-events.",
+      );
+    const page = { number: query.pageNumber ?? 1, size: query.pageSize ?? trailSizeMax };
+    const { events, totalCount } = await pageOfTrail(context.database.reader, organizationId, query.since, page);
+    const body = { data: events.map(toldAsTrail), pagination: paginationOf(page, totalCount) };
+    const bytes = Buffer.from(JSON.stringify(body));
+    return { mediaType: "application/json", size: bytes.length, bytes: whole(bytes) };
+  },
+});
+
+async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,26 @@
+/** SQL that reads the audit trail by numbered pages. */
+import type { Tx } from "../../../database/database.ts";
+import type { AuditEventTable } from "../../../database/schema/audit.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+
+/** One statement; what is added meanwhile moves events to later pages, so that whoever pages on misses none. */
+export async function pageOfTrail(
+  tx: Tx,
+  organizationId: string,
+  since: string | undefined,
+  page: Page,
+): Promise<{ events: AuditEventTable[]; totalCount: number }> {
+  let found = tx.db.selectFrom("auditEvents as e").where("e.organizationId", "=", organizationId);
+  if (since !== undefined) found = found.where("e.createdAt", ">", since);
+  const { rows, totals } = await fetchPage(tx, {
+    rows: found.selectAll("e"),
+    order: [
+      { column: "e.createdAt", descending: true },
+      { column: "e.id", descending: true },
+    ],
+    page,
+    totals: { totalCount: countOf(found.select("e.id")) },
+  });
+  return { events: rows, totalCount: totals.totalCount };
+}
