@@ -282,6 +282,13 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     await lock(scene.tenant.owner, twist.params?.["workspace_id"] ?? "");
     return twist;
   },
+  rollBackState: async (scene) => {
+    const twist = await onNewWorkspace(scene);
+    const id = twist.params?.["workspace_id"] ?? "";
+    const version = await writeState(scene.tenant.owner, id, stateOf());
+    await lock(scene.tenant.owner, id);
+    return { ...twist, ids: { "state-versions": version.id } };
+  },
   uploadState: async (scene) => {
     const version = await awaited(scene, stateOf());
     return { url: version.attributes["hosted-state-upload-url"], body: stateOf() };

@@ -251,7 +251,8 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
  * and makes the changes in between.
  */
 export const statementsMax = ({ id, type }: Route): number =>
-  id === "forceExecuteRun"
+  // A rollback also reads a content, and writes it: more for every further chunk.
+  id === "forceExecuteRun" || id === "rollBackState"
     ? 20
     : (({ runs: 12, "agent-jobs": 14, "access-previews": 34 } as Record<string, number>)[type] ?? 9);
 

@@ -46,6 +46,8 @@ const shownPermissions = [
   "can-read-state-outputs",
   "can-create-state-versions",
 ] as const;
+const stateWriters =
+  "'write' on the workspace's state versions, and the workspace's lock; not with an organization's token";
 const stateReaders = "'read' on the workspace's state versions";
 const byId = "/state-versions/:state_version_id";
 const byWorkspace = "/workspaces/:workspace_id";
@@ -215,7 +217,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
       method: "POST",
       path: `${byWorkspace}/state-versions`,
       summary: "Write a state, or announce one that is sent to the upload URL",
-      needs: "'write' on the workspace's state versions, and the workspace's lock; not with an organization's token",
+      needs: stateWriters,
       callers: "runs",
       body: "create",
       bodyMax: { bytes: bodyBytesMax, sentence: tooLargeSentence },
@@ -227,6 +229,33 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
             serial: 1,
             md5: "d41d8cd98f00b204e9800998ecf8427e",
             lineage: "871d1b4a-e579-fb7c-ffdd-f0c858a647a7",
+          },
+        },
+      },
+    },
+    rollBackState: {
+      method: "PATCH",
+      path: `${byWorkspace}/state-versions`,
+      summary: "Go back to an earlier state: its content as a new version, with the next serial",
+      needs: stateWriters,
+      body: {
+        custom: z.object({
+          data: z.object({
+            type: z.literal("state-versions"),
+            relationships: z.object({
+              "rollback-state-version": z.object({
+                data: z.object({ type: z.literal("state-versions"), id: text({ min: 1, max: 256 }) }),
+              }),
+            }),
+          }),
+        }),
+      },
+      answer: "created",
+      example: {
+        data: {
+          type: "state-versions",
+          relationships: {
+            "rollback-state-version": { data: { type: "state-versions", id: "sv-g4rqST72reoHMM5a" } },
           },
         },
       },

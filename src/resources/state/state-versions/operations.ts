@@ -21,6 +21,7 @@ import { grantStateVersion, loadStateVersion } from "./reads.ts";
 import { type BackingDataMove, backingDataMoves, backingDataObstacle } from "./rules.ts";
 import { findCurrentStateVersion, pageOfVersions, updateStateVersion } from "./store.ts";
 import { receiveJsonState, receiveState } from "./arrival/upload.ts";
+import { rollBack } from "./arrival/rollback.ts";
 import { checkUploadUrl } from "./arrival/upload-urls.ts";
 
 export const stateVersionResource = implement(
@@ -37,6 +38,9 @@ export const stateVersionResource = implement(
       list(context, params, { page: query.page, status: query.filterStatus }),
 
     createStateVersion: ({ context, params, body }) => createStateVersion(context, params.workspaceId, body),
+
+    rollBackState: ({ context, params, body }) =>
+      rollBack(context, params.workspaceId, body.data.relationships["rollback-state-version"].data.id),
 
     async showCurrentStateVersion({ context, params, query }) {
       const tx = context.database.reader;

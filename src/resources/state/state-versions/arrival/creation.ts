@@ -71,7 +71,7 @@ export async function admitWriter(request: {
 }
 
 /** Raises `not-found`, `forbidden`, and `conflict` unless the caller holds the workspace's lock. */
-async function loadWritable(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<Writable> {
+export async function loadWritable(tx: Tx, context: Context, workspaceId: string, lock = false): Promise<Writable> {
   const found = await loadWorkspace(tx, context, { workspaceId }, lock);
   const workspace = grantWorkspace(found, "can-create-state-versions");
   if (workspace.lockedByType === null)

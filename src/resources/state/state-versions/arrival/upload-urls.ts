@@ -25,6 +25,12 @@ export function uploadUrl(
   return `${context.options.publicUrl}/api/v2/state-versions/${id}/${paths[kind]}?expires=${expires}&signature=${signature}`;
 }
 
+/** Whoever may make a version may fill it, also without a URL. */
+export const rightOfMaker = (
+  _maker: Granted<object, "can-create-state-versions">,
+  stateVersionId: string,
+): UploadRight => ({ stateVersionId, kind: "state" }) as UploadRight;
+
 /** Raises `not-found` for a URL that we did not make, and `forbidden` for one that has expired. */
 export function checkUploadUrl(
   context: Pick<Context, "vault">,

@@ -26,7 +26,7 @@ type Bytes = AsyncIterable<Uint8Array>;
 type Version = Granted<StateVersionTable, "can-upload">;
 
 /** Each needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
-const uploads = new Crowd("Too many states are being sent at once. Try again shortly.", {
+export const uploads = new Crowd("Too many states are being sent at once. Try again shortly.", {
   all: 64,
   organization: 16,
   version: 4,
@@ -72,10 +72,17 @@ async function readOrGiveUp(
 interface Received {
   readonly content: StoredContent;
   readonly read: ReadState;
+  /** The engine's JSON form, where it comes together with the state. */
+  readonly json?: StoredContent | undefined;
 }
 
 /** The content becomes its version's: version → content → what was read out of it and the workspace → the trail. */
-async function finalize(tx: Tx, context: Context, right: UploadRight, { content, read }: Received): Promise<void> {
+export async function finalize(
+  tx: Tx,
+  context: Context,
+  right: UploadRight,
+  { content, read, json }: Received,
+): Promise<void> {
   const version = await load(tx, right, true);
   // Somebody sent the same content at the same time.
   if (version.status === "finalized") return;
@@ -86,8 +93,11 @@ async function finalize(tx: Tx, context: Context, right: UploadRight, { content,
 
   const rows = rowsOf(context.vault, version, read);
   const lineage = version.lineage || read.file.lineage;
-  await updateStateVersion(tx, version, { ...rows.columns, lineage, status: "finalized", size: content.size });
+  const { size, md5 } = content;
+  const arrived = { lineage, status: "finalized", size, md5, ...(json && { hasJson: 1 }) };
+  await updateStateVersion(tx, version, { ...rows.columns, ...arrived });
   await completeContent(tx, content);
+  if (json !== undefined) await completeContent(tx, json);
   const maker = inNameOfMaker(context, version);
   await writeOutcome(tx, maker, version, { version, rows, predecessorId: predecessor?.id, awaits: true });
   await record(tx, maker, version, "upload", { status: "finalized", size: content.size });
