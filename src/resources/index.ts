@@ -33,6 +33,7 @@ import { reservedTagKeyResource } from "./register/reserved-tag-keys/operations.
 import type { Context } from "./shared/context.ts";
 import { sshKeyResource } from "./connections/ssh-keys/operations.ts";
 import { subscriptionResource } from "./site/subscriptions/operations.ts";
+import { stateVersionChangeResource } from "./state/state-version-changes/operations.ts";
 import { stateVersionOutputResource } from "./state/state-version-outputs/operations.ts";
 import { stateVersionResource } from "./state/state-versions/operations.ts";
 import { effectiveTagBindingResource } from "./register/effective-tag-bindings/operations.ts";
@@ -92,6 +93,7 @@ export const resources: readonly Resource<Context>[] = [
   accessPreviews,
   reachResource,
   stateVersionResource,
+  stateVersionChangeResource,
   stateVersionOutputResource,
   { definition: workspaceOutputs, handlers: {} },
   managedResourceResource,

@@ -255,7 +255,7 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
         data: {
           type: "state-versions",
           relationships: {
-            "rollback-state-version": { data: { type: "state-versions", id: "sv-g4rqST72reoHMM5a" } },
+            "rollback-state-version": { data: { type: "state-versions", id: "sv-1234567890abcdef" } },
           },
         },
       },

@@ -8,6 +8,8 @@ import type { Context } from "../../shared/context.ts";
 import type { StateVersionView } from "./definition.ts";
 import { findStateVersion, findStateVersions } from "./store.ts";
 
+export { findPredecessor as findPreviousVersion } from "./store.ts";
+
 type Caller = Pick<Context, "actor" | "vault" | "options">;
 
 /** Not yet granted: what hangs on a version has its own permission. Raises `not-found`. */

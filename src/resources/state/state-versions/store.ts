@@ -175,10 +175,10 @@ export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succe
 export async function findPredecessor(
   tx: Tx,
   { workspaceId, position }: Pick<StateVersionTable, "workspaceId" | "position">,
-): Promise<LatestVersion | undefined> {
+): Promise<(LatestVersion & Pick<StateVersionTable, "encrypted">) | undefined> {
   return tx.db
     .selectFrom("stateVersions")
-    .select(["id", "serial", "md5", "lineage", "status"])
+    .select(["id", "serial", "md5", "lineage", "status", "encrypted"])
     .where("workspaceId", "=", workspaceId)
     .where("position", "<", position)
     .where("status", "=", "finalized")

@@ -1,0 +1,91 @@
+/** The difference of two states: both are read as they stream out of their contents, and compared in memory. */
+import { AppError, conflict } from "../../../kernel/errors.ts";
+import { type StateInstance, StateFileReader } from "../../../statefile/state-file.ts";
+import { findContent, readContent } from "../../shared/contents/contents.ts";
+import { Crowd } from "../../shared/contents/crowd.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import type { StateVersionView } from "../state-versions/definition.ts";
+import { ofStateVersion } from "../state-versions/kinds.ts";
+import { findPreviousVersion, loadStateVersion } from "../state-versions/reads.ts";
+import { stateVersionChanges } from "./definition.ts";
+import { differencesOf, type Inventory, nothing } from "./rules.ts";
+
+/** More are not kept in memory for one who asks; two such states are about 100 MB. */
+const instancesMax = 100_000;
+
+const comparisons = new Crowd("Too many states are being compared at once. Try again shortly.", {
+  all: 4,
+  organization: 2,
+});
+
+export const stateVersionChangeResource = implement(stateVersionChanges, {
+  /** Raises `not-found`, `bad-request` for another workspace's version, and `conflict` for what can't be compared. */
+  async listStateVersionChanges({ context, params, query }) {
+    const version = await loadStateVersion(context.database.reader, context, params.stateVersionId);
+    const since = await sinceOf(context, version, query.since);
+    refuseUnreadable(version);
+    if (since !== undefined) refuseUnreadable(since);
+    const all = await comparisons.among({ organization: version.organizationId }, async () =>
+      differencesOf(
+        since === undefined ? nothing : await inventoryOf(context, since),
+        await inventoryOf(context, version),
+      ),
+    );
+    const { filterKind: kind, filterChange: change, page } = query;
+    const found = all.filter(
+      (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
+    );
+    const start = (page.number - 1) * page.size;
+    return { views: found.slice(start, start + page.size), totalCount: found.length };
+  },
+});
+
+type Compared = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
+
+/** Undefined for the first state of a workspace: everything was added with it. Raises `bad-request`. */
+async function sinceOf(
+  context: Context,
+  version: StateVersionView,
+  sinceId: string | undefined,
+): Promise<Compared | undefined> {
+  const tx = context.database.reader;
+  if (sinceId === undefined) return findPreviousVersion(tx, version);
+  const since = await loadStateVersion(tx, context, sinceId).catch(() => undefined);
+  if (since?.workspaceId === version.workspaceId) return since;
+  const detail = "The query parameter since must be the id of a state version of the same workspace.";
+  throw new AppError("bad-request", [{ parameter: "since", detail }]);
+}
+
+function refuseUnreadable({ id, status, encrypted }: Compared): void {
+  if (status !== "finalized") throw conflict(`The state version ${id} has no content to compare: it is ${status}.`);
+  if (encrypted === 1)
+    throw conflict(
+      `The state version ${id} was encrypted by the engine: nobody here can read what is in it. Compare it where its key is.`,
+    );
+}
+
+/** Raises `conflict` for a state that is too large, or of a format that is not read. */
+async function inventoryOf(context: Context, { id }: Compared): Promise<Inventory> {
+  const content = await findContent(context.database.reader, ofStateVersion(id), "state");
+  if (content === undefined) throw conflict(`The content of the state version ${id} is gone.`);
+  const reader = new StateFileReader();
+  const instances = new Map<string, StateInstance>();
+  const gather = () => {
+    // A state that names an address twice is broken; the first one stands.
+    for (const instance of reader.takeInstances())
+      if (!instances.has(instance.address)) instances.set(instance.address, instance);
+    if (instances.size > instancesMax)
+      throw conflict(
+        `The state version ${id} has more than ${instancesMax} resources: too many to compare here. Fetch both states and compare them yourself.`,
+      );
+  };
+  for await (const piece of readContent(context, content)) {
+    reader.write(piece);
+    gather();
+  }
+  const file = reader.end();
+  gather();
+  if (file.format !== 4)
+    throw conflict(`The state version ${id} has the format ${file.format}; only states of format 4 can be compared.`);
+  return { instances, outputs: file.outputs };
+}

@@ -1,0 +1,72 @@
+/** Pure rules: how two states differ. */
+import type { StateInstance, StateOutput } from "../../../statefile/state-file.ts";
+import type { StateChange } from "./definition.ts";
+
+/** What a state has, as far as it is compared. */
+export interface Inventory {
+  readonly instances: ReadonlyMap<string, StateInstance>;
+  readonly outputs: readonly StateOutput[];
+}
+
+export const nothing: Inventory = { instances: new Map(), outputs: [] };
+
+/** Resources by their addresses, then outputs by their names. */
+export function differencesOf(before: Inventory, after: Inventory): StateChange[] {
+  return [...resourceChanges(before, after), ...outputChanges(before, after)];
+}
+
+const byAddress = (one: StateChange, other: StateChange): number =>
+  one.address < other.address ? -1 : Number(one.address > other.address);
+
+function resourceChanges(before: Inventory, after: Inventory): StateChange[] {
+  const found: StateChange[] = [];
+  for (const [address, instance] of after.instances) {
+    const old = before.instances.get(address);
+    if (old?.fingerprint !== instance.fingerprint)
+      found.push(resource(instance, old === undefined ? "added" : "changed"));
+  }
+  for (const [address, instance] of before.instances)
+    if (!after.instances.has(address)) found.push(resource(instance, "removed"));
+  return found.sort(byAddress);
+}
+
+function resource(instance: StateInstance, change: StateChange["change"]): StateChange {
+  const { address, type: providerType, module, provider } = instance;
+  const noOutput = { sensitive: null, before: null, after: null };
+  return { id: `resource/${address}`, kind: "resource", change, address, providerType, module, provider, ...noOutput };
+}
+
+function outputChanges(before: Inventory, after: Inventory): StateChange[] {
+  const found: StateChange[] = [];
+  const old = new Map(before.outputs.map((output) => [output.name, output]));
+  for (const output of after.outputs) {
+    const previous = old.get(output.name);
+    old.delete(output.name);
+    if (previous === undefined || !isSame(previous, output)) found.push(outputChange(previous, output));
+  }
+  for (const previous of old.values()) found.push(outputChange(previous, undefined));
+  return found.sort(byAddress);
+}
+
+function isSame(one: StateOutput, other: StateOutput): boolean {
+  return one.value === other.value && one.type === other.type && one.sensitive === other.sensitive;
+}
+
+/** One that is sensitive on either side shows neither: a value is not less secret for having been open once. */
+function outputChange(before: StateOutput | undefined, after: StateOutput | undefined): StateChange {
+  const sensitive = before?.sensitive === true || after?.sensitive === true;
+  const address = (after ?? before)?.name ?? "";
+  const shown = (output: StateOutput | undefined) => (sensitive ? null : (output?.value ?? null));
+  return {
+    id: `output/${address}`,
+    kind: "output",
+    change: before === undefined ? "added" : after === undefined ? "removed" : "changed",
+    address,
+    providerType: null,
+    module: null,
+    provider: null,
+    sensitive,
+    before: shown(before),
+    after: shown(after),
+  };
+}
