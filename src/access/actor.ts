@@ -81,3 +81,9 @@ export function actorName(actor: Actor): string {
 export function tokenIdOf(actor: Actor): string | null {
   return "tokenId" in actor ? actor.tokenId : null;
 }
+
+/** The organization whose trail connectors read by this token, which names none: its own one, or the one for its trail. */
+export function auditedOrganization(actor: Actor): string | undefined {
+  if (actor.kind === "audit-trails") return actor.auditedId;
+  return actor.kind === "organization" ? actor.organizationId : undefined;
+}

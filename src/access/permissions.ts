@@ -348,12 +348,6 @@ export function mayReadAuditTrail(actor: Actor, organizationId: string, standing
   return organizationPermissions(standing)["can-manage-auditing"];
 }
 
-/** The organization whose trail connectors read by this token, which names none: its own one, or the one for its trail. */
-export function auditedOrganization(actor: Actor): string | undefined {
-  if (actor.kind === "audit-trails") return actor.auditedId;
-  return actor.kind === "organization" ? actor.organizationId : undefined;
-}
-
 /** Whoever creates workspaces anywhere needs the ids of tokens; nobody else but those who manage connections sees them. */
 export function mayReadConnections(standing: Standing): boolean {
   const held = organizationPermissions(standing);

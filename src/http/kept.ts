@@ -8,7 +8,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../database/database.ts";
-import type { Warrant } from "../jsonapi/define.ts";
+import type { Warrant } from "../jsonapi/warrant.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
 import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
 import { loggedUrl } from "./log.ts";

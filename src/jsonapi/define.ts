@@ -7,6 +7,7 @@ import type { Table } from "../kernel/csv.ts";
 import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, QueryOf } from "./query.ts";
+import type { Warrant } from "./warrant.ts";
 
 // --- attributes
 
@@ -332,17 +333,7 @@ export interface Included {
   readonly view: unknown;
 }
 
-/**
- * What an answer rests on: the versions of all that it was made from, as one text, and a narrow statement that tells the text as it is
- * now, and looks the caller's token up on the way.
- */
-export interface Warrant {
-  readonly says: string;
-  readonly ask: (session: any) => Promise<{ readonly says: string | null; readonly session: unknown }>;
-}
-
-export interface DocumentAnswer<View> {
-  readonly view: View;
+interface KeptAnswer {
   /** Where it can be told cheaply that the same answer is still right. */
   readonly warrant?: Warrant;
   readonly included?: readonly Included[] | undefined;
@@ -350,11 +341,12 @@ export interface DocumentAnswer<View> {
   readonly until?: number | undefined;
 }
 
-export interface ListAnswer<View> {
+export interface DocumentAnswer<View> extends KeptAnswer {
+  readonly view: View;
+}
+
+export interface ListAnswer<View> extends KeptAnswer {
   readonly views: readonly View[];
-  readonly warrant?: Warrant;
-  readonly included?: readonly Included[] | undefined;
-  readonly until?: number | undefined;
   /** Undefined for a list that is complete: no pagination is shown. */
   readonly totalCount?: number;
   /** Instead, of a list that nobody counts: whether there is another page. */

@@ -70,6 +70,11 @@ const workspaceOf = ({ tenant }: Scene) => `/workspaces/${tenant.params["workspa
 const onNewWorkspace = async (scene: Scene): Promise<Twist> => ({
   params: { workspace_id: await newWorkspace(scene) },
 });
+const onLockedWorkspace = async (scene: Scene, asked: object = {}): Promise<Twist> => {
+  const id = await newWorkspace(scene);
+  data(await scene.tenant.owner.post(`/workspaces/${id}/actions/lock`, asked));
+  return { params: { workspace_id: id } };
+};
 const onNewWorkspaceByName = async ({ api, tenant }: Scene): Promise<Twist> => ({
   params: { workspace_name: (await makeWorkspace(api, tenant.name)).attributes.name },
 });
@@ -244,17 +249,8 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   deleteWorkspaceByName: onNewWorkspaceByName,
   listAuditTrails: async ({ tenant }) => ({ caller: tenant.callers["organization token"] }),
   lockWorkspace: onNewWorkspace,
-  unlockWorkspace: async (scene) => {
-    const twist = await onNewWorkspace(scene);
-    await lock(scene.tenant.owner, twist.params?.["workspace_id"] ?? "");
-    return twist;
-  },
-  renewWorkspaceLock: async (scene) => {
-    const twist = await onNewWorkspace(scene);
-    const path = `/workspaces/${twist.params?.["workspace_id"]}/actions/lock`;
-    data(await scene.tenant.owner.post(path, { "lease-seconds": 60 }));
-    return twist;
-  },
+  unlockWorkspace: (scene) => onLockedWorkspace(scene),
+  renewWorkspaceLock: (scene) => onLockedWorkspace(scene, { "lease-seconds": 60 }),
   forceUnlockWorkspace: async (scene) => {
     const twist = await onNewWorkspace(scene);
     await lock(scene.api.admin, twist.params?.["workspace_id"] ?? "");
@@ -277,11 +273,7 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
     const version = await writeState(tenant.owner, id, stateOf(), { "json-state": base64('{"format_version":"1.0"}') });
     return { params: { state_version_id: version.id } };
   },
-  createStateVersion: async (scene) => {
-    const twist = await onNewWorkspace(scene);
-    await lock(scene.tenant.owner, twist.params?.["workspace_id"] ?? "");
-    return twist;
-  },
+  createStateVersion: (scene) => onLockedWorkspace(scene),
   rollBackState: async (scene) => {
     const twist = await onNewWorkspace(scene);
     const id = twist.params?.["workspace_id"] ?? "";

@@ -1,5 +1,5 @@
 /** The one operation on the audit trail as connectors read it. */
-import { auditedOrganization } from "../../../access/permissions.ts";
+import { auditedOrganization } from "../../../access/actor.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { implement } from "../../shared/context.ts";
 import { auditTrails, trailSizeMax } from "./definition.ts";

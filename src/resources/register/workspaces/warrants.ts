@@ -1,7 +1,7 @@
 /** What the answer about one workspace rests on: the versions of every row that it shows something of, and of the caller's access. */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import type { Warrant } from "../../../jsonapi/define.ts";
+import type { Warrant } from "../../../jsonapi/warrant.ts";
 import { fold } from "../../../kernel/text.ts";
 import { type KnownBefore, sessionWith } from "../../identity/authentication-tokens/reads.ts";
 import type { WorkspaceReference } from "./store.ts";
