@@ -18,9 +18,12 @@ export interface Child {
   readonly target: Target;
 }
 
+/** For both servers, such as `--cpu-prof`. */
+const flags = (process.env["BENCH_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
+
 export async function startChild(file: string, ...args: string[]): Promise<Child> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: ["--disable-warning=ExperimentalWarning", ...flags],
   });
   const gone = once(child, "exit").then(() => Promise.reject(new Error(`${file} ended before it listened`)));
   const [port] = (await Promise.race([once(child, "message"), gone])) as [number];

@@ -254,7 +254,7 @@ describe("an archive that is refused", () => {
         const { word } = await refusal(broken);
         if (word === "none") expect(gunzipSync(broken)).toEqual(gunzipSync(whole));
       }),
-      { seed, numRuns: deep(200, 5000) },
+      { seed, numRuns: deep(80, 5000) },
     );
   });
 });
@@ -281,7 +281,6 @@ describe("limits", () => {
     const first = gzipSync(header({ ...main, size: 600 * 1024 * 1024 }));
     const bomb = Buffer.concat([first, ...Array.from({ length: 150 }, () => zeros)]);
     expect(bomb.length).toBeLessThan(1024 * 1024);
-    expect((await refusal(bomb, 64 * 1024)).word).toBe("too_large_unpacked");
     // A process of its own, started as the service is, so that nobody else's memory counts.
     const script = `
       import { readFileSync } from "node:fs";

@@ -20,7 +20,7 @@ import { insertWorkspaces } from "../../../support/crowd.ts";
 
 const api = useApi();
 /** Deep runs take minutes. */
-const patience = deep(30_000, 900_000);
+const patience = deep(120_000, 900_000);
 const linkage = (ids: readonly string[]) => ({ data: ids.map((id) => ({ type: "workspaces", id })) });
 const into = (project: Json, ids: readonly string[]) => ({
   method: "POST",
@@ -74,7 +74,7 @@ describe("opposite moves at once", () => {
       for (let count = 0; count < 12; count += 1)
         ids.push((await makeWorkspace(api, org.name, {}, inProject(left.id))).id);
       const reversed = ids.toReversed();
-      for (let round = 0; round < deep(6, 60); round += 1) {
+      for (let round = 0; round < deep(4, 60); round += 1) {
         const answers = await Promise.all(
           Array.from({ length: 8 }, (_, index) => {
             const { method, path, body } = index % 2 === 0 ? into(left, ids) : into(right, reversed);
@@ -115,7 +115,7 @@ describe("moves, by the set and one by one, while the projects' durations change
       );
     const moveOne = (project: Json, id: string) =>
       org.owner.patch(`/workspaces/${id}`, resource("workspaces", {}, inProject(project.id)));
-    for (let round = 0; round < deep(4, 40); round += 1) {
+    for (let round = 0; round < deep(3, 40); round += 1) {
       const moves = [into(left, ids), into(right, ids.toReversed())].map(({ method, path, body }) =>
         org.owner.send(method, path, body),
       );
@@ -225,7 +225,7 @@ describe("grants, moves and deletions at once", () => {
           for (const status of statuses) expect([200, 204, 403, 404, 409, 422]).toContain(status);
           expect(await wrong(scene.org.id)).toEqual([]);
         }),
-        { numRuns: deep(12, 200), seed },
+        { numRuns: deep(6, 200), seed },
       );
     },
     patience,

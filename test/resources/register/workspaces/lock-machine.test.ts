@@ -17,6 +17,7 @@ import {
   type Org,
 } from "../../../support/builders.ts";
 import { deep, seed } from "../../../support/depth.ts";
+import { sampled } from "../../../support/once.ts";
 import { pathById } from "./support.ts";
 
 const api = useApi();
@@ -173,9 +174,9 @@ describe("random sequences", () => {
             expect([attributes.locked, attributes["locked-reason"]]).toEqual([state.by !== null, state.reason]);
           }
         }),
-        { seed, numRuns: deep(25, 500) },
+        { seed, numRuns: sampled(deep(18, 500)) },
       );
     },
-    deep(30_000, 900_000),
+    deep(120_000, 900_000),
   );
 });

@@ -24,7 +24,7 @@ import { sampled } from "../../../support/once.ts";
 
 const api = useApi();
 /** Deep runs take minutes. */
-const patience = deep(30_000, 900_000);
+const patience = deep(120_000, 900_000);
 
 interface Place {
   readonly org: Org;

@@ -24,7 +24,7 @@ import { sampled } from "../../../support/once.ts";
 import { fingerprint } from "../../../support/register.ts";
 
 const api = useApi();
-const patience = deep(60_000, 900_000);
+const patience = deep(120_000, 900_000);
 
 const projectLevel = fc.constantFrom("read", "write", "maintain", "admin");
 const workspaceLevel = fc.constantFrom("read", "plan", "write", "admin");

@@ -150,7 +150,7 @@ describe("lock, write, unlock, by four at once on three workspaces", () => {
         expect(written.toSorted()).toEqual(markers.filter((marker) => marker.startsWith(`${place}-`)).toSorted());
       }
     },
-    deep(30_000, 300_000),
+    deep(120_000, 300_000),
   );
 });
 
