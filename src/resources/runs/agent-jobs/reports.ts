@@ -15,7 +15,7 @@ import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { hear, type Serving } from "../agents/writes.ts";
 import { findHeldPhase, type HeldPhase } from "../phases/claims/reads.ts";
 import { noteGeneratedConfiguration, noteHeard, noteStarted } from "../phases/claims/writes.ts";
-import { appendLog } from "../phases/logs.ts";
+import { appendLog, sayInLog } from "../phases/logs.ts";
 import { triggeringJob } from "../run-triggers/writes.ts";
 import type { Moving } from "../proofs.ts";
 import { loadRunToMove } from "../runs/reads.ts";
@@ -191,18 +191,27 @@ export interface Outcome {
 const isKnown = ({ status, attempt, signal }: HeldPhase, report: Report, { result }: Outcome): boolean =>
   attempt === report.attempt && signal !== "kill" && (status === "canceled" || status === result);
 
+const stoppedUnasked = "The job was stopped by its agent, and nobody had canceled it. Start another run.";
+
 /** All that becomes visible with the end becomes so at once. Said once more, it is let pass. */
 export async function finish(context: Context, by: Serving, report: Report, outcome: Outcome): Promise<void> {
   const ended = await context.database.write(async (tx) => {
     const held = await loadClaimed(tx, by, report.id);
     if (isKnown(held, report, outcome)) return undefined;
     refuseLate(held, report.attempt);
-    const run = await loadRunToMove(tx, "an agent's job", held.runId);
+    let run = await loadRunToMove(tx, "an agent's job", held.runId);
     const [status, attempt] =
       held.kind === "plan" ? [run.planStatus, run.planAttempt] : [run.applyStatus, run.applyAttempt];
     if (status !== "running" || attempt !== report.attempt) throw fenced(report.attempt, { status, attempt });
-    const { result, hasChanges, columns } = outcome;
+    const { result, hasChanges } = outcome;
     const isPlan = held.kind === "plan";
+    // Whoever reads the run would find it errored without a reason.
+    const isUnasked = result === "canceled" && run.canceledAt === null;
+    if (isUnasked) {
+      await sayInLog(tx, context.vault, held.id, stoppedUnasked);
+      run = await loadRunToMove(tx, "an agent's job", held.runId);
+    }
+    const columns = { ...outcome.columns, ...(isUnasked && { errorMessage: stoppedUnasked }) };
     return advance(tx, context, run, {
       event: result === "finished" ? "phase-finished" : "phase-errored",
       phase: { ...columns, ...(isPlan && { hasChanges: Number(hasChanges) }) },

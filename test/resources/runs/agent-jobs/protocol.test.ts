@@ -271,6 +271,14 @@ describe("a job's reports", () => {
     expect((await planOf(run)).attributes.status).toBe("errored");
   });
 
+  it("tell that an agent stopped by itself, where nobody had asked for it", async () => {
+    await job.act("finish", { result: "canceled" });
+    expect(await status()).toBe("errored");
+    const plan = await planOf(run);
+    expect(plan.attributes["error-message"]).toMatch(/stopped by its agent, and nobody had canceled it/);
+    expect(await logOf(plan)).toContain(plan.attributes["error-message"]);
+  });
+
   it("heartbeat: no signal; cancel as soon as somebody asks for it", async () => {
     expect((await job.act("heartbeat")).body).toEqual({ signal: null });
     const waiting = job.act("heartbeat", { wait: 8 });
