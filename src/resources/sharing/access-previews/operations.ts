@@ -10,11 +10,11 @@ import { loadOrganization } from "../../identity/organizations/reads.ts";
 import { readableProjects } from "../../register/projects/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { type ChangeReader, changeReader, type ReadChange, type SentChange } from "./changes.ts";
-import { accessPreviews, type PreviewView } from "./definition.ts";
+import { accessPreviews, type PreviewView, type Unseen } from "./definition.ts";
 import { effectsOn, type Effects, isNothing } from "./effects.ts";
 import { type Told, withNames } from "./naming.ts";
 import { compose, concernOf, pictureAfter, pictureBefore, type Picture, type Subject } from "./picture.ts";
-import { at, carryOut, type MayRead, type Outcome } from "./rehearsal.ts";
+import { at, carryOut, type MayRead, type Outcome, refuseUnseen } from "./rehearsal.ts";
 import { accessVersionOf, findNamed, type NamedRow, readableAmong } from "./store.ts";
 
 /** `resources` are those whose operations can be previewed: their own functions carry a change out. */
@@ -75,9 +75,11 @@ async function make(
   refuseForeign(organization, changes, named);
   const concern = await concernOf(tx, organization, changes, named);
   const before = await pictureBefore(tx, context, organization, concern);
-  const outcomes = await carryOut(tx, context, changes, mayReadIn(tx, context, organization));
+  const mayRead = mayReadIn(tx, context, organization);
+  const outcomes = await carryOut(tx, context, changes, mayRead);
   if (apply) refuseRefused(outcomes);
   const after = await pictureAfter(tx, context, organization, concern, before);
+  if (!apply) await refuseUnseen(tx, context, changes, outcomes, mayRead);
   const picture = compose(organization, concern, before, after, principalOf(context.actor));
   return { organization, accessVersion, outcomes, picture };
 }
@@ -134,18 +136,10 @@ async function told(
   applied: boolean,
 ): Promise<PreviewView> {
   const { reader } = context.database;
-  const effects = await effectsOnAll(picture);
-  const side = async (which: "gains" | "losses") => {
-    const all = [...effects]
-      .map(([subject, both]): Told => ({ subject, effect: both[which] }))
-      .filter(({ effect }) => !isNothing(effect));
-    const visible = all.filter(({ subject }) => subject.isVisible).toSorted(bySubject);
-    const unseen = (type: Subject["type"]) =>
-      all.filter(({ subject }) => !subject.isVisible && subject.type === type).length;
-    const named = await withNames(reader, context, organization, picture, visible, applied);
-    return { named, unseen: { teams: unseen("teams"), users: unseen("users") } };
-  };
-  const [gains, losses] = [await side("gains"), await side("losses")];
+  const effects = [...(await effectsOnAll(picture))];
+  const [gains, losses] = (["gains", "losses"] as const).map((side) => sideOf(effects, side)) as [Side, Side];
+  const visible = [...gains.visible, ...losses.visible];
+  const named = await withNames(reader, context, organization, picture, visible, applied);
   const changes = sent.map(({ method, path }, position) => {
     const refusal = outcomes[position]?.refusal;
     return { method, path, allowed: refusal === undefined, refusal: refusal?.message ?? null };
@@ -157,10 +151,29 @@ async function told(
     applied,
     allowed: changes.every(({ allowed }) => allowed),
     changes,
-    gains: gains.named,
-    losses: losses.named,
+    gains: named.slice(0, gains.visible.length),
+    losses: named.slice(gains.visible.length),
     unseenGains: gains.unseen,
     unseenLosses: losses.unseen,
+  };
+}
+
+interface Side {
+  /** In the order in which they are told. */
+  readonly visible: readonly Told[];
+  readonly unseen: Unseen;
+}
+
+/** Whoever gains, or loses, anything. */
+function sideOf(effects: readonly (readonly [Subject, Effects])[], side: "gains" | "losses"): Side {
+  const all = effects
+    .map(([subject, both]): Told => ({ subject, effect: both[side] }))
+    .filter(({ effect }) => !isNothing(effect));
+  const unseen = (type: Subject["type"]) =>
+    all.filter(({ subject }) => !subject.isVisible && subject.type === type).length;
+  return {
+    visible: all.filter(({ subject }) => subject.isVisible).toSorted(bySubject),
+    unseen: { teams: unseen("teams"), users: unseen("users") },
   };
 }
 

@@ -14,6 +14,8 @@ import { faultsOf, pointerOf, type ReadChange } from "./changes.ts";
 export interface Outcome {
   /** Why the caller may not; undefined where it may. */
   readonly refusal: AppError | undefined;
+  /** It was about something that the caller did not see, or that was not there any more, after the changes before it. */
+  readonly isUnseen: boolean;
 }
 
 /** Whether the caller may read whatever else the change names; asked where the caller may not make it. */
@@ -25,7 +27,7 @@ function within(database: Database, tx: Tx): Database {
   return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
 }
 
-/** Raises `invalid` with the faults of all changes, and `not-found` for one of something that the caller may not see. */
+/** Raises `invalid` with the faults of all changes. */
 export async function carryOut(
   tx: Tx,
   context: Context,
@@ -35,26 +37,51 @@ export async function carryOut(
   const inside: Context = { ...context, database: within(context.database, tx) };
   const outcomes: Outcome[] = [];
   const faults: Fault[] = [];
+  await sql`savepoint beginning`.execute(tx.db);
   for (const [position, change] of changes.entries()) {
     const refusal = await attempt(tx, inside, change, change.input);
     if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
-    else if (refusal !== undefined && !isRefusal(refusal)) throw at(refusal, position);
-    else if (refusal !== undefined && refusal.code !== "conflict") {
-      if (!(await mayRead(change))) throw at(unseen(), position);
+    const outcome = await judged(refusal, change, mayRead);
+    outcomes.push(outcome);
+    // For somebody who may: what does not go through for anybody changes nothing.
+    if (outcome.refusal !== undefined)
       await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.essence);
-    }
-    outcomes.push({ refusal });
   }
   if (faults.length > 0) throw invalid(faults);
   return outcomes;
 }
 
+async function judged(refusal: AppError | undefined, change: ReadChange, mayRead: MayRead): Promise<Outcome> {
+  if (refusal === undefined || isBad(refusal) || refusal.code === "conflict") return { refusal, isUnseen: false };
+  if (!isDenial(refusal)) return { refusal, isUnseen: true };
+  return (await mayRead(change)) ? { refusal, isUnseen: false } : { refusal: unseen(), isUnseen: true };
+}
+
+/**
+ * Takes the changes back. What the caller did not see when its turn came may have been there, and the caller's to see, before the others:
+ * that counts. Raises `not-found` for a change of what was not.
+ */
+export async function refuseUnseen(
+  tx: Tx,
+  context: Context,
+  changes: readonly ReadChange[],
+  outcomes: readonly Outcome[],
+  mayRead: MayRead,
+): Promise<void> {
+  const inside: Context = { ...context, database: within(context.database, tx) };
+  for (const [position, change] of changes.entries()) {
+    if (!outcomes[position]?.isUnseen) continue;
+    await sql`rollback to savepoint beginning`.execute(tx.db);
+    const { refusal, isUnseen } = await judged(await attempt(tx, inside, change, change.input), change, mayRead);
+    if (refusal !== undefined && isUnseen) throw at(refusal, position);
+  }
+}
+
 /** What is wrong with the change itself, whoever makes it. */
 const isBad = ({ code }: AppError): boolean => code === "invalid" || code === "invalid-record";
 
-/** What keeps the caller, or at this moment anybody, from making it. */
-const isRefusal = (error: AppError): boolean =>
-  error instanceof Denied || error.code === "forbidden" || error.code === "conflict";
+/** The caller may see what it is about, but not do this to it. */
+const isDenial = (error: AppError): boolean => error instanceof Denied || error.code === "forbidden";
 
 const unseen = (): AppError =>
   new AppError(
@@ -69,6 +96,9 @@ export function at(error: AppError, position: number): AppError {
   return new AppError(code, placed, { internal, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) });
 }
 
+/** What is an answer to a change; anything else is trouble of the service's own. */
+const told: ReadonlySet<string> = new Set(["invalid", "invalid-record", "not-found", "forbidden", "conflict"]);
+
 /** Carries a change out, or takes it back alone and gives the refusal. */
 async function attempt(tx: Tx, context: Context, change: ReadChange, body: unknown): Promise<AppError | undefined> {
   const { handler, operation, params } = change;
@@ -76,7 +106,7 @@ async function attempt(tx: Tx, context: Context, change: ReadChange, body: unkno
   try {
     await handler({ context, params, body, query: parseQuery(operation.query, new Map()), ifMatch: undefined });
   } catch (error) {
-    if (!(error instanceof AppError) || error.code === "unavailable") throw error;
+    if (!(error instanceof AppError) || !told.has(error.code)) throw error;
     await sql`rollback to savepoint change`.execute(tx.db);
     await sql`release savepoint change`.execute(tx.db);
     return error;

@@ -1,0 +1,416 @@
+/** What changes of access would do, asked beforehand: what is told, to whom, and what is refused. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeTeamToken,
+  makeTeamWorkspace,
+  makeWorkspace,
+  type Member,
+  onProject,
+  onWorkspace,
+  type Org,
+  pointers,
+  resource,
+} from "../../../support/builders.ts";
+import { fingerprint } from "../../../support/register.ts";
+
+const api = useApi();
+let org: Org;
+let project: string;
+let workspaces: Json[];
+/** Has nothing yet; `grace` is in it. */
+let team: Json;
+let grace: Member;
+/** A member of a team that reads the project. */
+let reader: Member;
+let readers: Json;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  project = (await makeProject(api, org.name, { name: "network" })).id;
+  workspaces = [];
+  for (const name of ["alpha", "beta", "gamma"])
+    workspaces.push(await makeWorkspace(api, org.name, { name }, inProject(project)));
+  team = await makeTeam(api, org.name, { name: "builders" });
+  grace = await makeMember(api, org.name, [team.id]);
+  readers = await makeTeam(api, org.name, { name: "readers" });
+  reader = await makeMember(api, org.name, [readers.id]);
+  await makeTeamProject(api, project, readers.id, { access: "read" });
+});
+
+const ask = (caller: Caller, changes: readonly Json[], more: object = {}, name = org.name): Promise<Answer> =>
+  caller.post(`/organizations/${name}/access-previews`, resource("access-previews", { changes, ...more }));
+const preview = async (caller: Caller, ...changes: readonly Json[]): Promise<Json> =>
+  data(await ask(caller, changes)).attributes;
+
+const give = (access = "read", teamId: string = team.id, projectId = project): Json => ({
+  method: "POST",
+  path: "/team-projects",
+  body: resource("team-projects", { access }, onProject(projectId, teamId)),
+});
+const giveOne = (access: string, workspaceId: string, teamId: string = team.id): Json => ({
+  method: "POST",
+  path: "/api/v2/team-workspaces",
+  body: resource("team-workspaces", { access }, onWorkspace(workspaceId, teamId)),
+});
+const join = (username: string, teamId: string = team.id): Json => ({
+  method: "POST",
+  path: `/teams/${teamId}/relationships/users`,
+  body: { data: [{ type: "users", id: username }] },
+});
+const organizationAccess = (permission: string, value = true, teamId: string = team.id): Json => ({
+  method: "PATCH",
+  path: `/teams/${teamId}`,
+  body: resource("teams", { "organization-access": { [permission]: value } }),
+});
+const move = (workspaceId: string, projectId: string): Json => ({
+  method: "POST",
+  path: `/projects/${projectId}/relationships/workspaces`,
+  body: { data: [{ type: "workspaces", id: workspaceId }] },
+});
+
+const subjects = (differences: Json): string[] => differences.map(({ subject }: Json) => subject.name);
+const readingOne = ["can-read-run", "can-read-settings", "can-read-assessment-results"];
+
+describe("previewAccess", () => {
+  it("tells what a team and each of its people would gain, on which and how many workspaces, and writes nothing", async () => {
+    const before = await fingerprint(api.database);
+    const answer = data(await ask(org.owner, [give("read")]));
+    expect(await fingerprint(api.database)).toBe(before);
+    expect(answer).toMatchObject({
+      type: "access-previews",
+      relationships: { organization: { data: { type: "organizations", id: org.name } } },
+    });
+    const { gains, losses, ...rest } = answer.attributes;
+    expect(rest).toEqual({
+      "access-version": expect.any(String),
+      applied: false,
+      allowed: true,
+      changes: [{ method: "POST", path: "/team-projects", allowed: true, refusal: null }],
+      "unseen-gains": { teams: 0, users: 0 },
+      "unseen-losses": { teams: 0, users: 0 },
+    });
+    expect(losses).toEqual([]);
+    expect(gains.map(({ subject }: Json) => subject)).toEqual([
+      { type: "teams", id: team.id, name: "builders" },
+      { type: "users", id: grace.id, name: grace.username },
+    ]);
+    for (const gain of gains) {
+      expect(gain).toMatchObject({ organization: [], "project-count": 1, "workspace-count": 3 });
+      expect(gain.projects).toEqual([
+        { permissions: ["can-read"], count: 1, named: [{ id: project, name: "network" }] },
+      ]);
+      expect(gain.workspaces).toHaveLength(1);
+      expect(gain.workspaces[0]).toMatchObject({
+        permissions: expect.arrayContaining(readingOne),
+        count: 3,
+        named: workspaces.map(({ id, attributes: { name } }) => ({ id, name })),
+      });
+      expect(gain.workspaces[0].permissions).not.toContain("can-queue-run");
+    }
+  });
+
+  it("tells apart what comes on some workspaces and what on others, and leaves out what is held already", async () => {
+    const { gains } = await preview(org.owner, giveOne("write", workspaces[1].id), give("read"));
+    const [{ workspaces: shares }] = gains;
+    const by = (permission: string) =>
+      shares.find(({ permissions }: Json) => permissions.includes(permission)).named.map(({ name }: Json) => name);
+    expect(shares.map(({ count }: Json) => count).toSorted()).toEqual([1, 2]);
+    expect(by("can-queue-apply")).toEqual(["beta"]);
+    const again = await preview(org.owner, join(reader.username), give("read"));
+    expect(subjects(again.gains)).toEqual(["builders", grace.username]);
+  });
+
+  it("takes changes in their order, each on what the ones before it have left", async () => {
+    const record = await makeTeamWorkspace(api, workspaces[0].id, team.id, { access: "admin" });
+    const { gains, losses, allowed } = await preview(
+      org.owner,
+      { method: "DELETE", path: `/api/v2/team-workspaces/${record.id}` },
+      giveOne("read", workspaces[0].id),
+    );
+    expect([allowed, gains]).toEqual([true, []]);
+    expect(subjects(losses)).toEqual(["builders", grace.username]);
+    expect(losses[0].workspaces[0].permissions).toEqual(expect.arrayContaining(["can-update", "can-lock"]));
+    expect(losses[0].workspaces[0].permissions).not.toContain("can-read-run");
+    data(await api.admin.delete(`/team-workspaces/${record.id}`));
+  });
+
+  it("tells what is held in the organization, and on all that it has", async () => {
+    const { gains } = await preview(org.owner, organizationAccess("manage-projects"));
+    expect(gains[0].organization).toEqual(["can-create-project", "can-create-workspace"]);
+    expect([gains[0]["project-count"], gains[0]["workspace-count"]]).toEqual([2, 3]);
+    const owning = await preview(org.owner, join(reader.username, org.ownersTeamId));
+    expect(subjects(owning.gains)).toEqual([reader.username]);
+    expect(owning.gains[0].workspaces[0].permissions).toContain("can-force-delete");
+  });
+
+  it("tells what a person loses who leaves the organization", async () => {
+    const watching = await makeTeam(api, org.name);
+    await makeTeamProject(api, project, watching.id, { access: "read" });
+    const leaving = await makeMember(api, org.name, [watching.id]);
+    const { losses } = await preview(org.owner, {
+      method: "DELETE",
+      path: `/organization-memberships/${leaving.membershipId}`,
+    });
+    expect(subjects(losses)).toEqual([leaving.username]);
+    expect(losses[0]).toMatchObject({ organization: ["can-traverse"], "project-count": 1, "workspace-count": 3 });
+    data(await api.admin.delete(`/teams/${watching.id}`));
+  });
+
+  it("tells what a team loses that is deleted", async () => {
+    const { losses } = await preview(org.owner, { method: "DELETE", path: `/teams/${readers.id}` });
+    expect(subjects(losses)).toEqual(["readers", reader.username]);
+    // They stay members; the team is none any more.
+    expect(losses.map(({ organization }: Json) => organization)).toEqual([["can-traverse"], []]);
+  });
+
+  it("tells what moves change, by either way and by name", async () => {
+    const elsewhere = (await makeProject(api, org.name)).id;
+    const moved = resource("workspaces", {}, inProject(elsewhere));
+    const ways = [
+      move(workspaces[0].id, elsewhere),
+      { method: "PATCH", path: `/workspaces/${workspaces[0].id}`, body: moved },
+      { method: "PATCH", path: `/api/v2/organizations/${org.name}/workspaces/alpha`, body: moved },
+    ];
+    for (const way of ways) {
+      const { losses, gains } = await preview(org.owner, way);
+      expect([subjects(losses), gains]).toEqual([["readers", reader.username], []]);
+      expect(losses[0].workspaces.map(({ named }: Json) => named)).toEqual([[{ id: workspaces[0].id, name: "alpha" }]]);
+    }
+  });
+
+  it("answers whatever kind of token belongs to the organization", async () => {
+    for (const caller of [await makeOrganizationToken(api, org.name), await makeTeamToken(api, readers.id), api.admin])
+      expect((await ask(caller, [give("read")])).status).toBe(200);
+  });
+});
+
+describe("a change that the caller may not make", () => {
+  it("is told with its own refusal, and what it would do", async () => {
+    const told = await preview(reader, give("read"), join(reader.username));
+    expect(told.allowed).toBe(false);
+    const own = [
+      await reader.post("/team-projects", give("read").body),
+      await reader.post(join(reader.username).path, join(reader.username).body),
+    ];
+    expect(told.changes).toEqual(
+      [give("read"), join(reader.username)].map(({ method, path }, index) => ({
+        method,
+        path,
+        allowed: false,
+        refusal: details(own[index] as Answer)[0],
+      })),
+    );
+    expect(subjects(told.gains)).toEqual(["builders", grace.username]);
+  });
+
+  it("beside one that it may make: each has its own word", async () => {
+    const leave = { ...join(reader.username, readers.id), method: "DELETE" };
+    const own = { method: "DELETE", path: `/organization-memberships/${reader.membershipId}` };
+    const told = await preview(reader, leave, own);
+    expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([false, true]);
+    expect(told.allowed).toBe(false);
+  });
+
+  it("tells nothing of what else the body asks for: a name that is taken by what is secret", async () => {
+    await makeTeam(api, org.name, { name: "hush", visibility: "secret" });
+    const rename = (name: string) => ({
+      method: "PATCH",
+      path: `/teams/${team.id}`,
+      body: resource("teams", { name, "organization-access": { "read-projects": true } }),
+    });
+    const [taken, free] = [await preview(reader, rename("hush")), await preview(reader, rename("free"))];
+    expect(taken.gains).toEqual(free.gains);
+    expect(taken.gains).not.toEqual([]);
+  });
+
+  it("nobody may make, at this moment, changes nothing", async () => {
+    const leave = {
+      method: "DELETE",
+      path: `/teams/${org.ownersTeamId}/relationships/users`,
+      body: { data: ["admin", org.owner.username].map((id) => ({ type: "users", id })) },
+    };
+    const told = await preview(org.owner, leave, give("read"));
+    expect(told.changes[0]).toMatchObject({ allowed: false, refusal: expect.stringContaining("without an owner") });
+    expect([told.changes[1].allowed, told.allowed, told.losses]).toEqual([true, false, []]);
+    expect(subjects(told.gains)).toEqual(["builders", grace.username]);
+  });
+});
+
+describe("a change that follows on others", () => {
+  it("and takes away what the caller sees: it is refused, and told all the same", async () => {
+    const leave = { ...join(org.owner.username, org.ownersTeamId), method: "DELETE" };
+    const told = await preview(org.owner, leave, give("read"));
+    expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
+    expect(told.changes[1].refusal).toContain("There is no such project");
+    expect(subjects(told.gains)).toEqual(["builders", grace.username]);
+    expect(subjects(told.losses)).toEqual([org.owner.username]);
+  });
+
+  it("about something that they took away: it is refused, and changes nothing", async () => {
+    const told = await preview(org.owner, { method: "DELETE", path: `/teams/${team.id}` }, give("read"));
+    expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
+    expect(told.gains).toEqual([]);
+  });
+
+  it("404: about something that the caller never saw", async () => {
+    const secret = await makeTeam(api, org.name, { visibility: "secret" });
+    const answer = await ask(reader, [join(reader.username), organizationAccess("read-projects", true, secret.id)]);
+    expect([answer.status, pointers(answer)]).toEqual([404, ["/data/attributes/changes/1"]]);
+  });
+});
+
+describe("what the caller can't see", () => {
+  it("workspaces and projects are counted, never named", async () => {
+    const onlyOne = await makeTeam(api, org.name);
+    const watcher = await makeMember(api, org.name, [onlyOne.id]);
+    await makeTeamWorkspace(api, workspaces[2].id, onlyOne.id, { access: "read" });
+    const { gains } = await preview(watcher, organizationAccess("read-projects"));
+    expect(gains[0]).toMatchObject({ "project-count": 3, "workspace-count": 3 });
+    expect(gains[0].projects[0].named).toEqual([]);
+    expect(gains[0].workspaces[0].named).toEqual([{ id: workspaces[2].id, name: "gamma" }]);
+  });
+
+  it("secret teams and those who are only in them are counted, never named", async () => {
+    const hidden = await makeTeam(api, org.name, { visibility: "secret" });
+    const spy = await makeMember(api, org.name, [hidden.id]);
+    await makeTeamProject(api, project, hidden.id, { access: "write" });
+    const elsewhere = (await makeProject(api, org.name)).id;
+    await makeTeamProject(api, elsewhere, readers.id, { access: "read" });
+    const told = await ask(reader, [move(workspaces[0].id, elsewhere)]);
+    const { losses, "unseen-losses": unseen } = data(told).attributes;
+    expect([losses, unseen]).toEqual([[], { teams: 1, users: 1 }]);
+    expect(JSON.stringify(told.body)).not.toContain(hidden.id);
+    expect(JSON.stringify(told.body)).not.toContain(spy.id);
+    const owners = await preview(org.owner, move(workspaces[0].id, elsewhere));
+    expect(subjects(owners.losses)).toEqual([hidden.attributes.name, spy.username]);
+  });
+
+  it("404: a change of what it may not read, or what is not there, or another organization's", async () => {
+    const secret = await makeTeam(api, org.name, { visibility: "secret" });
+    const unreadable = (await makeProject(api, org.name)).id;
+    const other = await makeOrganization(api);
+    const foreign = await makeTeam(api, other.name);
+    const away = await makeWorkspace(api, other.name);
+    const hiddenOne = await makeWorkspace(api, org.name, {}, inProject(unreadable));
+    const cases: [Caller, Json, string][] = [
+      [reader, organizationAccess("read-projects", true, secret.id), "/data/attributes/changes/0"],
+      [reader, give("read", team.id, unreadable), "/data/attributes/changes/0"],
+      [reader, move(workspaces[0].id, unreadable), "/data/attributes/changes/0"],
+      [reader, move(hiddenOne.id, project), "/data/attributes/changes/0"],
+      [
+        reader,
+        {
+          method: "PATCH",
+          path: `/workspaces/${workspaces[0].id}`,
+          body: resource("workspaces", {}, inProject(unreadable)),
+        },
+        "/data/attributes/changes/0",
+      ],
+      [api.admin, organizationAccess("read-projects", true, foreign.id), "/data/attributes/changes/0/path"],
+      [api.admin, give("read", foreign.id), "/data/attributes/changes/0/body/data/relationships/team"],
+      [api.admin, move(away.id, project), "/data/attributes/changes/0/body/data/0/id"],
+      [api.admin, { method: "DELETE", path: "/team-projects/tprj-none" }, "/data/attributes/changes/0/path"],
+      [
+        api.admin,
+        {
+          method: "PATCH",
+          path: `/organizations/${other.name}/workspaces/${away.attributes.name}`,
+          body: resource("workspaces", {}, inProject(project)),
+        },
+        "/data/attributes/changes/0/path",
+      ],
+    ];
+    for (const [caller, change, pointer] of cases) {
+      const answer = await ask(caller, [change]);
+      expect([answer.status, pointers(answer)], JSON.stringify(change)).toEqual([404, [pointer]]);
+    }
+    expect((await ask(other.owner, [give("read")])).status).toBe(404);
+    expect((await ask(grace, [give("read")])).status).toBe(404);
+  });
+});
+
+describe("422: a bad change, at its place", () => {
+  it("that is no change of access: with a list of those that are", async () => {
+    for (const path of ["/workspaces", `/runs/run-1`, "team-projects", "/team-projects/a/b", "/teams/%zz"]) {
+      const answer = await ask(org.owner, [give(), { method: "POST", path }]);
+      expect([answer.status, pointers(answer)], path).toEqual([422, ["/data/attributes/changes/1/path"]]);
+      expect(details(answer)[0]).toContain("POST /team-projects");
+    }
+    const method = await ask(org.owner, [{ method: "DELETE", path: "/team-projects" }]);
+    expect([pointers(method), details(method)]).toEqual([
+      ["/data/attributes/changes/0/method"],
+      ["Method must be one of: POST, for a change of access at this path"],
+    ]);
+  });
+
+  it("whose body is wrong: every fault of all of them", async () => {
+    const answer = await ask(org.owner, [
+      { method: "POST", path: "/team-projects", body: resource("team-projects", { access: "most" }) },
+      { method: "PATCH", path: `/workspaces/${workspaces[0].id}`, body: resource("workspaces", { description: "x" }) },
+      { method: "PATCH", path: `/teams/${team.id}` },
+      { method: "POST", path: "/nowhere" },
+    ]);
+    expect(answer.status).toBe(422);
+    expect(pointers(answer)).toEqual([
+      "/data/attributes/changes/0/body/data/attributes/access",
+      "/data/attributes/changes/0/body/data/relationships/team",
+      "/data/attributes/changes/0/body/data/relationships/project",
+      "/data/attributes/changes/1/body/data/relationships/project",
+      "/data/attributes/changes/2/body/data",
+      "/data/attributes/changes/3/path",
+    ]);
+  });
+
+  it("that the register refuses: all of them, at their places", async () => {
+    const answer = await ask(org.owner, [
+      give("read", readers.id),
+      give("read"),
+      join("nobody-at-all"),
+      give("write"),
+      {
+        method: "PATCH",
+        path: `/workspaces/${workspaces[0].id}`,
+        body: resource("workspaces", {}, inProject("prj-none")),
+      },
+    ]);
+    expect(pointers(answer)).toEqual([
+      "/data/attributes/changes/0/body/data/relationships/team",
+      "/data/attributes/changes/2/body/data/0/id",
+      "/data/attributes/changes/3/body/data/relationships/team",
+      "/data/attributes/changes/4/body/data/relationships/project",
+    ]);
+    expect(answer.status).toBe(422);
+  });
+
+  it("none, too many, without method or path, of another type", async () => {
+    const refused = async (attributes: object, type = "access-previews") => {
+      const answer = await org.owner.post(`/organizations/${org.name}/access-previews`, resource(type, attributes));
+      expect(answer.status).toBe(422);
+      return pointers(answer);
+    };
+    expect(await refused({})).toEqual(["/data/attributes/changes"]);
+    expect(await refused({ changes: [] })).toEqual(["/data/attributes/changes"]);
+    expect(await refused({ changes: Array(101).fill(give()) })).toEqual(["/data/attributes/changes"]);
+    expect(await refused({ changes: [{ method: "GET" }] })).toEqual([
+      "/data/attributes/changes/0/method",
+      "/data/attributes/changes/0/path",
+    ]);
+    expect(await refused({ changes: [give()], apply: true })).toEqual(["/data/attributes/access-version"]);
+    expect(await refused({ changes: [give()] }, "previews")).toEqual(["/data/type"]);
+  });
+
+  it("a hundred go", async () => {
+    const changes = Array.from({ length: 100 }, (_, index) => organizationAccess("read-projects", index % 2 === 0));
+    expect((await preview(org.owner, ...changes)).gains).toEqual([]);
+  });
+});

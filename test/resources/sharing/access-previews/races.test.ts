@@ -1,0 +1,195 @@
+/** Previews that are applied: all or nothing, and only while access is what it was; and what either costs. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeTeamWorkspace,
+  makeWorkspace,
+  type Member,
+  onProject,
+  type Org,
+  pointers,
+  resource,
+} from "../../../support/builders.ts";
+import { atTime, inMs } from "../../../support/clock.ts";
+import { fingerprint } from "../../../support/register.ts";
+
+const api = useApi();
+let org: Org;
+let project: string;
+let teams: Json[];
+let member: Member;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  project = (await makeProject(api, org.name)).id;
+  await makeWorkspace(api, org.name, {}, inProject(project));
+  teams = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+  member = await makeMember(api, org.name, [teams[0].id]);
+});
+
+const ask = (changes: readonly Json[], more: object = {}, caller: Caller = org.owner): Promise<Answer> =>
+  caller.post(`/organizations/${org.name}/access-previews`, resource("access-previews", { changes, ...more }));
+const versionNow = async (): Promise<string> => data(await ask([access("read-projects")])).attributes["access-version"];
+const apply = async (changes: readonly Json[], version?: string, caller?: Caller): Promise<Answer> =>
+  ask(changes, { apply: true, "access-version": version ?? (await versionNow()) }, caller);
+
+const access = (permission: string, value = true, team: Json = teams[0]): Json => ({
+  method: "PATCH",
+  path: `/teams/${team.id}`,
+  body: resource("teams", { "organization-access": { [permission]: value } }),
+});
+const give = (level: string, projectId = project, team: Json = teams[0]): Json => ({
+  method: "POST",
+  path: "/team-projects",
+  body: resource("team-projects", { access: level }, onProject(projectId, team.id)),
+});
+const move = (workspaceId: string, projectId: string): Json => ({
+  method: "POST",
+  path: `/projects/${projectId}/relationships/workspaces`,
+  body: { data: [{ type: "workspaces", id: workspaceId }] },
+});
+
+describe("apply", () => {
+  it("makes all of the changes, each with the event of its own, and answers what was gained", async () => {
+    const changes = [give("read"), access("manage-policies", true, teams[1])];
+    const previewed = data(await ask(changes)).attributes;
+    const answer = await apply(changes, previewed["access-version"]);
+    const { applied, allowed, gains, "access-version": version } = data(answer).attributes;
+    expect([applied, allowed, gains]).toEqual([true, true, previewed.gains]);
+    expect((await member.get(`/projects/${project}`)).status).toBe(200);
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "actorName"])
+      .where("requestId", "=", answer.headers.get("x-request-id"))
+      .orderBy("action")
+      .execute();
+    expect(events).toEqual(
+      ["team-projects.create", "teams.update"].map((action) => ({ action, actorName: org.owner.username })),
+    );
+    expect(version).not.toBe(previewed["access-version"]);
+    expect(version).toBe(await versionNow());
+  });
+
+  it("makes none where the caller may not make one of them: 403, 404, 409 and 422 as by itself, at its place", async () => {
+    const manager = await makeMember(api, org.name, [
+      (await makeTeam(api, org.name, { "organization-access": { "manage-teams": true } })).id,
+    ]);
+    const secret = await makeTeam(api, org.name, { visibility: "secret" });
+    const owners = ["admin", org.owner.username].map((id) => ({ type: "users", id }));
+    const fine: Json = {
+      method: "PATCH",
+      path: `/teams/${teams[1].id}`,
+      body: resource("teams", { visibility: "secret" }),
+    };
+    const cases: [number, Json, Caller, string][] = [
+      [403, access("manage-workspaces"), manager, ""],
+      [404, access("read-projects", true, secret), manager, ""],
+      [
+        409,
+        { method: "DELETE", path: `/teams/${org.ownersTeamId}/relationships/users`, body: { data: owners } },
+        org.owner,
+        "",
+      ],
+      [422, give("read"), org.owner, "/body/data/relationships/team"],
+    ];
+    const before = await fingerprint(api.database);
+    for (const [status, change, caller, below] of cases) {
+      const answer = await apply([fine, change], undefined, caller);
+      expect([answer.status, pointers(answer)]).toEqual([status, [`/data/attributes/changes/1${below}`]]);
+    }
+    expect(await fingerprint(api.database)).toBe(before);
+  });
+
+  it("412: access has changed meanwhile, by a record, a member, a move or an end", async () => {
+    const workspace = await makeWorkspace(api, org.name);
+    const destination = (await makeProject(api, org.name)).id;
+    const meanwhile: Record<string, () => Promise<unknown>> = {
+      "a record": () => makeTeamProject(api, destination, teams[0].id),
+      "a member": () => makeMember(api, org.name, [teams[1].id]),
+      "a move": async () =>
+        data(await api.admin.post(move(workspace.id, destination).path, move(workspace.id, destination).body)),
+    };
+    for (const [what, happens] of Object.entries(meanwhile)) {
+      const version = await versionNow();
+      await happens();
+      const before = await fingerprint(api.database);
+      const answer = await apply([access("manage-providers")], version);
+      expect([answer.status, await fingerprint(api.database)], what).toEqual([412, before]);
+      expect(details(answer)[0]).toContain("preview the changes again");
+    }
+    const end = inMs(3_600_000);
+    await makeTeamWorkspace(api, workspace.id, teams[1].id, { access: "read", "expires-at": end });
+    const version = await versionNow();
+    expect((await ask([access("manage-providers")], { "access-version": version })).status).toBe(200);
+    expect((await atTime(end, () => apply([access("manage-providers")], version))).status).toBe(412);
+  });
+
+  it("stays with what changes nobody's access, and asks of a preview what it asks of an application", async () => {
+    const version = await versionNow();
+    const { id } = await makeWorkspace(api, org.name);
+    await api.admin.patch(`/workspaces/${id}`, resource("workspaces", { description: "x" }));
+    expect(await versionNow()).toBe(version);
+    expect((await ask([access("manage-providers")], { "access-version": "1" })).status).toBe(412);
+  });
+
+  it("of several at once with the same version one goes through", async () => {
+    const version = await versionNow();
+    const wanted = ["manage-modules", "manage-providers", "manage-run-tasks", "manage-policies"];
+    const answers = await Promise.all(wanted.map((permission) => apply([access(permission, true, teams[0])], version)));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 412, 412, 412]);
+  });
+
+  it("beside other changes of the same things: nobody is told that something went wrong", async () => {
+    const other = (await makeProject(api, org.name)).id;
+    const { id } = await makeWorkspace(api, org.name, {}, inProject(project));
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => [
+        ask([give("read", other), move(id, index % 2 === 0 ? other : project), access("read-projects")]),
+        api.admin.post(move(id, other).path, move(id, index % 2 === 0 ? project : other).body),
+        api.admin.patch(`/teams/${teams[0].id}`, access("read-workspaces", index % 2 === 0).body),
+      ]).flat(),
+    );
+    expect(answers.filter(({ status }) => status >= 300).map(({ body }) => body)).toEqual([]);
+  });
+});
+
+describe("statements", () => {
+  const counted = async (changes: readonly Json[]): Promise<number> => {
+    const before = api.database.statementCount();
+    data(await ask(changes));
+    return api.database.statementCount() - before;
+  };
+
+  it("are as many for many workspaces, people and records as for few", async () => {
+    const [few, many] = [(await makeProject(api, org.name)).id, (await makeProject(api, org.name)).id];
+    const [small, large] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    await makeMember(api, org.name, [small.id]);
+    const first = await makeWorkspace(api, org.name, {}, inProject(few));
+    await makeWorkspace(api, org.name, {}, inProject(few));
+    await makeTeamWorkspace(api, first.id, small.id);
+    const made: Json[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      const workspace = await makeWorkspace(api, org.name, {}, inProject(many));
+      made.push(workspace);
+      await makeMember(api, org.name, [large.id, teams[0].id]);
+      if (count % 2 === 0) await makeTeamWorkspace(api, workspace.id, large.id);
+    }
+    const pairs: [Json, Json][] = [
+      [give("write", few, small), give("write", many, large)],
+      [access("read-projects", true, small), access("read-projects", true, large)],
+      [move(first.id, many), { ...move("", few), body: { data: made.map(({ id }) => ({ type: "workspaces", id })) } }],
+    ];
+    for (const [one, other] of pairs) {
+      await counted([one]);
+      expect(await counted([other])).toBe(await counted([one]));
+    }
+  });
+});
