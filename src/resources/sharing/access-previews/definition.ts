@@ -6,7 +6,7 @@ import { flag, oneOf, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 /** How many changes can be asked about at once. */
 export const changesMax = 100;
 /** How many workspaces, or projects, are named of those that are counted together. */
-export const namedMax = 20;
+export const namedMax = 10;
 
 /** A change as it was asked about. */
 export interface ToldChange {

@@ -37,7 +37,7 @@ export interface World {
   /** The project of each workspace that is singled out by a record or by a move, before and after. */
   readonly places: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
   /** Those of them that move. */
-  readonly moved: readonly string[];
+  readonly movedIds: ReadonlySet<string>;
 }
 
 /** Permissions that come, or go, together. */
@@ -149,7 +149,7 @@ export function effectsOn(subject: Actor, world: World, was: Position, is: Posit
     ...workspaceRightsOf({ mask }),
   }));
   const [projects, workspaces] = [new Groups(), new Groups()];
-  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...world.moved]);
+  const singled = new Set([...before.workspaces.keys(), ...after.workspaces.keys(), ...world.movedIds]);
   const singledIn = new Map<string, number>();
   for (const id of singled) {
     const place = world.places.get(id);

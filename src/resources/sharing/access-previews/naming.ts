@@ -1,12 +1,12 @@
 /** Gives names to what an effect counts, as far as the caller may see it: the first of each group, never one more. */
-import { effective } from "../../../access/effective.ts";
+import { type Access, effective } from "../../../access/effective.ts";
 import { projectPermissions, seesWorkspace } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Difference, namedMax, type Share } from "./definition.ts";
 import type { Effect, Group } from "./effects.ts";
-import type { Picture, Subject } from "./picture.ts";
+import type { KnownWorkspace, Picture, Subject } from "./picture.ts";
 import { firstInProjects, givenOneByOne, type WorkspaceRow } from "./store.ts";
 
 export interface Told {
@@ -26,58 +26,87 @@ export async function withNames(
   told: readonly Told[],
   isApplied: boolean,
 ): Promise<Difference[]> {
-  const { known, projects } = picture;
-  const held = new Map(
-    projects.map(({ id, projectAccess }) => [id, effective(organization.standing.everywhere, projectAccess)]),
-  );
-  const seesAll = (projectId: string) => seesWorkspace(held.get(projectId) ?? { mask: 0 });
-  const groups = told.flatMap(({ effect }) => effect.workspaces);
-  const sizes = new Map(projects.map(({ id, workspaceCount }) => [id, workspaceCount]));
-  const looked = new Set(groups.flatMap((group) => lookedInto(group, sizes, seesAll)));
-  const hidden = [...sizes.keys()].filter((id) => !seesAll(id));
-  const first = looked.size === 0 ? [] : await firstInProjects(tx, organization.id, [...looked], [...known.keys()]);
-  const given =
-    groups.length === 0 || hidden.length === 0 ? [] : await givenOneByOne(tx, context, organization.id, hidden);
-  const givenIds = new Set(given.map(({ workspaceId }) => workspaceId));
-  const inProjects = byProject([...first, ...given.filter(({ workspaceId }) => !known.has(workspaceId))]);
-  const placeNow = (id: string) => (isApplied ? known.get(id)?.projectId : known.get(id)?.projectBefore) ?? "";
-  const singledOut = byProject([...known.values()]);
-  const projectNames = new Map(projects.map(({ id, name }) => [id, name]));
-
-  const namedWorkspaces = (group: Group, own: ReadonlySet<string>): Share["named"] => {
-    // Singled out for somebody else, for this subject they are like all others of their project.
-    const others = group.projectIds.flatMap((id) => [
-      ...(inProjects.get(id) ?? []),
-      ...(singledOut.get(id) ?? []).filter(({ workspaceId }) => !own.has(workspaceId) && isSeen(workspaceId)),
-    ]);
-    const singled = group.ids.filter(isSeen).flatMap((id) => known.get(id) ?? []);
-    return [...singled, ...others]
-      .map(({ workspaceId, name }) => ({ id: workspaceId, name }))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .slice(0, namedMax);
+  const sight = await sightOf(tx, context, organization, picture, told, isApplied);
+  // Those who are in the same teams share their groups.
+  const known = new Map<Group, Share>();
+  const named = (group: Group, name: (group: Group) => Share["named"]): Share => {
+    const share = known.get(group) ?? { permissions: group.permissions, count: group.count, named: name(group) };
+    known.set(group, share);
+    return share;
   };
-  const isSeen = (id: string) => givenIds.has(id) || seesAll(placeNow(id));
-  const namedProjects = ({ ids }: Group): Share["named"] =>
-    ids
-      .filter((id) => projectPermissions(held.get(id) ?? { mask: 0 })["can-read"])
-      .slice(0, namedMax)
-      .map((id) => ({ id, name: projectNames.get(id) ?? "" }));
-
-  return told.map(({ subject: { type, id, name, before, after }, effect }): Difference => {
-    const own = new Set([
-      ...[...before.teams, ...after.teams].flatMap((team) => [...team.workspaces.keys()]),
-      ...picture.world.moved,
-    ]);
+  return told.map(({ subject, effect }): Difference => {
+    const { type, id, name, before, after } = subject;
+    const isSingled = (workspaceId: string) =>
+      picture.world.movedIds.has(workspaceId) ||
+      [before, after].some(({ teams }) => teams.some((team) => team.workspaces.has(workspaceId)));
     return {
       subject: { type, id, name },
       organization: effect.organization,
-      projects: effect.projects.map((group) => shareOf(group, namedProjects(group))),
-      workspaces: effect.workspaces.map((group) => shareOf(group, namedWorkspaces(group, own))),
+      projects: effect.projects.map((group) => named(group, sight.projects)),
+      workspaces: effect.workspaces.map((group) => named(group, (one) => sight.workspaces(one, isSingled))),
     };
   });
 }
 
-const shareOf = ({ permissions, count }: Group, named: Share["named"]): Share => ({ permissions, count, named });
+/** What the caller may see of groups. */
+interface Sight {
+  readonly projects: (group: Group) => Share["named"];
+  /** `isSingled` tells of a workspace that it is counted by itself for the subject, and not with its project. */
+  readonly workspaces: (group: Group, isSingled: (workspaceId: string) => boolean) => Share["named"];
+}
+
+async function sightOf(
+  tx: Tx,
+  context: Context,
+  organization: OrganizationView,
+  { known, projects }: Picture,
+  told: readonly Told[],
+  isApplied: boolean,
+): Promise<Sight> {
+  const names = new Map(projects.map(({ id, name }) => [id, name]));
+  const held = new Map(
+    projects.map(({ id, projectAccess }) => [id, effective(organization.standing.everywhere, projectAccess)]),
+  );
+  const sizes = new Map(projects.map(({ id, workspaceCount }) => [id, workspaceCount]));
+  const seesAll = (id: string) => seesWorkspace(held.get(id) ?? nothing);
+  const groups = new Set(told.flatMap(({ effect }) => effect.workspaces));
+  const open = new Map([...groups].map((group) => [group, lookedInto(group, sizes, seesAll)]));
+  const looked = [...new Set([...open.values()].flat())];
+  const closed = groups.size === 0 ? [] : [...sizes.keys()].filter((id) => !seesAll(id));
+  const first = looked.length === 0 ? [] : await firstInProjects(tx, organization.id, looked, [...known.keys()]);
+  const given = closed.length === 0 ? [] : await givenOneByOne(tx, context, organization.id, closed);
+  const givenIds = new Set(given.map(({ workspaceId }) => workspaceId));
+  const isSeen = ({ workspaceId, projectBefore, projectId }: KnownWorkspace) =>
+    givenIds.has(workspaceId) || seesAll(isApplied ? projectId : projectBefore);
+  const plain = byProject([...first, ...given.filter(({ workspaceId }) => !known.has(workspaceId))]);
+  const singled = byProject([...known.values()].filter(isSeen));
+  const partly = new Set([...given.map(({ projectId }) => projectId)].filter((id) => !seesAll(id)));
+  return {
+    projects: ({ ids }) =>
+      ids
+        .filter((id) => projectPermissions(held.get(id) ?? nothing)["can-read"])
+        .slice(0, namedMax)
+        .map((id) => ({ id, name: names.get(id) ?? "" })),
+    workspaces: (group, isSingled) => {
+      const looking = [...(open.get(group) ?? []), ...group.projectIds.filter((id) => partly.has(id))];
+      // Singled out for somebody else, for this subject they are like all others of their project.
+      const others = looking.flatMap((id) => [
+        ...(plain.get(id) ?? []),
+        ...(singled.get(id) ?? []).filter(({ workspaceId }) => !isSingled(workspaceId)),
+      ]);
+      const own = group.ids.flatMap((id) => known.get(id) ?? []).filter(isSeen);
+      return firstOf([...own, ...others]);
+    },
+  };
+}
+
+const nothing: Access = { mask: 0 };
+
+const firstOf = (rows: readonly WorkspaceRow[]): Share["named"] =>
+  rows
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .slice(0, namedMax)
+    .map(({ workspaceId, name }) => ({ id: workspaceId, name }));
 
 /** As many projects, in their order, as may be needed for the names. */
 function lookedInto(
@@ -91,8 +120,12 @@ function lookedInto(
   return open.slice(0, taken + spare);
 }
 
-function byProject<Row extends WorkspaceRow>(rows: readonly Row[]): Map<string, Row[]> {
-  const found = new Map<string, Row[]>();
-  for (const row of rows) found.set(row.projectId, [...(found.get(row.projectId) ?? []), row]);
+function byProject(rows: readonly WorkspaceRow[]): Map<string, WorkspaceRow[]> {
+  const found = new Map<string, WorkspaceRow[]>();
+  for (const row of rows) {
+    const known = found.get(row.projectId);
+    if (known === undefined) found.set(row.projectId, [row]);
+    else known.push(row);
+  }
   return found;
 }

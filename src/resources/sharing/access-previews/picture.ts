@@ -180,7 +180,7 @@ export function compose(
       allowForceDeleteWorkspaces: organization.allowForceDeleteWorkspaces,
       projects: after.projects,
       places: new Map(places),
-      moved: after.places.map(({ workspaceId }) => workspaceId),
+      movedIds: new Set(after.places.map(({ workspaceId }) => workspaceId)),
     },
   };
 }
