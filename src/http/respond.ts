@@ -66,7 +66,7 @@ export const httpFacts: HttpFacts = {
     403: "The caller may see the thing, but not do this to it.",
     404: "There is no such thing, or the caller may not see it.",
     409: "The thing's state does not allow it.",
-    412: "If-Match does not fit the thing's ETag.",
+    412: "If-Match does not fit the thing's ETag, or access has changed since the access-version that was sent.",
     413: "The body is too large.",
     415: "The body is of another media type.",
     422: "The body has the wrong shape, or an attribute is invalid; every fault is listed.",

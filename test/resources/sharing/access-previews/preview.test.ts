@@ -144,6 +144,28 @@ describe("previewAccess", () => {
     data(await api.admin.delete(`/team-workspaces/${record.id}`));
   });
 
+  it("names the first ten of what it counts, whether or not others were given some of it one by one", async () => {
+    const crowded = (await makeProject(api, org.name, { name: "crowded" })).id;
+    const names = Array.from({ length: 12 }, (_, index) => `crowd-${String(index).padStart(2, "0")}`);
+    const made: Json[] = [];
+    for (const name of names) made.push(await makeWorkspace(api, org.name, { name }, inProject(crowded)));
+    await makeTeamWorkspace(api, made[3].id, readers.id, { access: "read" });
+    await makeTeamWorkspace(api, made[4].id, team.id, { access: "read" });
+    const { gains } = await preview(org.owner, give("read", team.id, crowded));
+    const [{ count, named }] = gains[0].workspaces;
+    expect([count, named.map(({ name }: Json) => name)]).toEqual([
+      11,
+      names.filter((name) => name !== "crowd-04").slice(0, 10),
+    ]);
+    data(
+      await api.admin.delete(
+        `/team-workspaces/${(await api.admin.get(`/team-workspaces?filter[workspace][id]=${made[4].id}`)).body.data[0].id}`,
+      ),
+    );
+    for (const { id } of made) data(await api.admin.delete(`/workspaces/${id}`));
+    data(await api.admin.delete(`/projects/${crowded}`));
+  });
+
   it("tells what is held in the organization, and on all that it has", async () => {
     const { gains } = await preview(org.owner, organizationAccess("manage-projects"));
     expect(gains[0].organization).toEqual(["can-create-project", "can-create-workspace"]);
