@@ -80,7 +80,7 @@ async function sightOf(
     givenIds.has(workspaceId) || seesAll(isApplied ? projectId : projectBefore);
   const plain = byProject([...first, ...given.filter(({ workspaceId }) => !known.has(workspaceId))]);
   const singled = byProject([...known.values()].filter(isSeen));
-  const partly = new Set([...given.map(({ projectId }) => projectId)].filter((id) => !seesAll(id)));
+  const partly = new Set(given.map(({ projectId }) => projectId));
   return {
     projects: ({ ids }) =>
       ids

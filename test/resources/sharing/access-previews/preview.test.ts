@@ -15,12 +15,20 @@ import {
   makeTeamWorkspace,
   makeWorkspace,
   type Member,
-  onProject,
-  onWorkspace,
   type Org,
   pointers,
   resource,
 } from "../../../support/builders.ts";
+import {
+  askFor,
+  givingProject,
+  givingWorkspace,
+  joining,
+  leaving,
+  moving,
+  permitting,
+  previewed,
+} from "../../../support/previews.ts";
 import { fingerprint } from "../../../support/register.ts";
 
 const api = useApi();
@@ -47,36 +55,15 @@ beforeAll(async () => {
   await makeTeamProject(api, project, readers.id, { access: "read" });
 });
 
-const ask = (caller: Caller, changes: readonly Json[], more: object = {}, name = org.name): Promise<Answer> =>
-  caller.post(`/organizations/${name}/access-previews`, resource("access-previews", { changes, ...more }));
-const preview = async (caller: Caller, ...changes: readonly Json[]): Promise<Json> =>
-  data(await ask(caller, changes)).attributes;
-
-const give = (access = "read", teamId: string = team.id, projectId = project): Json => ({
-  method: "POST",
-  path: "/team-projects",
-  body: resource("team-projects", { access }, onProject(projectId, teamId)),
-});
-const giveOne = (access: string, workspaceId: string, teamId: string = team.id): Json => ({
-  method: "POST",
-  path: "/api/v2/team-workspaces",
-  body: resource("team-workspaces", { access }, onWorkspace(workspaceId, teamId)),
-});
-const join = (username: string, teamId: string = team.id): Json => ({
-  method: "POST",
-  path: `/teams/${teamId}/relationships/users`,
-  body: { data: [{ type: "users", id: username }] },
-});
-const organizationAccess = (permission: string, value = true, teamId: string = team.id): Json => ({
-  method: "PATCH",
-  path: `/teams/${teamId}`,
-  body: resource("teams", { "organization-access": { [permission]: value } }),
-});
-const move = (workspaceId: string, projectId: string): Json => ({
-  method: "POST",
-  path: `/projects/${projectId}/relationships/workspaces`,
-  body: { data: [{ type: "workspaces", id: workspaceId }] },
-});
+const ask = (caller: Caller, changes: readonly Json[]) => askFor(caller, org.name, changes);
+const preview = (caller: Caller, ...changes: readonly Json[]) => previewed(caller, org.name, ...changes);
+const give = (access = "read", teamId: string = team.id, projectId = project) =>
+  givingProject(access, teamId, projectId);
+const giveOne = (access: string, workspaceId: string) => givingWorkspace(access, team.id, workspaceId);
+const join = (username: string, teamId: string = team.id) => joining(teamId, username);
+const organizationAccess = (permission: string, value = true, teamId: string = team.id) =>
+  permitting(teamId, permission, value);
+const move = (workspaceId: string, projectId: string) => moving(projectId, workspaceId);
 
 const subjects = (differences: Json): string[] => differences.map(({ subject }: Json) => subject.name);
 const readingOne = ["can-read-run", "can-read-settings", "can-read-assessment-results"];
@@ -178,12 +165,12 @@ describe("previewAccess", () => {
   it("tells what a person loses who leaves the organization", async () => {
     const watching = await makeTeam(api, org.name);
     await makeTeamProject(api, project, watching.id, { access: "read" });
-    const leaving = await makeMember(api, org.name, [watching.id]);
+    const goes = await makeMember(api, org.name, [watching.id]);
     const { losses } = await preview(org.owner, {
       method: "DELETE",
-      path: `/organization-memberships/${leaving.membershipId}`,
+      path: `/organization-memberships/${goes.membershipId}`,
     });
-    expect(subjects(losses)).toEqual([leaving.username]);
+    expect(subjects(losses)).toEqual([goes.username]);
     expect(losses[0]).toMatchObject({ organization: ["can-traverse"], "project-count": 1, "workspace-count": 3 });
     data(await api.admin.delete(`/teams/${watching.id}`));
   });
@@ -236,7 +223,7 @@ describe("a change that the caller may not make", () => {
   });
 
   it("beside one that it may make: each has its own word", async () => {
-    const leave = { ...join(reader.username, readers.id), method: "DELETE" };
+    const leave = leaving(readers.id, reader.username);
     const own = { method: "DELETE", path: `/organization-memberships/${reader.membershipId}` };
     const told = await preview(reader, leave, own);
     expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([false, true]);
@@ -256,11 +243,7 @@ describe("a change that the caller may not make", () => {
   });
 
   it("nobody may make, at this moment, changes nothing", async () => {
-    const leave = {
-      method: "DELETE",
-      path: `/teams/${org.ownersTeamId}/relationships/users`,
-      body: { data: ["admin", org.owner.username].map((id) => ({ type: "users", id })) },
-    };
+    const leave = leaving(org.ownersTeamId, "admin", org.owner.username);
     const told = await preview(org.owner, leave, give("read"));
     expect(told.changes[0]).toMatchObject({ allowed: false, refusal: expect.stringContaining("without an owner") });
     expect([told.changes[1].allowed, told.allowed, told.losses]).toEqual([true, false, []]);
@@ -270,7 +253,7 @@ describe("a change that the caller may not make", () => {
 
 describe("a change that follows on others", () => {
   it("and takes away what the caller sees: it is refused, and told all the same", async () => {
-    const leave = { ...join(org.owner.username, org.ownersTeamId), method: "DELETE" };
+    const leave = leaving(org.ownersTeamId, org.owner.username);
     const told = await preview(org.owner, leave, give("read"));
     expect(told.changes.map(({ allowed }: Json) => allowed)).toEqual([true, false]);
     expect(told.changes[1].refusal).toContain("There is no such project");
@@ -358,81 +341,5 @@ describe("what the caller can't see", () => {
     }
     expect((await ask(other.owner, [give("read")])).status).toBe(404);
     expect((await ask(grace, [give("read")])).status).toBe(404);
-  });
-});
-
-describe("422: a bad change, at its place", () => {
-  it("that is no change of access: with a list of those that are", async () => {
-    for (const path of ["/workspaces", `/runs/run-1`, "team-projects", "/team-projects/a/b", "/teams/%zz"]) {
-      const answer = await ask(org.owner, [give(), { method: "POST", path }]);
-      expect([answer.status, pointers(answer)], path).toEqual([422, ["/data/attributes/changes/1/path"]]);
-      expect(details(answer)[0]).toContain("POST /team-projects");
-    }
-    const method = await ask(org.owner, [{ method: "DELETE", path: "/team-projects" }]);
-    expect([pointers(method), details(method)]).toEqual([
-      ["/data/attributes/changes/0/method"],
-      ["Method must be one of: POST, for a change of access at this path"],
-    ]);
-  });
-
-  it("whose body is wrong: every fault of all of them", async () => {
-    const answer = await ask(org.owner, [
-      { method: "POST", path: "/team-projects", body: resource("team-projects", { access: "most" }) },
-      { method: "PATCH", path: `/workspaces/${workspaces[0].id}`, body: resource("workspaces", { description: "x" }) },
-      { method: "PATCH", path: `/teams/${team.id}` },
-      { method: "POST", path: "/nowhere" },
-    ]);
-    expect(answer.status).toBe(422);
-    expect(pointers(answer)).toEqual([
-      "/data/attributes/changes/0/body/data/attributes/access",
-      "/data/attributes/changes/0/body/data/relationships/team",
-      "/data/attributes/changes/0/body/data/relationships/project",
-      "/data/attributes/changes/1/body/data/relationships/project",
-      "/data/attributes/changes/2/body/data",
-      "/data/attributes/changes/3/path",
-    ]);
-  });
-
-  it("that the register refuses: all of them, at their places", async () => {
-    const answer = await ask(org.owner, [
-      give("read", readers.id),
-      give("read"),
-      join("nobody-at-all"),
-      give("write"),
-      {
-        method: "PATCH",
-        path: `/workspaces/${workspaces[0].id}`,
-        body: resource("workspaces", {}, inProject("prj-none")),
-      },
-    ]);
-    expect(pointers(answer)).toEqual([
-      "/data/attributes/changes/0/body/data/relationships/team",
-      "/data/attributes/changes/2/body/data/0/id",
-      "/data/attributes/changes/3/body/data/relationships/team",
-      "/data/attributes/changes/4/body/data/relationships/project",
-    ]);
-    expect(answer.status).toBe(422);
-  });
-
-  it("none, too many, without method or path, of another type", async () => {
-    const refused = async (attributes: object, type = "access-previews") => {
-      const answer = await org.owner.post(`/organizations/${org.name}/access-previews`, resource(type, attributes));
-      expect(answer.status).toBe(422);
-      return pointers(answer);
-    };
-    expect(await refused({})).toEqual(["/data/attributes/changes"]);
-    expect(await refused({ changes: [] })).toEqual(["/data/attributes/changes"]);
-    expect(await refused({ changes: Array(101).fill(give()) })).toEqual(["/data/attributes/changes"]);
-    expect(await refused({ changes: [{ method: "GET" }] })).toEqual([
-      "/data/attributes/changes/0/method",
-      "/data/attributes/changes/0/path",
-    ]);
-    expect(await refused({ changes: [give()], apply: true })).toEqual(["/data/attributes/access-version"]);
-    expect(await refused({ changes: [give()] }, "previews")).toEqual(["/data/type"]);
-  });
-
-  it("a hundred go", async () => {
-    const changes = Array.from({ length: 100 }, (_, index) => organizationAccess("read-projects", index % 2 === 0));
-    expect((await preview(org.owner, ...changes)).gains).toEqual([]);
   });
 });

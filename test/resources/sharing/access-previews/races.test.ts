@@ -13,12 +13,12 @@ import {
   makeTeamWorkspace,
   makeWorkspace,
   type Member,
-  onProject,
   type Org,
   pointers,
   resource,
 } from "../../../support/builders.ts";
 import { atTime, inMs } from "../../../support/clock.ts";
+import { askFor, givingProject, leaving, moving, permitting } from "../../../support/previews.ts";
 import { fingerprint } from "../../../support/register.ts";
 
 const api = useApi();
@@ -36,26 +36,14 @@ beforeAll(async () => {
 });
 
 const ask = (changes: readonly Json[], more: object = {}, caller: Caller = org.owner): Promise<Answer> =>
-  caller.post(`/organizations/${org.name}/access-previews`, resource("access-previews", { changes, ...more }));
+  askFor(caller, org.name, changes, more);
 const versionNow = async (): Promise<string> => data(await ask([access("read-projects")])).attributes["access-version"];
 const apply = async (changes: readonly Json[], version?: string, caller?: Caller): Promise<Answer> =>
   ask(changes, { apply: true, "access-version": version ?? (await versionNow()) }, caller);
 
-const access = (permission: string, value = true, team: Json = teams[0]): Json => ({
-  method: "PATCH",
-  path: `/teams/${team.id}`,
-  body: resource("teams", { "organization-access": { [permission]: value } }),
-});
-const give = (level: string, projectId = project, team: Json = teams[0]): Json => ({
-  method: "POST",
-  path: "/team-projects",
-  body: resource("team-projects", { access: level }, onProject(projectId, team.id)),
-});
-const move = (workspaceId: string, projectId: string): Json => ({
-  method: "POST",
-  path: `/projects/${projectId}/relationships/workspaces`,
-  body: { data: [{ type: "workspaces", id: workspaceId }] },
-});
+const access = (permission: string, value = true, team: Json = teams[0]) => permitting(team.id, permission, value);
+const give = (level: string, projectId = project, team: Json = teams[0]) => givingProject(level, team.id, projectId);
+const move = (workspaceId: string, projectId: string) => moving(projectId, workspaceId);
 
 describe("apply", () => {
   it("makes all of the changes, each with the event of its own, and answers what was gained", async () => {
@@ -83,7 +71,6 @@ describe("apply", () => {
       (await makeTeam(api, org.name, { "organization-access": { "manage-teams": true } })).id,
     ]);
     const secret = await makeTeam(api, org.name, { visibility: "secret" });
-    const owners = ["admin", org.owner.username].map((id) => ({ type: "users", id }));
     const fine: Json = {
       method: "PATCH",
       path: `/teams/${teams[1].id}`,
@@ -92,12 +79,7 @@ describe("apply", () => {
     const cases: [number, Json, Caller, string][] = [
       [403, access("manage-workspaces"), manager, ""],
       [404, access("read-projects", true, secret), manager, ""],
-      [
-        409,
-        { method: "DELETE", path: `/teams/${org.ownersTeamId}/relationships/users`, body: { data: owners } },
-        org.owner,
-        "",
-      ],
+      [409, leaving(org.ownersTeamId, "admin", org.owner.username), org.owner, ""],
       [422, give("read"), org.owner, "/body/data/relationships/team"],
     ];
     const before = await fingerprint(api.database);
