@@ -6,7 +6,7 @@ import { isOnBothEngines } from "./test/support/depth.ts";
 /** Pure code is tested once; everything that touches the register is tested on both engines, over HTTP. */
 const pure = [
   "test/kernel/**/*.test.ts",
-  "test/{statefile,archive}/**/*.test.ts",
+  "test/{statefile,archive,outgoing}/**/*.test.ts",
   "test/access/**/*.test.ts",
   "test/jsonapi/**/*.test.ts",
   "test/settings.test.ts",

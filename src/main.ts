@@ -74,13 +74,14 @@ export async function serve(settings: Settings, say: (line: string) => void = co
 /** For the jobs; the listening address is only known once the server listens. */
 function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
-  const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours } = settings;
+  const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours, privateAddresses } = settings;
   return {
     organizationCreation,
     edition,
     globalRemoteStateDefault,
     engine,
     sessionHours,
+    privateAddresses,
     planTimeoutSeconds,
     applyTimeoutSeconds,
     get publicUrl() {

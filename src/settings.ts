@@ -30,6 +30,7 @@ export interface Settings {
   readonly keptMegabytes: number;
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
+  readonly privateAddresses: readonly string[];
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
@@ -136,6 +137,13 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     initially: undefined,
     parse: parseProxies,
   },
+  privateAddresses: {
+    variable: "CADASTRE_ALLOW_PRIVATE_ADDRESSES",
+    shape: "ADDRESSES",
+    doc: "Comma-separated addresses or networks (10.0.0.0/8) inside your own network that the service may call, also without TLS: identity providers, for one. None when unset.",
+    initially: undefined,
+    parse: parseProxies,
+  },
   metricsToken: {
     variable: "CADASTRE_METRICS_TOKEN",
     shape: "TOKEN",
@@ -218,7 +226,11 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
 /** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError. */
 export function readSettings(sources: SettingSources): Settings {
   const settings = readTable(settingTable, sources, "cadastre serve --help") as unknown as Settings;
-  return checked({ ...settings, trustedProxies: settings.trustedProxies ?? [] });
+  return checked({
+    ...settings,
+    trustedProxies: settings.trustedProxies ?? [],
+    privateAddresses: settings.privateAddresses ?? [],
+  });
 }
 
 function checked(settings: Settings): Settings {

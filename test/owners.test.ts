@@ -20,6 +20,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/identity/teams": ["teams", "teamMembers"],
   "resources/identity/authentication-tokens": ["tokens"],
   "resources/identity/sessions": ["passwords"],
+  "resources/identity/identity-trusts": ["identityTrusts"],
   "resources/site/terraform-versions": ["engineVersions"],
   "resources/register/projects": ["projects"],
   "resources/register/workspaces": ["workspaces"],

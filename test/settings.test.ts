@@ -61,6 +61,7 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
     sentence: /^must have 10 to 256 characters/,
   },
   sessionHours: wholeNumbers(1, 8760),
+  privateAddresses: networks(),
   metricsToken: tokens(),
   encryptionKey: {
     valid: [
@@ -96,15 +97,19 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
   sandbox: { valid: same("bubblewrap", "user", "none"), invalid: ["docker", ""], sentence: word },
   planTimeoutSeconds: wholeNumbers(60, 604_800),
   applyTimeoutSeconds: wholeNumbers(60, 604_800),
-  trustedProxies: {
+  trustedProxies: networks(),
+};
+
+function networks(): Forms {
+  return {
     valid: [
       ["10.0.0.1", ["10.0.0.1"]],
       ["10.0.0.0/8, fd00::/8,::1", ["10.0.0.0/8", "fd00::/8", "::1"]],
     ],
     invalid: ["proxy.example", "10.0.0.0/33", "fd00::/129", "10.0.0.0/8/8", "10.0.0.1,", "10.0.0.0/x", ""],
     sentence: /^must be addresses or networks separated by commas/,
-  },
-};
+  };
+}
 
 function same(...texts: string[]): [string, string][] {
   return texts.map((text) => [text, text]);
@@ -160,6 +165,7 @@ test("without any source, the service is the embedded one on the loopback addres
     adminToken: undefined,
     adminPassword: undefined,
     sessionHours: 168,
+    privateAddresses: [],
     encryptionKey: undefined,
     edition: "self-hosted",
     organizationCreation: "site-admins",

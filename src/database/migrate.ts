@@ -20,6 +20,7 @@ import { grantsThatEnd } from "./migrations/0015-grants-that-end.ts";
 import { lockLeases } from "./migrations/0016-lock-leases.ts";
 import { imports } from "./migrations/0019-imports.ts";
 import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
+import { identityTrusts } from "./migrations/0023-identity-trusts.ts";
 import { signIn } from "./migrations/0022-sign-in.ts";
 import type { Migration } from "./migrations/migration.ts";
 
@@ -43,6 +44,7 @@ export const migrations: readonly Migration[] = [
   imports,
   movesOfWorkspaces,
   signIn,
+  identityTrusts,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

@@ -164,11 +164,12 @@ export class Authenticator {
     return {
       check: (name) => {
         this.#refuseGuessing(address);
+        if (name === undefined) return;
         refuseBeyond(this.#names.check(fold(name)), "Too many failed sign-ins by this name. Wait, then try again.");
       },
       failed: (name) => {
         this.#failures.take(address);
-        this.#names.take(fold(name));
+        if (name !== undefined) this.#names.take(fold(name));
       },
     };
   }

@@ -180,6 +180,15 @@ export function sendJson(reply: FastifyReply, document: object, type?: string): 
   return sendText(reply, JSON.stringify(document), type);
 }
 
+/** For clients of OAuth, who know its errors by their names and all of them by one status. */
+export function sendOauth(reply: FastifyReply, kind: "answer" | "refusal", document: object): FastifyReply {
+  return sendJson(
+    reply.code(kind === "answer" ? statusOf.document : errorFacts["bad-request"].status),
+    document,
+    "application/json",
+  );
+}
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -13,7 +13,7 @@ import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
-import { foreignTypes, resources } from "../resources/index.ts";
+import { foreignTypes, neighbours, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { answerAtOnce } from "./at-once.ts";
 import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
@@ -27,6 +27,7 @@ import { Keeper } from "./kept.ts";
 import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
+import { mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
 import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
 
@@ -61,6 +62,7 @@ const open = new Set([
   "/healthz",
   "/readyz",
   "/metrics",
+  tokenPath,
 ]);
 
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
@@ -109,6 +111,13 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountFrontPage(server, () => options.publicUrl);
+  mountOauth(server, {
+    contextOf: ({ id, ip }) => ({
+      ...{ database, vault: settings.vault, options, neighbours, requestId: id, address: ip },
+      actor: { kind: "anonymous" },
+      signIns: authenticator.signInsFrom(ip),
+    }),
+  });
   mountResources(server, resources, {
     ...settings,
     options,
@@ -218,6 +227,7 @@ export function describeApi(version: string): object {
     },
     resources,
     httpFacts,
+    oauthPaths,
   );
 }
 

@@ -31,8 +31,14 @@ export interface ApiInfo {
   readonly description: string;
 }
 
-export function openApi<Context>(info: ApiInfo, resources: readonly Resource<Context>[], http: HttpFacts): Json {
-  const paths: Record<string, Json> = {};
+/** `besides`: paths that no definition describes. */
+export function openApi<Context>(
+  info: ApiInfo,
+  resources: readonly Resource<Context>[],
+  http: HttpFacts,
+  besides: Readonly<Record<string, Json>> = {},
+): Json {
+  const paths: Record<string, Json> = { ...besides };
   for (const { definition } of resources) {
     for (const [id, operation] of Object.entries(definition.operations)) {
       const path = http.basePath + operation.path.replaceAll(/:([a-z_]+)/g, "{$1}");

@@ -12,6 +12,7 @@ export const idPrefixes = {
   "organization-token-ttl-policies": "ttl",
   "authentication-tokens": "at",
   sessions: "sess",
+  "identity-trusts": "idt",
   projects: "prj",
   "team-projects": "tprj",
   "audit-events": "ae",

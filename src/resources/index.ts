@@ -43,6 +43,7 @@ import { teamProjectResource } from "./sharing/team-access/team-projects/operati
 import { teamWorkspaceResource } from "./sharing/team-access/team-workspaces/operations.ts";
 import { teamResource } from "./identity/teams/operations.ts";
 import { terraformVersionResource } from "./site/terraform-versions/operations.ts";
+import { identityTrustResource } from "./identity/identity-trusts/operations.ts";
 import { sessionResource } from "./identity/sessions/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
 import { agentJobResource } from "./runs/agent-jobs/operations.ts";
@@ -83,6 +84,7 @@ export const resources: readonly Resource<Context>[] = [
   userResource,
   authenticationTokenResource,
   sessionResource,
+  identityTrustResource,
   teamResource,
   projectResource,
   workspaceResource,

@@ -91,6 +91,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       user_id: member.id,
       membership_id: member.membershipId,
       token_id: token.id,
+      identity_trust_id: await makeTrust(org, team.id),
       session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
       workspace_id: workspace.id,
       workspace_name: workspace.attributes.name,
@@ -108,6 +109,18 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       ...(await makeRuns(api, org, workspace.id)),
     },
   };
+}
+
+async function makeTrust({ name, owner }: Org, teamId: string): Promise<string> {
+  const attributes = {
+    name: unique("trust"),
+    issuer: "https://ci.example",
+    audience: "cadastre",
+    claims: { sub: "*" },
+  };
+  const team = { data: { type: "teams", id: teamId } };
+  const path = `/organizations/${name}/identity-trusts`;
+  return data(await owner.post(path, resource("identity-trusts", attributes, { team }))).id;
 }
 
 /** A set with one variable, applied to the workspace and its project. */

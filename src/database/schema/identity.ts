@@ -92,6 +92,22 @@ export interface AccessVersionTable {
   raisedIn: number;
 }
 
+/** Whose word is taken for whom. */
+export interface IdentityTrustTable {
+  id: string;
+  organizationId: string;
+  teamId: string;
+  name: string;
+  nameKey: string;
+  issuer: string;
+  audience: string;
+  /** An object of claim → pattern, as JSON. */
+  claims: string;
+  tokenSeconds: number;
+  createdAt: string;
+  version: number;
+}
+
 export interface OrganizationMembershipTable {
   id: string;
   organizationId: string;

@@ -3,6 +3,7 @@ import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,
   AccessVersionTable,
+  IdentityTrustTable,
   OrganizationMembershipTable,
   OrganizationTable,
   OrganizationTokenTtlPolicyTable,
@@ -59,6 +60,7 @@ export interface Schema {
   migrations: MigrationTable;
   users: UserTable;
   passwords: PasswordTable;
+  identityTrusts: IdentityTrustTable;
   organizations: OrganizationTable;
   organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
   moduleConsumers: ModuleConsumerTable;

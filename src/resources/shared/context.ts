@@ -15,6 +15,8 @@ export interface ServiceOptions {
   readonly publicUrl: string;
   /** What runs workspaces that name no engine of their own; `terraform` where it is not said. */
   readonly engine?: "terraform" | "tofu";
+  /** Addresses inside the operator's own network that the service may call. */
+  readonly privateAddresses?: readonly string[];
   /** How long somebody who signs in stays signed in. */
   readonly sessionHours?: number;
   /** How long a plan and an apply may take, in seconds. */
@@ -34,8 +36,8 @@ export interface Browser {
 /** How often somebody may fail to say who they are, counted by address and by name. */
 export interface SignIns {
   /** Raises `too-many-requests`. */
-  check(name: string): void;
-  failed(name: string): void;
+  check(name?: string): void;
+  failed(name?: string): void;
 }
 
 export interface Context {

@@ -1,0 +1,169 @@
+/** A pipeline's own token → a team's, for a while. The pipeline shows who it is by what its issuer has signed; nothing of it is stored. */
+import { decodeJwt, errors, jwtVerify } from "jose";
+import { grant } from "../../../access/granted.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { OutgoingFault } from "../../../outgoing/request.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import type { Context } from "../../shared/context.ts";
+import { earlier, latestExpiry } from "../authentication-tokens/rules.ts";
+import { issueToken } from "../authentication-tokens/writes.ts";
+import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
+import { keysOf } from "./issuer-keys.ts";
+import { type Claims, claimsFit } from "./rules.ts";
+import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
+
+/** Why a token is not exchanged, in the words of the protocol and in a sentence. */
+export class ExchangeFault extends Error {
+  override readonly name = "ExchangeFault";
+  readonly code: "invalid_request" | "invalid_grant" | "unsupported_grant_type";
+
+  constructor(code: ExchangeFault["code"], sentence: string) {
+    super(sentence);
+    this.code = code;
+  }
+}
+
+export interface Exchange {
+  readonly organization: string;
+  readonly subjectToken: string;
+  /** The trust's name, where several fit. */
+  readonly trust: string | undefined;
+}
+
+export interface Exchanged {
+  readonly token: string;
+  readonly expiresInSeconds: number;
+}
+
+/** None that could be forged by whoever knows a public key. */
+const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+const clockToleranceSeconds = 60;
+
+/** Raises ExchangeFault. */
+export async function exchangeIdentity(context: Context, asked: Exchange): Promise<Exchanged> {
+  const issuer = issuerIn(asked.subjectToken);
+  const trusts = await findTrustsOfIssuer(context.database.reader, asked.organization, issuer);
+  if (trusts.length === 0) throw nobody;
+  const claims = await verified(context, asked.subjectToken, issuer);
+  const trust = fitting(trusts, claims, asked.trust);
+  return give(context, trust, claims);
+}
+
+/** Which organizations there are, and whom they trust, is nobody's business. */
+const nobody = new ExchangeFault(
+  "invalid_grant",
+  "No trust of this organization fits the token: compare its issuer, audience and claims with the organization's identity-trusts.",
+);
+
+function issuerIn(token: string): string {
+  try {
+    const { iss } = decodeJwt(token);
+    if (iss !== undefined) return iss;
+  } catch {
+    // Then it is none.
+  }
+  throw new ExchangeFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
+}
+
+/** By the issuer's own keys; only those of issuers who are trusted are ever asked for. */
+async function verified({ options }: Context, token: string, issuer: string): Promise<Claims> {
+  const outgoing = { allowed: options.privateAddresses ?? [] };
+  const checks = { issuer, algorithms, clockTolerance: clockToleranceSeconds, requiredClaims: ["exp"] };
+  try {
+    return (await jwtVerify(token, await keysOf(issuer, outgoing), checks)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSNoMatchingKey)) throw faultOf(error);
+  }
+  try {
+    return (await jwtVerify(token, await keysOf(issuer, outgoing, true), checks)).payload;
+  } catch (error) {
+    throw faultOf(error);
+  }
+}
+
+function faultOf(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired)
+    return new ExchangeFault(
+      "invalid_grant",
+      "The subject_token has expired. Ask for a new one just before it is exchanged.",
+    );
+  if (error instanceof OutgoingFault)
+    return new ExchangeFault("invalid_grant", `The issuer's keys can't be had: ${error.message}`);
+  if (error instanceof errors.JOSEError || error instanceof TypeError)
+    return new ExchangeFault(
+      "invalid_grant",
+      "The subject_token is not one that its issuer has signed, or not valid at this moment.",
+    );
+  return error;
+}
+
+function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
+  const audiences = [claims["aud"]].flat();
+  const fit = trusts.filter(
+    (trust) =>
+      audiences.includes(trust.audience) &&
+      claimsFit(JSON.parse(trust.claims) as Record<string, string>, claims) &&
+      (name === undefined || trust.name.toLowerCase() === name.toLowerCase()),
+  );
+  const [first, ...others] = fit;
+  if (first === undefined) throw nobody;
+  if (others.length > 0)
+    throw new ExchangeFault(
+      "invalid_request",
+      `Several trusts fit the token: ${fit.map((trust) => trust.name).join(", ")}. Name the one that is meant in the parameter 'trust'.`,
+    );
+  return first;
+}
+
+async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Promise<Exchanged> {
+  const id = newId("authentication-tokens");
+  const { teamId, organizationId, organizationName, teamName } = trust;
+  const actor = { kind: "team", teamId, name: teamName, organizationId, tokenId: id } as const;
+  const shown = grant(trust, {
+    thing: "team",
+    permission: "can-sign-in",
+    visible: true,
+    allowed: true,
+    needs: "a token",
+  });
+  return context.database.write(async (tx) => {
+    const createdAt = now();
+    const wanted = new Date(Date.parse(createdAt) + trust.tokenSeconds * 1000).toISOString();
+    const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
+    const expiredAt = earlier(wanted, latest) ?? wanted;
+    const told = toldOf(trust, claims);
+    const { secret } = await issueToken(tx, { ...context, actor }, shown, {
+      id,
+      holder: { kind: "team", teamId, organizationId, organizationName },
+      isLegacy: false,
+      description: `${trust.name}: ${told["sub"] ?? "exchanged"}`.slice(0, 256),
+      expiredAt,
+    });
+    await recordEvent(
+      tx,
+      { ...context, actor },
+      {
+        organizationId,
+        verb: "exchange",
+        subject: { type: "identity-trusts", id: trust.id },
+        after: { token: id, "expired-at": expiredAt, claims: told },
+      },
+    );
+    return { token: secret, expiresInSeconds: Math.floor((Date.parse(expiredAt) - Date.parse(createdAt)) / 1000) };
+  });
+}
+
+const toldLengthMax = 512;
+
+/** Who it was, for the trail: what the trust asks for, and what every token says. */
+function toldOf(trust: TrustOfIssuer, claims: Claims): Record<string, string> {
+  const names = new Set(["iss", "sub", "aud", "jti", ...Object.keys(JSON.parse(trust.claims) as object)]);
+  const said = [...names].filter((name) => claims[name] !== undefined);
+  return Object.fromEntries(
+    said.map((name) => {
+      const value = claims[name];
+      return [name, (typeof value === "string" ? value : JSON.stringify(value)).slice(0, toldLengthMax)];
+    }),
+  );
+}

@@ -1,0 +1,107 @@
+/** Operations on trusts: load → authorize → decide → write. A trust gives the team's tokens away, so it needs what these need. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { factsOf } from "../organizations/definition.ts";
+import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { grantTeam, refuseExceeding, teamsByIds } from "../teams/reads.ts";
+import { identityTrusts, type IdentityTrustView } from "./definition.ts";
+import { changedIdentityTrust, nameTaken, newIdentityTrust } from "./rules.ts";
+import {
+  deleteIdentityTrustRow,
+  findIdentityTrust,
+  insertIdentityTrust,
+  isTrustNameTaken,
+  listIdentityTrustRows,
+  updateIdentityTrustRow,
+} from "./store.ts";
+
+const permission = "can-create-team";
+
+export const identityTrustResource = implement(identityTrusts, {
+  async listIdentityTrusts({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    return listIdentityTrustRows(tx, grantOrganization(organization, permission), query.page);
+  },
+
+  async createIdentityTrust({ context, params, body }) {
+    return context.database.write(async (tx) => {
+      const organization = grantOrganization(await loadOrganization(tx, context, params.organizationName), permission);
+      const teamId = body.relationships.team ?? "";
+      await checkTeam(tx, context, organization.id, teamId);
+      const identity = { id: newId("identity-trusts"), organizationId: organization.id, teamId, createdAt: now() };
+      const row = newIdentityTrust(body.attributes, identity);
+      refuseIfAny((await isTrustNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
+      await insertIdentityTrust(tx, organization, row);
+      const view = { ...row, ...factsOf(organization), standing: organization.standing };
+      await recordChange(tx, context, identityTrusts, { after: view }, { after: { team: teamId } });
+      return { view };
+    });
+  },
+
+  async showIdentityTrust({ context, params }) {
+    return { view: await loadTrust(context.database.reader, context, params.identityTrustId) };
+  },
+
+  async updateIdentityTrust({ context, params, body, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const trust = await loadTrust(tx, context, params.identityTrustId, true);
+      checkIfMatch(ifMatch, identityTrusts, trust);
+      await checkTeam(tx, context, trust.organizationId, trust.teamId);
+      const changes = changesOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
+      if (changes === undefined) return { view: trust };
+      const changed = afterUpdate<IdentityTrustView>(trust, changes);
+      const isRenamed = changed.nameKey !== trust.nameKey;
+      refuseIfAny(isRenamed && (await isTrustNameTaken(tx, trust.organizationId, changed.name)) ? [nameTaken()] : []);
+      await updateIdentityTrustRow(tx, trust, changes);
+      await recordChange(tx, context, identityTrusts, { before: trust, after: changed });
+      return { view: changed };
+    });
+  },
+
+  async deleteIdentityTrust({ context, params, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const trust = await loadTrust(tx, context, params.identityTrustId, "removal");
+      checkIfMatch(ifMatch, identityTrusts, trust);
+      await deleteIdentityTrustRow(tx, trust);
+      await recordChange(tx, context, identityTrusts, { before: trust });
+    });
+  },
+});
+
+/** Raises `forbidden`, or `not-found` where the caller is a stranger. */
+async function loadTrust(
+  tx: Tx,
+  context: Context,
+  id: string,
+  lock: Lock = false,
+): Promise<Granted<IdentityTrustView, typeof permission>> {
+  const thing = "identity trust";
+  const trust = await findIdentityTrust(tx, context.actor, id, lock);
+  if (trust === undefined) throw notFound(thing);
+  return grant(trust, {
+    thing,
+    permission,
+    visible: trust.standing.member,
+    allowed: organizationPermissions(trust.standing)[permission],
+    needs: organizationPermissionNeeds[permission] ?? "to manage teams",
+  });
+}
+
+/** As for one of the team's tokens. Raises `invalid` where there is no such team, and `forbidden`. */
+async function checkTeam(tx: Tx, context: Context, organizationId: string, teamId: string): Promise<void> {
+  const [team] = await teamsByIds(tx, context.actor, [teamId]);
+  if (team === undefined || team.organizationId !== organizationId)
+    throw invalid([relationshipFault("team", `There is no team '${teamId}' in this organization`)]);
+  await refuseExceeding(tx, context, organizationId, [grantTeam(team, "can-update-api-token")]);
+}

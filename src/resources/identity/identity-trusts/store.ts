@@ -1,0 +1,110 @@
+/** SQL of trusts. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { held, type Lock } from "../../shared/locks.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
+import type { IdentityTrustView } from "./definition.ts";
+
+function trusts(db: Kysely<Schema>) {
+  return db
+    .selectFrom("identityTrusts as i")
+    .innerJoin("organizations as o", "o.id", "i.organizationId")
+    .select(factsColumns)
+    .selectAll("i");
+}
+
+/** One statement: the trust and what the caller is in its organization. */
+export async function findIdentityTrust(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<IdentityTrustView | undefined> {
+  const row = await trusts(tx.db)
+    .select(standingColumns(sql.ref("i.organizationId"), principalOf(actor)))
+    .where("i.id", "=", id)
+    .modifyEnd(held(tx.dialect, "i", lock))
+    .executeTakeFirst();
+  return row && { ...row, standing: standingOf(actor, row) };
+}
+
+export async function listIdentityTrustRows(
+  tx: Tx,
+  { id, standing }: OrganizationView,
+  page: Page,
+): Promise<{ views: IdentityTrustView[]; totalCount: number }> {
+  const rows = trusts(tx.db).where("i.organizationId", "=", id);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "i.nameKey" }, { column: "i.id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("i.id")) },
+  });
+  return { views: found.rows.map((row) => ({ ...row, standing })), totalCount: found.totals.totalCount };
+}
+
+export async function isTrustNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("identityTrusts")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("nameKey", "=", fold(name))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export interface TrustOfIssuer extends IdentityTrustTable {
+  readonly organizationName: string;
+  readonly teamName: string;
+}
+
+/** Those of an organization for one issuer. What a closed organization trusts counts for nothing. */
+export async function findTrustsOfIssuer(
+  tx: Tx,
+  organizationName: string,
+  issuer: string,
+): Promise<readonly TrustOfIssuer[]> {
+  return tx.db
+    .selectFrom("identityTrusts as i")
+    .innerJoin("organizations as o", "o.id", "i.organizationId")
+    .innerJoin("teams as t", "t.id", "i.teamId")
+    .selectAll("i")
+    .select(["o.name as organizationName", "t.name as teamName"])
+    .where("o.nameKey", "=", fold(organizationName))
+    .where("o.isDisabled", "=", 0)
+    .where("i.issuer", "=", issuer)
+    .orderBy("i.nameKey")
+    .execute();
+}
+
+type Managed = Granted<IdentityTrustView, "can-create-team">;
+
+export async function insertIdentityTrust(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-create-team">,
+  row: IdentityTrustTable,
+): Promise<void> {
+  await tx.db.insertInto("identityTrusts").values(row).execute();
+}
+
+export async function updateIdentityTrustRow(
+  tx: Tx,
+  trust: Managed,
+  changes: Partial<IdentityTrustTable>,
+): Promise<void> {
+  await updateRow(tx, "identityTrusts", trust.id, changes);
+}
+
+export async function deleteIdentityTrustRow(tx: Tx, trust: Managed): Promise<void> {
+  await tx.db.deleteFrom("identityTrusts").where("id", "=", trust.id).execute();
+}

@@ -1,0 +1,295 @@
+/** Pipelines that show who they are by their own tokens: trusts, and the exchange. The issuer is a real one, on the loopback address. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Api, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  makeHolder,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  type Org,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+
+const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
+
+interface Issuer {
+  readonly url: string;
+  readonly http: Server;
+  /** How often its keys were asked for. */
+  asked(): number;
+  rotate(): Promise<void>;
+  token(claims?: JWTPayload, expires?: string): Promise<string>;
+}
+
+async function startIssuer(): Promise<Issuer> {
+  let [asked, kid] = [0, 0];
+  let pair = await generateKeyPair("ES256");
+  const http = createServer((request, response) => {
+    const answer = async () => {
+      if (request.url === "/.well-known/openid-configuration") return { issuer: url, jwks_uri: `${url}/keys` };
+      asked += 1;
+      return { keys: [{ ...(await exportJWK(pair.publicKey)), kid: String(kid), alg: "ES256" }] };
+    };
+    void answer().then((document) => response.end(JSON.stringify(document)));
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  return {
+    url,
+    http,
+    asked: () => asked,
+    rotate: async () => {
+      kid += 1;
+      pair = await generateKeyPair("ES256");
+    },
+    token: (claims = {}, expires = "5m") =>
+      new SignJWT({ repository: "acme/network", ref: "refs/heads/main", ...claims })
+        .setProtectedHeader({ alg: "ES256", kid: String(kid) })
+        .setIssuer(url)
+        .setSubject("repo:acme/network")
+        .setAudience((claims.aud as string | undefined) ?? "cadastre")
+        .setIssuedAt()
+        .setExpirationTime(expires)
+        .sign(pair.privateKey),
+  };
+}
+
+let issuer: Issuer;
+let org: Org;
+let teamId: string;
+beforeAll(async () => {
+  issuer = await startIssuer();
+  org = await makeOrganization(api);
+  teamId = (await makeTeam(api, org.name)).id;
+});
+afterAll(() => void issuer.http.close());
+
+const path = () => `/organizations/${org.name}/identity-trusts`;
+const body = (attributes: object = {}, team = teamId) =>
+  resource(
+    "identity-trusts",
+    {
+      name: unique("trust"),
+      issuer: issuer.url,
+      audience: "cadastre",
+      claims: { repository: "acme/*", ref: "refs/heads/main" },
+      "token-seconds": 600,
+      ...attributes,
+    },
+    { team: { data: { type: "teams", id: team } } },
+  );
+
+/** Alone in its organization, so that no other fits as well. */
+async function trusting(attributes: object = {}): Promise<{ org: Org; teamId: string; trust: any }> {
+  const own = await makeOrganization(api);
+  const team = await makeTeam(api, own.name);
+  const trust = data(await own.owner.post(`/organizations/${own.name}/identity-trusts`, body(attributes, team.id)));
+  return { org: own, teamId: team.id, trust };
+}
+
+async function exchange(organization: string, token: string, more: Record<string, string> = {}, on: Api = api) {
+  const form = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+    subject_token: token,
+    subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
+    organization,
+    ...more,
+  });
+  const response = await fetch(`${on.url}/oauth/token`, { method: "POST", body: form });
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+describe("trusts", () => {
+  it("are made, listed, shown, changed and removed by whoever manages teams; each leaves a trace", async () => {
+    const made = data(await org.owner.post(path(), body({ name: "deployments" })));
+    expect(made).toMatchObject({
+      type: "identity-trusts",
+      attributes: {
+        name: "deployments",
+        issuer: issuer.url,
+        audience: "cadastre",
+        claims: { repository: "acme/*", ref: "refs/heads/main" },
+        "token-seconds": 600,
+      },
+      relationships: { team: { data: { type: "teams", id: teamId } } },
+    });
+    const self = `/identity-trusts/${made.id}`;
+    expect(data(await org.owner.get(self)).attributes).toEqual(made.attributes);
+    expect(data(await org.owner.get(path())).map(({ id }: { id: string }) => id)).toContain(made.id);
+    const changes = resource("identity-trusts", { claims: { sub: "repo:acme/?*" }, "token-seconds": 60 });
+    expect(data(await org.owner.patch(self, changes)).attributes).toMatchObject({
+      claims: { sub: "repo:acme/?*" },
+      "token-seconds": 60,
+      name: "deployments",
+    });
+    expect((await org.owner.delete(self)).status).toBe(204);
+    expect((await org.owner.get(self)).status).toBe(404);
+  });
+
+  it("422: every fault at its place", async () => {
+    const answer = await org.owner.post(
+      path(),
+      body({ name: "a b", issuer: "github", audience: "", claims: {}, "token-seconds": 3601 }),
+    );
+    expect(pointers(answer).toSorted()).toEqual(
+      ["name", "issuer", "audience", "claims", "token-seconds"].map((name) => `/data/attributes/${name}`).toSorted(),
+    );
+    const taken = body({ name: unique("Twice") });
+    data(await org.owner.post(path(), taken));
+    expect(pointers(await org.owner.post(path(), taken))).toEqual(["/data/attributes/name"]);
+    expect(pointers(await org.owner.post(path(), body({}, "team-none")))).toEqual(["/data/relationships/team"]);
+    const foreign = await makeTeam(api, (await makeOrganization(api)).name);
+    expect(pointers(await org.owner.post(path(), body({}, foreign.id)))).toEqual(["/data/relationships/team"]);
+  });
+
+  it("403: for a member who does not manage teams; nor for a team that holds more than its maker", async () => {
+    const member = await makeMember(api, org.name);
+    expect((await member.post(path(), body())).status).toBe(403);
+    expect((await member.get(path())).status).toBe(403);
+    const manager = await makeHolder(api, org.name, "manage-teams");
+    expect((await manager.post(path(), body())).status).toBe(201);
+    const strong = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
+    expect((await manager.post(path(), body({}, strong.id))).status).toBe(403);
+    expect((await manager.post(path(), body({}, org.ownersTeamId))).status).toBeGreaterThanOrEqual(403);
+  });
+});
+
+describe("the exchange", () => {
+  it("gives the team's token for a while, and tells the trail whom", async () => {
+    const own = await trusting();
+    const { status, body: answer } = await exchange(own.org.name, await issuer.token());
+    expect(status).toBe(200);
+    expect(answer).toMatchObject({
+      token_type: "Bearer",
+      expires_in: 600,
+      issued_token_type: "urn:ietf:params:oauth:token-type:access_token",
+    });
+    const account = await api.as(answer.access_token).get("/account/details");
+    expect(data(account).attributes["is-service-account"]).toBe(true);
+    expect(data(account).id).toBe(own.teamId);
+    const [event] = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "after", "actorId"])
+      .where("subjectId", "=", own.trust.id)
+      .where("action", "=", "identity-trusts.exchange")
+      .execute();
+    expect(event?.actorId).toBe(own.teamId);
+    expect(JSON.parse(event?.after ?? "{}").claims).toMatchObject({
+      iss: issuer.url,
+      sub: "repo:acme/network",
+      repository: "acme/network",
+    });
+    expect(JSON.stringify(event)).not.toContain(answer.access_token);
+  });
+
+  it("refuses other claims, audiences, issuers, organizations, signatures and times, all alike or with the reason", async () => {
+    const { org: own } = await trusting();
+    const other = await startIssuer();
+    const forged = (await other.token()).split(".");
+    const real = (await issuer.token()).split(".");
+    const refused = [
+      await issuer.token({ repository: "evil/network" }),
+      await issuer.token({ ref: "refs/heads/side" }),
+      await issuer.token({ ref: ["refs/heads/side"] } as JWTPayload),
+      await issuer.token({ aud: "another" }),
+      await other.token(),
+      `${real[0]}.${real[1]}.${forged[2]}`,
+      `${Buffer.from('{"alg":"none"}').toString("base64url")}.${real[1]}.`,
+      await issuer.token({}, "-5m"),
+    ];
+    for (const token of refused)
+      expect(await exchange(own.name, token)).toMatchObject({ status: 400, body: { error: "invalid_grant" } });
+    expect(await exchange(unique("nowhere"), await issuer.token())).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+    other.http.close();
+  });
+
+  it("asks which, where several fit", async () => {
+    const own = await trusting({ name: "first" });
+    data(
+      await own.org.owner.post(`/organizations/${own.org.name}/identity-trusts`, body({ name: "second" }, own.teamId)),
+    );
+    const token = await issuer.token();
+    const { status, body: answer } = await exchange(own.org.name, token);
+    expect({ status, error: answer.error }).toEqual({ status: 400, error: "invalid_request" });
+    expect(answer.error_description).toContain("first, second");
+    expect((await exchange(own.org.name, token, { trust: "Second" })).status).toBe(200);
+    expect((await exchange(own.org.name, token, { trust: "third" })).status).toBe(400);
+  });
+
+  it("fetches the keys again for one that is new, and not for every one that is made up", async () => {
+    const changing = await startIssuer();
+    const { org: own } = await trusting({ issuer: changing.url });
+    expect((await exchange(own.name, await changing.token())).status).toBe(200);
+    await changing.rotate();
+    // Only after a while: whoever makes keys up does not have the issuer asked again and again.
+    expect((await exchange(own.name, await changing.token())).status).toBe(400);
+    expect((await exchange(own.name, await changing.token())).status).toBe(400);
+    expect(changing.asked()).toBe(1);
+    changing.http.close();
+  });
+
+  it("gives no longer than the organization lets a team's token work", async () => {
+    const own = await trusting();
+    await api.database.write((tx) =>
+      tx.db.updateTable("organizations").set({ maxTtlEnabled: 1 }).where("id", "=", own.org.id).execute(),
+    );
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("organizationTokenTtlPolicies")
+        .set({ maxTtlMs: 120_000 })
+        .where("organizationId", "=", own.org.id)
+        .where("tokenType", "=", "team")
+        .execute(),
+    );
+    expect((await exchange(own.org.name, await issuer.token())).body.expires_in).toBe(120);
+  });
+
+  it("400: what is no exchange", async () => {
+    const token = await issuer.token();
+    const send = async (form: URLSearchParams | string, headers = {}) => {
+      const response = await fetch(`${api.url}/oauth/token`, { method: "POST", body: form, headers });
+      return { status: response.status, error: ((await response.json()) as any).error };
+    };
+    expect(await send(new URLSearchParams({ grant_type: "password" }))).toEqual({
+      status: 400,
+      error: "unsupported_grant_type",
+    });
+    expect(await send("{}", { "content-type": "application/json" })).toEqual({ status: 400, error: "invalid_request" });
+    const twice = new URLSearchParams({ grant_type: "urn:ietf:params:oauth:grant-type:token-exchange" });
+    twice.append("grant_type", "x");
+    expect(await send(twice)).toEqual({ status: 400, error: "invalid_request" });
+    expect((await exchange(org.name, "no token")).body.error).toBe("invalid_request");
+    expect((await exchange(org.name, token, { subject_token_type: "saml" })).body.error).toBe("invalid_request");
+    expect((await exchange("", token)).body.error_description).toBe("Missing: organization.");
+  });
+});
+
+describe("private addresses", () => {
+  const strict = useApi({ failures: { burst: 2, perSecond: 0.001 } });
+
+  it("are not called, and whoever fails too often waits", async () => {
+    const own = await makeOrganization(strict);
+    const team = await makeTeam(strict, own.name);
+    const inside = await startIssuer();
+    const trust = body({ issuer: inside.url }, team.id);
+    data(await own.owner.post(`/organizations/${own.name}/identity-trusts`, trust));
+    const { body: answer } = await exchange(own.name, await inside.token(), {}, strict);
+    expect(answer.error_description).toContain("CADASTRE_ALLOW_PRIVATE_ADDRESSES");
+    expect(inside.asked()).toBe(0);
+    await exchange(own.name, await inside.token(), {}, strict);
+    const third = await exchange(own.name, await inside.token(), {}, strict);
+    inside.http.close();
+    expect(third.status).toBe(429);
+    expect(details({ body: third.body } as never)[0]).toContain("Too many failed sign-ins");
+  });
+});
