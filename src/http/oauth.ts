@@ -30,7 +30,8 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
       const context = contextOf(request);
       try {
         context.signIns?.check();
-        return sendOauth(reply, "answer", await exchanged(context, fieldsOf(request.body)));
+        const answer = await exchanged(context, fieldsOf(request.body));
+        return await sendOauth(reply, "answer", answer);
       } catch (error) {
         return refuse(reply, context, error);
       }

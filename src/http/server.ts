@@ -113,8 +113,13 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   mountFrontPage(server, () => options.publicUrl);
   mountOauth(server, {
     contextOf: ({ id, ip }) => ({
-      ...{ database, vault: settings.vault, options, neighbours, requestId: id, address: ip },
       actor: { kind: "anonymous" },
+      database,
+      vault: settings.vault,
+      options,
+      neighbours,
+      requestId: id,
+      address: ip,
       signIns: authenticator.signInsFrom(ip),
     }),
   });
