@@ -18,6 +18,7 @@ import { largeOrganizations } from "./migrations/0013-large-organizations.ts";
 import { runs } from "./migrations/0014-runs.ts";
 import { grantsThatEnd } from "./migrations/0015-grants-that-end.ts";
 import { lockLeases } from "./migrations/0016-lock-leases.ts";
+import { organizationResources } from "./migrations/0017-organization-resources.ts";
 import { imports } from "./migrations/0019-imports.ts";
 import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
 import { identityTrusts } from "./migrations/0023-identity-trusts.ts";
@@ -41,6 +42,7 @@ export const migrations: readonly Migration[] = [
   runs,
   grantsThatEnd,
   lockLeases,
+  organizationResources,
   imports,
   movesOfWorkspaces,
   signIn,

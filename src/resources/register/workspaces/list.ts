@@ -157,6 +157,19 @@ function candidates(shape: Shape, organizationId: string, looked: readonly strin
       where v.id = single.workspace_id and (single.mask & ${readable}) <> 0 and v.project_id not in ${inProjects}) as w`;
 }
 
+/** All that a caller who may not read everything may read: the tables that a statement begins with, and the workspaces, called `w`. */
+export function collectedWorkspaces(
+  organizationId: string,
+  principal: string,
+  columns: readonly string[],
+): { readonly tables: RawBuilder<unknown>; readonly from: RawBuilder<unknown> } {
+  const shape: Shape = { plan: "by-project", column: "name", descending: false };
+  return {
+    tables: grantTables(sql<string>`${organizationId}`, principal),
+    from: candidates(shape, organizationId, columns),
+  };
+}
+
 /** Whole rows of a page's workspaces, with what the caller's teams hold on each. */
 function wholeRows(shape: Shape): RawBuilder<unknown> {
   return sql`select ${connectedColumns}, granted.mask as project_access, single.mask as workspace_access

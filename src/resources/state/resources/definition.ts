@@ -1,9 +1,14 @@
 /** A resource that a workspace manages, as its state in force has it. */
 import type { StateResourceTable } from "../../../database/schema/state.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
+import { textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
-export const managedResources = defineResource<StateResourceTable>()(({ readOnly }) => ({
+export interface ManagedResourceView extends StateResourceTable {
+  readonly workspaceId: string;
+}
+
+export const managedResources = defineResource<ManagedResourceView>()(({ readOnly, toOne }) => ({
   type: "resources",
   doc: "Something that a workspace manages: one address of its state in force.",
   id: (resource) => resource.id,
@@ -20,7 +25,12 @@ export const managedResources = defineResource<StateResourceTable>()(({ readOnly
     "created-at": readOnly(timestamp(), "When the state first had it."),
     "updated-at": readOnly(timestamp(), "When it was last changed."),
   },
-  relationships: {},
+  relationships: {
+    workspace: toOne("workspaces", "The workspace that manages it.", {
+      id: (resource) => resource.workspaceId,
+      related: (resource) => `/api/v2/workspaces/${resource.workspaceId}`,
+    }),
+  },
   operations: {
     listWorkspaceResources: {
       method: "GET",
@@ -28,6 +38,23 @@ export const managedResources = defineResource<StateResourceTable>()(({ readOnly
       summary: "List what a workspace manages, by address",
       needs: "read access to the workspace's runs",
       query: { paged: true },
+      answer: "list",
+    },
+    listOrganizationResources: {
+      method: "GET",
+      path: "/organizations/:organization_name/resources",
+      summary: "List what the workspaces of an organization manage, by address",
+      needs: "a member; shows what is in workspaces that the caller may read",
+      query: {
+        paged: true,
+        sort: ["address"],
+        include: ["workspace"],
+        parameters: {
+          "filter[type]": textParameter("Only resources of this type, in the provider's words: `aws_instance`."),
+          "filter[provider]": textParameter("Only resources of this provider: `hashicorp/aws`."),
+          "filter[module]": textParameter("Only resources in this module; `root` for those in none."),
+        },
+      },
       answer: "list",
     },
   },

@@ -1,7 +1,10 @@
 /** The list of what a workspace manages. */
+import { loadOrganization } from "../../identity/organizations/reads.ts";
+import { workspaces } from "../../register/workspaces/definition.ts";
 import { implement } from "../../shared/context.ts";
-import { leaseEndMs, loadSettledWorkspace } from "../../register/workspaces/reads.ts";
+import { leaseEndMs, loadSettledWorkspace, readableWorkspaces } from "../../register/workspaces/reads.ts";
 import { managedResources } from "./definition.ts";
+import { pageOfOrganization } from "./search.ts";
 import { pageOfResources } from "./store.ts";
 
 export const managedResourceResource = implement(managedResources, {
@@ -13,6 +16,23 @@ export const managedResourceResource = implement(managedResources, {
     const { currentStateVersionId, resourceCount } = workspace;
     // While a large state is being read some of its rows are there already, but the workspace counts none yet.
     if (currentStateVersionId === null || resourceCount === 0) return { views: [], totalCount: 0, until };
-    return { ...(await pageOfResources(tx, currentStateVersionId, resourceCount, query.page)), until };
+    const { rows, totalCount } = await pageOfResources(tx, currentStateVersionId, resourceCount, query.page);
+    return { views: rows.map((row) => ({ ...row, workspaceId: workspace.id })), totalCount, until };
+  },
+
+  async listOrganizationResources({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    const { views, totalCount } = await pageOfOrganization(tx, context.actor, organization, {
+      page: query.page,
+      descending: query.sort?.descending ?? false,
+      type: query.filterType,
+      provider: query.filterProvider,
+      module: query.filterModule,
+    });
+    if (!query.include.has("workspace")) return { views, totalCount };
+    const ids = new Set(views.map(({ workspaceId }) => workspaceId));
+    const found = ids.size === 0 ? [] : await readableWorkspaces(tx, context, [...ids]);
+    return { views, totalCount, included: found.map((view) => ({ definition: workspaces, view })) };
   },
 });

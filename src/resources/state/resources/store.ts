@@ -10,12 +10,12 @@ export async function pageOfResources(
   stateVersionId: string,
   totalCount: number,
   page: Page,
-): Promise<{ views: StateResourceTable[]; totalCount: number }> {
+): Promise<{ rows: StateResourceTable[]; totalCount: number }> {
   const { rows } = await fetchPage(tx, {
     rows: tx.db.selectFrom("stateResources").selectAll().where("stateVersionId", "=", stateVersionId),
     order: [{ column: "address" }],
     page,
     totals: { totalCount },
   });
-  return { views: rows, totalCount };
+  return { rows, totalCount };
 }

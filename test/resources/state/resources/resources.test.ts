@@ -55,6 +55,12 @@ describe("listWorkspaceResources", () => {
         "created-at": version.attributes["created-at"],
         "updated-at": version.attributes["created-at"],
       },
+      relationships: {
+        workspace: {
+          data: version.relationships.workspace.data,
+          links: { related: `/api/v2/workspaces/${version.relationships.workspace.data.id}` },
+        },
+      },
     });
   });
 

@@ -1,0 +1,162 @@
+/** GET /organizations/:organization_name/resources: what all workspaces manage, as far as the caller may read them. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantProject,
+  grantWorkspace,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+} from "../../../support/builders.ts";
+import { encryptedStateOf, inRequest, lock, post, stateOf, unlock, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+const ids: Record<string, string> = {};
+
+const made = (type: string, name: string, provider = "aws", module?: string) => ({
+  ...(module && { module }),
+  mode: "managed",
+  type,
+  name,
+  provider: `provider["registry.terraform.io/hashicorp/${provider}"]`,
+  instances: [{ schema_version: 0, attributes: { id: name } }],
+});
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  const project = await makeProject(api, org.name);
+  const states: Record<string, object[]> = {
+    network: [made("aws_vpc", "main"), made("aws_subnet", "a", "aws", "module.net")],
+    service: [made("aws_instance", "web"), made("aws_vpc", "main"), made("null_resource", "x", "null")],
+    secret: [made("aws_vpc", "hidden")],
+  };
+  for (const [name, resources] of Object.entries(states)) {
+    const relationships = name === "service" ? inProject(project.id) : undefined;
+    const { id } = await makeWorkspace(api, org.name, { name }, relationships);
+    ids[name] = id;
+    await writeState(org.owner, id, stateOf({ resources: resources ?? [] }));
+  }
+  ids["project"] = project.id;
+});
+
+async function list(query = "", caller: Caller = org.owner): Promise<{ told: string[]; body: Json }> {
+  const answer = await caller.get(`/organizations/${org.name}/resources${query}`);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]));
+  const told = answer.body.data.map(
+    ({ attributes, relationships }: Json) => `${names[relationships.workspace.data.id]} ${attributes.address}`,
+  );
+  expect(answer.body.meta.pagination["total-count"]).toBeGreaterThanOrEqual(told.length);
+  return { told, body: answer.body };
+}
+
+describe("listOrganizationResources", () => {
+  it("200: of every workspace, by address", async () => {
+    const { told, body } = await list();
+    expect(told.toSorted()).toEqual([
+      "network aws_vpc.main",
+      "network net.aws_subnet.a",
+      "secret aws_vpc.hidden",
+      "service aws_instance.web",
+      "service aws_vpc.main",
+      "service null_resource.x",
+    ]);
+    const addresses = body.data.map(({ attributes }: Json) => attributes.address);
+    expect(addresses).toEqual(addresses.toSorted());
+    expect(body.meta.pagination["total-count"]).toBe(6);
+    expect(body.data[0].type).toBe("resources");
+    const backwards = (await list("?sort=-address")).told;
+    expect(backwards).toEqual(told.toReversed());
+  });
+
+  it("by type, provider and module, and all of them together", async () => {
+    expect((await list("?filter[type]=aws_vpc")).told.toSorted()).toEqual([
+      "network aws_vpc.main",
+      "secret aws_vpc.hidden",
+      "service aws_vpc.main",
+    ]);
+    expect((await list("?filter[provider]=hashicorp/null")).told).toEqual(["service null_resource.x"]);
+    expect((await list("?filter[module]=root")).told).toHaveLength(5);
+    const { told, body } = await list("?filter[module]=net&filter[type]=aws_subnet&filter[provider]=hashicorp/aws");
+    expect([told, body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 1]);
+    expect((await list("?filter[type]=aws_moon")).body.meta.pagination["total-count"]).toBe(0);
+  });
+
+  it("by pages that neither overlap nor leave anything out", async () => {
+    const all = (await list()).told;
+    const pages: string[] = [];
+    for (let number = 1; number <= 4; number += 1) {
+      const { told, body } = await list(`?page[size]=2&page[number]=${number}`);
+      pages.push(...told);
+      expect(body.meta.pagination["total-count"]).toBe(6);
+    }
+    expect(pages).toEqual(all);
+  });
+
+  it("only of workspaces that the caller may read, also in the total: by a project, one by one, or none", async () => {
+    const team = (await makeTeam(api, org.name)).id;
+    const member = await makeMember(api, org.name, [team]);
+    const seen = async (query = "") => {
+      const { told, body } = await list(query, member);
+      expect(body.meta.pagination["total-count"]).toBe(told.length);
+      return told.toSorted();
+    };
+    expect(await seen()).toEqual([]);
+    await grantProject(api, org.id, ids["project"] ?? "", team, "read");
+    expect(await seen()).toEqual(["service aws_instance.web", "service aws_vpc.main", "service null_resource.x"]);
+    await grantWorkspace(api, org.id, ids["network"] ?? "", team, "read");
+    expect(await seen("?filter[type]=aws_vpc")).toEqual(["network aws_vpc.main", "service aws_vpc.main"]);
+    expect(await seen("?filter[module]=net")).toEqual(["network net.aws_subnet.a"]);
+    const page = await list("?page[size]=1&page[number]=2&sort=-address", member);
+    expect([page.told, page.body.meta.pagination["total-count"]]).toEqual([["network net.aws_subnet.a"], 5]);
+    expect((await list("", await makeOrganizationToken(api, org.name))).told).toHaveLength(6);
+  });
+
+  it("include=workspace brings those that are named, once", async () => {
+    const { body } = await list("?filter[type]=aws_vpc&include=workspace");
+    expect(body.included.map(({ attributes }: Json) => attributes.name).toSorted()).toEqual([
+      "network",
+      "secret",
+      "service",
+    ]);
+  });
+
+  it("404: for strangers", async () => {
+    const other = await makeOrganization(api);
+    expect((await other.owner.get(`/organizations/${org.name}/resources`)).status).toBe(404);
+  });
+
+  it("is about the state in force: neither what is written under a lock, nor what was before, nor what nobody can read", async () => {
+    const own = await makeOrganization(api);
+    const { id } = await makeWorkspace(api, own.name);
+    const addresses = async () => {
+      const { body } = await own.owner.get(`/organizations/${own.name}/resources`);
+      const found = body.data.map(({ attributes }: Json) => attributes.address);
+      expect(body.meta.pagination["total-count"]).toBe(found.length);
+      return found;
+    };
+    await writeState(
+      own.owner,
+      id,
+      stateOf({ serial: 1, resources: [made("aws_vpc", "old"), made("aws_vpc", "stays")] }),
+    );
+    await lock(own.owner, id);
+    data(await post(own.owner, id, inRequest(stateOf({ serial: 2, resources: [made("aws_vpc", "stays")] }))));
+    expect(await addresses()).toEqual(["aws_vpc.old", "aws_vpc.stays"]);
+    await unlock(own.owner, id);
+    expect(await addresses()).toEqual(["aws_vpc.stays"]);
+    await writeState(own.owner, id, encryptedStateOf({ serial: 3 }));
+    expect(await addresses()).toEqual([]);
+    await writeState(own.owner, id, stateOf({ serial: 4, resources: [made("aws_vpc", "back")] }));
+    expect(await addresses()).toEqual(["aws_vpc.back"]);
+    expect((await own.owner.delete(`/workspaces/${id}`)).status).toBe(204);
+    expect(await addresses()).toEqual([]);
+  });
+});
