@@ -43,6 +43,9 @@ export async function pageOfOrganization(
   return { views: rows.filter((row) => row.id !== null), totalCount: Number(rows[0]?.totalCount ?? 0) };
 }
 
+/** As the indexes say it: no entry can hold more. What is longer is listed with its workspace alone. */
+const isSmall = sql<SqlBool>`octet_length(r.address) + octet_length(r.type) + octet_length(r.provider) + octet_length(r.module) <= 2400`;
+
 interface Way {
   readonly tables: RawBuilder<unknown>;
   readonly from: RawBuilder<unknown>;
@@ -53,7 +56,7 @@ interface Way {
 function everything(organizationId: string, search: ResourceSearch): Way {
   const filters = filtersOf(search);
   const from = sql`state_resources as r cross join workspaces as w
-    where ${all([sql<SqlBool>`r.organization_id = ${organizationId}`, ...filters])} and w.organization_id = ${organizationId}
+    where ${all([sql<SqlBool>`r.organization_id = ${organizationId}`, isSmall, ...filters])} and w.organization_id = ${organizationId}
       and w.current_state_version_id = r.state_version_id and w.resource_count > 0`;
   const total =
     filters.length > 0
@@ -69,6 +72,7 @@ function collected(organizationId: string, principal: string, search: ResourceSe
   const { tables, from: readable } = collectedWorkspaces(organizationId, principal, columns);
   const conditions = [
     sql<SqlBool>`r.state_version_id = w.current_state_version_id and w.resource_count > 0`,
+    isSmall,
     ...filtersOf(search),
   ];
   const from = sql`${readable} cross join state_resources as r where ${all(conditions)}`;

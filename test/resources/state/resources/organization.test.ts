@@ -128,6 +128,19 @@ describe("listOrganizationResources", () => {
     ]);
   });
 
+  it("what no index can hold is written all the same, and listed with its workspace alone", async () => {
+    const own = await makeOrganization(api);
+    const { id } = await makeWorkspace(api, own.name);
+    // Three bytes each, and nothing in them repeats.
+    const long = (from: number) =>
+      String.fromCodePoint(...Array.from({ length: 290 }, (_, index) => from + ((index * 7919) % 9000)));
+    const resources = [made("aws_vpc", long(0x4e00), "aws", `module.${long(0x7000)}`), made("aws_vpc", "short")];
+    await writeState(own.owner, id, stateOf({ resources }));
+    const count = async (path: string) => (await own.owner.get(path)).body.data.length;
+    expect(await count(`/workspaces/${id}/resources`)).toBe(2);
+    expect(await count(`/organizations/${own.name}/resources?filter[type]=aws_vpc`)).toBe(1);
+  });
+
   it("404: for strangers", async () => {
     const other = await makeOrganization(api);
     expect((await other.owner.get(`/organizations/${org.name}/resources`)).status).toBe(404);
