@@ -23,7 +23,8 @@ export interface Server {
 }
 
 const launcher = fileURLToPath(new URL("../bin/cadastre.js", import.meta.url));
-const startMs = 60_000;
+/** Generous, because a machine may be busy. */
+const startMs = 180_000;
 
 export async function startServer(
   engine: Engine,
