@@ -103,7 +103,8 @@ const queued: Scenario = {
   checks: "the second is told that it waits for the first, and then finds the work done",
   run: async (site) => {
     const name = "run-queued";
-    const folder = await executedBy("remote", site, name, slowly(5));
+    // Long enough for the second to come, also on a busy machine.
+    const folder = await executedBy("remote", site, name, slowly(20));
     const first = folder.start(applied);
     await until("the first applies", () => /slow: (Creating|Provisioning)/.test(first.text()), 60);
     const second = folder.start(applied, { as: "linus" });
