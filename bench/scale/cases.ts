@@ -138,6 +138,24 @@ const otherLists: readonly Question[] = [
   },
   { name: "team-projects", path: ({ projectId }) => `/team-projects?filter[project][id]=${projectId}`, only: "owner" },
   { name: "team-workspaces", path: ({ workspaceId }) => `/team-workspaces?filter[workspace][id]=${workspaceId}` },
+  { name: "reach of a team", path: ({ teamId }) => `/teams/${teamId}/reach`, aim: 10 },
+  {
+    name: "reach of a team: filter[permission]",
+    path: ({ teamId }) => `/teams/${teamId}/reach?filter[permission]=can-queue-apply&sort=-name`,
+    aim: 10,
+  },
+  {
+    name: "reach of a person",
+    path: ({ userId }) => `/users/${userId}/reach?filter[organization][name]=${largeOrganization}`,
+    aim: 10,
+    only: "owner",
+  },
+  {
+    name: "access holders of a workspace",
+    path: ({ workspaceId }) => `${organization}/access-holders?filter[workspace][id]=${workspaceId}`,
+    aim: 10,
+    only: "owner",
+  },
   { name: "state versions of a workspace", path: ({ workspaceId }) => `/workspaces/${workspaceId}/state-versions` },
   { name: "audit events", path: () => `${organization}/audit-events`, only: "owner" },
   {

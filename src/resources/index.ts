@@ -26,6 +26,7 @@ import { oauthTokenResource } from "./connections/oauth-tokens/operations.ts";
 import { organizationMembershipResource } from "./identity/organization-memberships/operations.ts";
 import { organizationResource } from "./identity/organizations/operations.ts";
 import { projectResource } from "./register/projects/operations.ts";
+import { accessHolderResource } from "./sharing/access-holders/operations.ts";
 import { reachResource } from "./sharing/reach/operations.ts";
 import { remoteStateConsumerResource } from "./state/remote-state-consumers/operations.ts";
 import { managedResourceResource } from "./state/resources/operations.ts";
@@ -94,6 +95,7 @@ export const resources: readonly Resource<Context>[] = [
   accessExplanationResource,
   accessPreviews,
   reachResource,
+  accessHolderResource,
   stateVersionResource,
   stateVersionChangeResource,
   stateVersionOutputResource,

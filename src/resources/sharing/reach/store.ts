@@ -133,6 +133,24 @@ const inOrder = (table: "" | "things.", descending: boolean) => {
   return sql`order by ${sql.raw(`${table}name`)} ${direction}, ${sql.raw(`${table}id`)} ${direction}`;
 };
 
+/** The next power of two: so that there are few different statements, and each says about how much is wanted. */
+const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
+
+/**
+ * All parts together, in order, and the page cut from them. The embedded database goes through the parts side by side, each in the order of its
+ * index. PostgreSQL would sort all of them, unless it is told by a number how few of each can be on the page.
+ */
+function cutFrom(tx: Tx, parts: readonly RawBuilder<unknown>[], cut: Cut): RawBuilder<unknown> {
+  const offset = "offset" in cut ? cut.offset : 0;
+  const order = inOrder("", cut.descending);
+  const first = sql.lit(atMost(offset + cut.limit));
+  const limited = parts.map(
+    (part, at) => sql`select id, name from (${part} ${order} limit ${first}) as ${sql.table(`part_${at}`)}`,
+  );
+  return sql`${sql.join(tx.dialect.plansOpenLimits ? parts : limited, sql` union all `)}
+    ${order} limit ${cut.limit} offset ${offset}`;
+}
+
 /** The way from the end is the shorter one to what is behind the middle; rows come in the order that was asked for all the same. */
 function shorter(cut: Cut, matching: number): Cut {
   if (!("offset" in cut) || cut.offset <= matching / 2) return cut;
@@ -144,12 +162,15 @@ function shorter(cut: Cut, matching: number): Cut {
  * Every team of the subject, and a row for no team: what nobody's team gives (a site admin's) is listed all the same. Joined to each thing of
  * the page, so that no plan has to look for the pairs.
  */
-function seatsTable({ actor, standing }: Asked): RawBuilder<unknown> {
+function seatsTable({ actor, standing, principal }: Asked): RawBuilder<unknown> {
   return sql`seats as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
-      case when ${teamIsVisible(actor, standing)} then 1 else 0 end as is_known
+      case when ${teamIsVisible(actor, standing)} then 1 else 0 end as is_known,
+      place.expires_at as place_until, place.reason as place_reason
     from s_mine inner join teams as t on t.id = s_mine.team_id
-    union all select null, null, null, null, null, null)`;
+    left join team_members as place
+      on place.organization_id = t.organization_id and place.user_id = ${principal} and place.team_id = t.id and ${inForce("place")}
+    union all select null, null, null, null, null, null, null, null)`;
 }
 
 type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
@@ -162,19 +183,20 @@ export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reach
   const parts = [...projectParts(asked, chosen), ...workspaceParts(asked, chosen)];
   if (parts.length === 0) return [];
   const organizationId = sql<string>`${asked.organizationId}`;
-  const offset = "offset" in chosen ? sql`offset ${chosen.offset}` : sql``;
   const result = await sql<Row>`
     with ${grantTables("s", organizationId, asked.principal)}, ${grantTables("c", organizationId, principalOf(asked.actor))},
     ${singlesTable(asked)},
-    page as materialized (
-      ${sql.join(parts, sql` union all `)} ${inOrder("", chosen.descending)} limit ${chosen.limit} ${offset}),
+    page as materialized (${cutFrom(tx, parts, chosen)}),
     things as materialized (
       select page.id as id, page.name as name, w.id as workspace_id, p.id as project_id, p.name as project_name
       from page left join workspaces as w on w.id = page.id inner join projects as p on p.id = coalesce(w.project_id, page.id)),
     ${seatsTable(asked)}
     select things.*, seats.id as team_id, seats.name as team_name, seats.is_owners, seats.organization_access, seats.is_known,
+      seats.place_until, seats.place_reason,
       tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
-      tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions
+      tp.expires_at as project_until, tp.reason as project_reason,
+      tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions,
+      tw.expires_at as workspace_until, tw.reason as workspace_reason
     from things cross join seats
     left join team_projects as tp
       on tp.organization_id = ${organizationId} and tp.project_id = things.project_id and tp.team_id = seats.id

@@ -1,0 +1,16 @@
+/** Operations on holders. They only read, in two statements. */
+import { implement } from "../../shared/context.ts";
+import { accessHolders } from "./definition.ts";
+import { grantHolders, narrowedBy, viewsOf } from "./rules.ts";
+import { findScope, pageOfHolders } from "./store.ts";
+
+export const accessHolderResource = implement(accessHolders, {
+  async listAccessHolders({ context: { actor, database }, params, query }) {
+    const { filterPermission: permission, page } = query;
+    const narrowing = narrowedBy(query.filterProjectId, query.filterWorkspaceId);
+    const found = await findScope(database.reader, actor, params.organizationName, narrowing);
+    const scope = grantHolders(found, narrowing);
+    const { rows, totalCount, hiddenTeams } = await pageOfHolders(database.reader, actor, scope, permission, page);
+    return { views: viewsOf(scope, permission, rows), totalCount, meta: { hidden: { teams: hiddenTeams } } };
+  },
+});

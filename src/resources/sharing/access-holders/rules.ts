@@ -1,0 +1,102 @@
+/** Pure rules of holders: who may ask, and what is told of each. */
+import { everywhereOf, organizationBit, organizationPermissionNames } from "../../../access/organization.ts";
+import { grant } from "../../../access/granted.ts";
+import { projectRightsOf, workspaceRightsOf } from "../../../access/permissions.ts";
+import { bitsGiving, fulfils, managesHolders, permissionsOn, wantedOn } from "../../../access/reach.ts";
+import { AppError, notFound } from "../../../kernel/errors.ts";
+import type { HolderSource, HolderView } from "./definition.ts";
+import type { HolderRow, Narrowing, Scope } from "./store.ts";
+
+/** Raises `bad-request` where both are named. */
+export function narrowedBy(projectId: string | undefined, workspaceId: string | undefined): Narrowing {
+  if (projectId === undefined || workspaceId === undefined) return { projectId, workspaceId };
+  const parameter = "filter[workspace][id]";
+  const detail = "Name either a project by filter[project][id] or a workspace by filter[workspace][id], not both.";
+  throw new AppError("bad-request", [{ parameter, detail }]);
+}
+
+const anyOwning = { owner: false, allowForceDeleteWorkspaces: 0 };
+
+/** Whoever manages teams or memberships; about one thing, also whoever manages the access to it. Raises `not-found`. */
+export function grantHolders(scope: Scope | undefined, { projectId, workspaceId }: Narrowing): Scope {
+  if (scope === undefined || !scope.standing.member) throw notFound("organization");
+  const { held, standing } = scope;
+  const isNamed = projectId !== undefined || workspaceId !== undefined;
+  const kind = workspaceId === undefined ? "project" : "workspace";
+  const isThere = (kind === "project" ? scope.projectId : scope.workspaceId) !== null;
+  if (isNamed && !(isThere && fulfils(held.mask, wantedOn(kind, undefined, anyOwning)))) throw notFound(kind);
+  const rights = kind === "project" ? projectRightsOf(held) : workspaceRightsOf(held);
+  return grant(scope, {
+    thing: isNamed ? kind : "organization",
+    permission: "can-manage-team-access",
+    visible: true,
+    allowed: managesHolders(standing) || (isNamed && rights["can-manage-team-access"]),
+    needs:
+      "the organization permission 'manage-teams' or 'manage-membership', or to manage the access to what is asked about",
+    otherwise: "hide",
+  });
+}
+
+/** By which of a team's organization-level permissions it gives what is asked for. */
+function organizationSources(row: HolderRow, bits: number): HolderSource[] {
+  if (row.teamId === null || row.teamName === null) return [];
+  const team = { id: row.teamId, name: row.teamName };
+  if (row.isOwners === 1) return [{ kind: "ownership", team }];
+  return organizationPermissionNames
+    .filter((name) => ((row.organizationAccess ?? 0) & organizationBit(name)) !== 0)
+    .filter((name) => (everywhereOf(organizationBit(name)) & bits) !== 0)
+    .map((permission) => ({ kind: "organization-permission", team, permission }));
+}
+
+/** A record by itself only where no more than one can be meant, about a thing that the caller sees. */
+function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
+  const { teamId, teamName, recordKind: kind, recordLevel: level, recordId: id } = row;
+  if (teamId === null || teamName === null || kind === null || level === null || id === null) return [];
+  const type = `${kind}s`;
+  const itself = isAlone ? { type, id, links: { related: `/api/v2/${type}/${id}` } } : { records: Number(row.records) };
+  return [{ kind, team: { id: teamId, name: teamName }, level, ...itself }];
+}
+
+function viewOf(scope: Scope, permission: string | undefined, rows: readonly [HolderRow, ...HolderRow[]]): HolderView {
+  const [first] = rows;
+  const { allowForceDeleteWorkspaces, workspaceId, projectId } = scope;
+  const owning = { owner: first.isOwner === 1, allowForceDeleteWorkspaces };
+  const kind = workspaceId === null ? "project" : "workspace";
+  const wantedBits = (of: "project" | "workspace") =>
+    permission === undefined ? wantedOn(of, undefined, owning).any : bitsGiving(of, permission, owning);
+  const bits = wantedBits("workspace") | (workspaceId === null ? wantedBits("project") : 0);
+  const teams = [
+    ...Map.groupBy(
+      rows.filter((row) => row.teamId !== null),
+      (row) => row.teamId,
+    ).values(),
+  ];
+  const bySource = teams.map((ofTeam) => ({
+    isKnown: ofTeam[0]?.isKnown === 1,
+    sources: [
+      ...ofTeam.slice(0, 1).flatMap((row) => organizationSources(row, bits)),
+      ...ofTeam.flatMap((row) => recordSources(row, workspaceId !== null)),
+    ],
+  }));
+  const giving = bySource.filter(({ sources }) => sources.length > 0);
+  const itself: HolderSource[] = first.isSiteAdmin === 1 ? [{ kind: "site-admin" }] : [];
+  return {
+    kind: first.kind,
+    id: first.id,
+    name: first.name,
+    organizationId: scope.organizationId,
+    everywhere: first.isEverywhere === 1,
+    projectsCount: Number(first.projects),
+    workspacesCount: Number(first.workspaces),
+    permissions: projectId === null ? undefined : permissionsOn(kind, { mask: Number(first.mask) }, owning),
+    givenBy: [...itself, ...giving.filter((each) => each.isKnown).flatMap((each) => each.sources)],
+    hiddenSources: giving.filter((each) => !each.isKnown).length,
+  };
+}
+
+/** The rows of a holder follow each other. */
+export function viewsOf(scope: Scope, permission: string | undefined, rows: readonly HolderRow[]): HolderView[] {
+  return [...Map.groupBy(rows, (row) => row.id).values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [viewOf(scope, permission, [first, ...others])],
+  );
+}
