@@ -21,7 +21,7 @@ import { archive } from "./archives.ts";
 import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
 import { type Job, makeAgent, makePool } from "./machines.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
-import { exampleFor, pathOf, type Route, type Tenant } from "./tenant.ts";
+import { exampleFor, pathOf, type Route, type Tenant, withQuery } from "./tenant.ts";
 
 interface Scene {
   readonly api: Api;
@@ -51,7 +51,7 @@ export interface Staged {
 export async function staged(route: Route, scene: Scene): Promise<Staged> {
   const { params, query = "", ids, body, url, caller: own } = (await twists[route.id]?.(scene)) ?? {};
   const { operation } = route;
-  const path = pathOf(operation, { ...scene.tenant.params, ...params }) + query;
+  const path = withQuery(pathOf(operation, { ...scene.tenant.params, ...params }), query);
   const sent = body ?? exampleFor(operation, scene.tenant, ids);
   const { api } = scene;
   return {
@@ -265,9 +265,7 @@ const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
   createTeamWorkspace: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
   listTeamProjects: async ({ tenant }) => ({ query: `?filter[project][id]=${tenant.projectId}` }),
   listTeamWorkspaces: async ({ tenant }) => ({ query: `?filter[workspace][id]=${tenant.params["workspace_id"]}` }),
-  listStateVersions: async ({ tenant }) => ({
-    query: `?filter[organization][name]=${tenant.name}&filter[workspace][name]=${tenant.params["workspace_name"]}`,
-  }),
+  listStateVersions: async ({ tenant }) => ({ query: `?filter[workspace][name]=${tenant.params["workspace_name"]}` }),
   downloadJsonState: async ({ api, tenant }) => {
     const { id } = await makeWorkspace(api, tenant.name);
     const version = await writeState(tenant.owner, id, stateOf(), { "json-state": base64('{"format_version":"1.0"}') });
