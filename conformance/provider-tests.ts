@@ -87,7 +87,7 @@ export function providerEnvironment(
 }
 
 /** A CLI configuration file that names the provider which was built from the same source. */
-function installation({ installed }: Provider, home: string): string {
+export function installation({ installed }: Provider, home: string): string {
   const file = join(home, "cli.tfrc");
   const overrides = `dev_overrides {\n    "hashicorp/tfe" = ${JSON.stringify(installed)}\n  }`;
   writeFileSync(file, `provider_installation {\n  ${overrides}\n  direct {}\n}\n`);

@@ -4,6 +4,7 @@ import { agentCommand } from "./agent.ts";
 import { backup, restore } from "./backups.ts";
 import type { Command } from "./command.ts";
 import { rotateIdentityKeyCommand } from "./identity-keys.ts";
+import { exportCommand } from "./exports.ts";
 import { importCommand } from "./imports.ts";
 import { listJobsCommand, runJobCommand } from "./jobs.ts";
 import { migrateCommand } from "./migrate.ts";
@@ -29,5 +30,6 @@ export const commands: readonly Command[] = [
   backup,
   restore,
   importCommand,
+  exportCommand,
   versionCommand,
 ];

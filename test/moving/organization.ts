@@ -175,11 +175,17 @@ const local = new Set(
 );
 
 /** A register's organization as text that another register's can be compared with: ids are told as the names of what they name. */
-export async function told(api: Api, caller: Caller, organization: string): Promise<Json> {
+export async function told(api: Pick<Api, "url">, caller: Caller, organization: string): Promise<Json> {
   const names = new Map<string, string>();
   const list = async (path: string): Promise<Json[]> => {
     const joint = path.includes("?") ? "&" : "?";
-    return data(await caller.get(`${path}${joint}page[size]=100`));
+    const things: Json[] = [];
+    for (let page = 1, isLast = false; !isLast; page += 1) {
+      const answer = await caller.get(`${path}${joint}page[size]=100&page[number]=${page}`);
+      things.push(...data(answer));
+      isLast = answer.body.links?.next == null;
+    }
+    return things;
   };
   const named = async (path: string, nameOf: (thing: Json) => string) => {
     const things = await list(path);
@@ -219,16 +225,21 @@ interface Telling {
   readonly names: Map<string, string>;
 }
 
-async function toldOf(api: Api, caller: Caller, workspace: Json, { list, named, names }: Telling): Promise<object> {
+async function toldOf(
+  api: Pick<Api, "url">,
+  caller: Caller,
+  workspace: Json,
+  { list, named, names }: Telling,
+): Promise<object> {
   const { name } = workspace.attributes;
   const of = (rest: string) => `/workspaces/${workspace.id}${rest}`;
   const states = await list(of("/state-versions"));
   const contents: string[] = [];
   for (const state of states) {
     names.set(state.id, `state ${state.attributes.serial} of ${name}`);
-    contents.push((await fetchState(api, caller, `/state-versions/${state.id}/download`)).text);
+    contents.push((await fetchState(api as Api, caller, `/state-versions/${state.id}/download`)).text);
   }
-  for (const output of await list(of("/current-state-version-outputs")).catch(() => []))
+  for (const output of await list(of("/current-state-version-outputs")).catch((): Json[] => []))
     names.set(output.id, `output ${output.attributes.name} of ${name}`);
   const retention = await caller.get(of("/relationships/data-retention-policy"));
   if (retention.status === 200) names.set(retention.body.data.id, `retention of ${name}`);

@@ -165,6 +165,7 @@ function rowFor(
     size: 0,
     superseded: 0,
     hasJson: 0,
+    // Nobody here: shown as what no person wrote.
     createdByKind: maker.userId === null ? "run" : "user",
     createdById: maker.userId ?? runId ?? "",
     createdByName: maker.name,

@@ -1,0 +1,74 @@
+/** HCL as text: values, blocks, and names that are allowed in it. Knows nothing of what is written. */
+
+/** An expression that is written as it is: a reference to another resource. */
+export class Expression {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Value = string | number | boolean | Expression | readonly Value[] | { readonly [key: string]: Value };
+
+/** What stands in a block: attributes by name, and blocks within it. What is undefined is left out. */
+export interface Body {
+  readonly attributes: Readonly<Record<string, Value | undefined>>;
+  readonly blocks?: Readonly<Record<string, Body | undefined>>;
+}
+
+/** Template sequences would be evaluated. */
+export const quotedText = (text: string): string =>
+  JSON.stringify(text)
+    .replaceAll("${", () => "$${")
+    .replaceAll("%{", "%%{")
+    // JSON's escapes that HCL does not know.
+    .replaceAll(
+      /(?<!\\)((?:\\\\)*)\\([bf])/g,
+      (_, before: string, letter: string) => `${before}\\u${letter === "b" ? "0008" : "000c"}`,
+    );
+
+export function valueText(value: Value, indent = ""): string {
+  if (value instanceof Expression) return value.text;
+  if (typeof value === "string") return quotedText(value);
+  if (typeof value !== "object") return String(value);
+  const inner = `${indent}  `;
+  if (Array.isArray(value)) {
+    if (value.length === 0) return "[]";
+    return `[\n${value.map((each: Value) => `${inner}${valueText(each, inner)},\n`).join("")}${indent}]`;
+  }
+  const entries = Object.entries(value as Readonly<Record<string, Value>>);
+  if (entries.length === 0) return "{}";
+  return `{\n${entries.map(([key, each]) => `${inner}${quotedText(key)} = ${valueText(each, inner)}\n`).join("")}${indent}}`;
+}
+
+export function block(head: string, { attributes, blocks = {} }: Body, indent = ""): string {
+  const inner = `${indent}  `;
+  const lines = Object.entries(attributes).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${inner}${name} = ${valueText(value, inner)}\n`],
+  );
+  const nested = Object.entries(blocks).flatMap(([name, body]) =>
+    body === undefined ? [] : [`\n${block(name, body, inner)}`],
+  );
+  return `${indent}${head} {\n${lines.join("")}${nested.join("")}${indent}}\n`;
+}
+
+/** Names for resources: letters, digits and underscores, each once of a kind. */
+export class Labels {
+  readonly #taken = new Set<string>();
+
+  for(kind: string, name: string): string {
+    const plain =
+      name
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9_]+/g, "_")
+        .replaceAll(/^_+|_+$/g, "") || "unnamed";
+    const label = /^[0-9]/.test(plain) ? `_${plain}` : plain;
+    for (let count = 1; ; count += 1) {
+      const tried = count === 1 ? label : `${label}_${count}`;
+      if (this.#taken.has(`${kind} ${tried}`)) continue;
+      this.#taken.add(`${kind} ${tried}`);
+      return tried;
+    }
+  }
+}

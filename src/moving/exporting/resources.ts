@@ -1,0 +1,386 @@
+/**
+ * An organization as resources of the official Terraform provider, each with a block that imports it: planned against the server
+ * that it comes from, nothing changes. What can't be read, or what the provider has no word for, is named beside them.
+ */
+import { flagOf, numberOf, objectOf, relatedId, relatedIds, textOf, type Thing } from "../wire.ts";
+import type { Collected } from "./collect.ts";
+import { block, type Body, Expression, Labels, quotedText, type Value } from "./hcl.ts";
+import { workspaceResources } from "./workspace-resources.ts";
+
+/** Files of HCL by name, and what they leave out. */
+export interface Written {
+  readonly files: ReadonlyMap<string, string>;
+  /** Values that are written and never read: they are ignored by the plan. */
+  readonly writeOnly: readonly string[];
+  /** What the provider has no resource or argument for. */
+  readonly beyond: readonly string[];
+}
+
+/** Collects resources, and knows under which name each thing of the register is written. */
+export class Writer {
+  readonly organization: string;
+  readonly writeOnly: string[] = [];
+  readonly beyond: string[] = [];
+  readonly #labels = new Labels();
+  readonly #texts = new Map<string, string[]>();
+  readonly #references = new Map<string, string>();
+
+  constructor(organization: string) {
+    this.organization = organization;
+  }
+
+  /** `id` is what the register calls it, `importId` what the provider imports it by. */
+  add(file: string, type: string, name: string, { importId, id, body }: Resource): void {
+    const label = this.#labels.for(type, name);
+    const address = `${type}.${label}`;
+    if (id !== undefined) this.#references.set(id, `${address}.id`);
+    const imported = block("import", { attributes: { to: new Expression(address), id: importId } });
+    const text = `${imported}\n${block(`resource ${quotedText(type)} ${quotedText(label)}`, body)}`;
+    this.#texts.set(file, [...(this.#texts.get(file) ?? []), text]);
+  }
+
+  /** The same as a comment: to be taken in by whoever completes it. */
+  suggest(file: string, type: string, name: string, why: string, { importId, body }: Resource): void {
+    const address = `${type}.${this.#labels.for(type, name)}`;
+    const label = address.slice(type.length + 1);
+    const imported = block("import", { attributes: { to: new Expression(address), id: importId } });
+    const text = `# ${why}\n${imported}\n${block(`resource ${quotedText(type)} ${quotedText(label)}`, body)}`;
+    this.#texts.set(file, [
+      ...(this.#texts.get(file) ?? []),
+      text
+        .trimEnd()
+        .replaceAll(/\n(?!# )/g, "\n# ")
+        .replaceAll(/ +$/gm, "") + "\n",
+    ]);
+  }
+
+  /** A reference to what is written, or the id itself of what is not. */
+  ref(id: string | undefined): Value | undefined {
+    if (id === undefined) return undefined;
+    const reference = this.#references.get(id);
+    return reference === undefined ? id : new Expression(reference);
+  }
+
+  refs(ids: readonly string[]): Value[] {
+    return ids.map((id) => this.ref(id) ?? id);
+  }
+
+  get files(): Map<string, string> {
+    return new Map([...this.#texts].map(([file, texts]) => [file, texts.join("\n")]));
+  }
+}
+
+export interface Resource {
+  readonly importId: string;
+  readonly id?: string;
+  readonly body: Body;
+}
+
+export const ignoring = (...names: string[]): Body => ({
+  attributes: { ignore_changes: names.map((name) => new Expression(name)) },
+});
+
+export function writeResources(collected: Collected, hostname: string): Written {
+  const writer = new Writer(textOf(collected.organization, "name") ?? collected.organization.id);
+  organizationResources(writer, collected);
+  peopleResources(writer, collected);
+  connectionResources(writer, collected);
+  projectResources(writer, collected);
+  workspaceResources(writer, collected);
+  poolScopeResources(writer, collected);
+  varsetResources(writer, collected);
+  const files = new Map([["main.tf", head(hostname)], ...writer.files]);
+  return { files, writeOnly: writer.writeOnly, beyond: writer.beyond };
+}
+
+function head(hostname: string): string {
+  const source = { source: "hashicorp/tfe" };
+  const required = { attributes: {}, blocks: { required_providers: { attributes: { tfe: source } } } };
+  const terraform = { ...required, attributes: { required_version: ">= 1.5.0" } };
+  const comment = "# The token comes from TFE_TOKEN, or from 'terraform login'.\n";
+  return `${block("terraform", terraform)}\n${comment}${block('provider "tfe"', { attributes: { hostname } })}`;
+}
+
+function organizationResources(writer: Writer, { organization, retention }: Collected): void {
+  const { organization: name } = writer;
+  const minutes = (attribute: string) => numberOf(organization, attribute) || undefined;
+  writer.add("organization.tf", "tfe_organization", name, {
+    importId: name,
+    id: name,
+    body: {
+      attributes: {
+        name,
+        email: textOf(organization, "email"),
+        session_timeout_minutes: minutes("session-timeout"),
+        session_remember_minutes: minutes("session-remember"),
+        collaborator_auth_policy: textOf(organization, "collaborator-auth-policy"),
+        owners_team_saml_role_id: textOf(organization, "owners-team-saml-role-id"),
+        cost_estimation_enabled: flagOf(organization, "cost-estimation-enabled"),
+        send_passing_statuses_for_untriggered_speculative_plans: flagOf(
+          organization,
+          "send-passing-statuses-for-untriggered-speculative-plans",
+        ),
+        aggregated_commit_status_enabled: flagOf(organization, "aggregated-commit-status-enabled"),
+        speculative_plan_management_enabled: flagOf(organization, "speculative-plan-management-enabled"),
+        assessments_enforced: flagOf(organization, "assessments-enforced"),
+        allow_force_delete_workspaces: flagOf(organization, "allow-force-delete-workspaces"),
+        user_tokens_enabled: flagOf(organization, "user-tokens-enabled"),
+      },
+    },
+  });
+  retentionResource(writer, retention, name, name, { organization: name });
+}
+
+export function retentionResource(
+  writer: Writer,
+  policy: Thing | undefined,
+  name: string,
+  importId: string,
+  attributes: Body["attributes"],
+): void {
+  if (policy === undefined) return;
+  const days = policy.attributes["delete-older-than-n-days"];
+  const blocks =
+    typeof days === "number" ? { delete_older_than: { attributes: { days } } } : { dont_delete: { attributes: {} } };
+  writer.add("retention.tf", "tfe_data_retention_policy", name, { importId, body: { attributes, blocks } });
+}
+
+function peopleResources(writer: Writer, { teams, memberships }: Collected): void {
+  const { organization } = writer;
+  for (const team of teams) {
+    const name = textOf(team, "name") ?? team.id;
+    if (name === "owners") continue;
+    const given = Object.entries(objectOf(team, "organization-access")).filter(([permission]) => isKnown(permission));
+    if (textOf(team, "description")) writer.beyond.push(`the description of the team ${name}`);
+    writer.add("teams.tf", "tfe_team", name, {
+      importId: `${organization}/${team.id}`,
+      id: team.id,
+      body: {
+        attributes: {
+          name,
+          organization,
+          visibility: textOf(team, "visibility"),
+          sso_team_id: textOf(team, "sso-team-id"),
+          allow_member_token_management: flagOf(team, "allow-member-token-management"),
+        },
+        blocks: {
+          organization_access: {
+            attributes: Object.fromEntries(given.map(([each, is]) => [each.replaceAll("-", "_"), is === true])),
+          },
+        },
+      },
+    });
+  }
+  for (const membership of memberships) {
+    const email = textOf(membership, "email") ?? "";
+    writer.add("members.tf", "tfe_organization_membership", email, {
+      importId: membership.id,
+      id: membership.id,
+      body: { attributes: { organization, email } },
+    });
+  }
+  for (const team of teams) {
+    const seated = memberships.filter((membership) => relatedIds(membership, "teams").includes(team.id));
+    if (seated.length === 0) continue;
+    const ids = writer.refs(seated.map(({ id }) => id));
+    const attributes = { team_id: writer.ref(team.id), organization_membership_ids: ids };
+    writer.add("members.tf", "tfe_team_organization_members", textOf(team, "name") ?? team.id, {
+      importId: team.id,
+      body: { attributes },
+    });
+  }
+}
+
+const knownPermissions =
+  "manage-policies manage-policy-overrides manage-workspaces manage-vcs-settings manage-providers manage-modules manage-run-tasks manage-projects read-workspaces read-projects manage-membership manage-teams manage-organization-access access-secret-teams manage-agent-pools delegate-policy-overrides".split(
+    " ",
+  );
+const isKnown = (permission: string) => knownPermissions.includes(permission);
+
+function connectionResources(writer: Writer, { organization, sshKeys, agentPools, reservedTagKeys }: Collected): void {
+  const { organization: name } = writer;
+  for (const key of sshKeys)
+    writer.writeOnly.push(`the SSH key ${textOf(key, "name")} (${key.id}): it can't be imported`);
+  for (const key of reservedTagKeys) writer.beyond.push(`the reserved tag key ${textOf(key, "key")}`);
+  for (const pool of agentPools)
+    writer.add("agent-pools.tf", "tfe_agent_pool", textOf(pool, "name") ?? pool.id, {
+      importId: pool.id,
+      id: pool.id,
+      body: {
+        attributes: {
+          name: textOf(pool, "name"),
+          organization: name,
+          organization_scoped: flagOf(pool, "organization-scoped"),
+        },
+      },
+    });
+  writer.add("organization.tf", "tfe_organization_default_settings", name, {
+    importId: name,
+    body: {
+      attributes: {
+        organization: name,
+        default_execution_mode: textOf(organization, "default-execution-mode"),
+        default_agent_pool_id: writer.ref(relatedId(organization, "default-agent-pool")),
+      },
+    },
+  });
+}
+
+const poolScopes = [
+  ["allowed-workspaces", "tfe_agent_pool_allowed_workspaces", "allowed_workspace_ids"],
+  ["allowed-projects", "tfe_agent_pool_allowed_projects", "allowed_project_ids"],
+  ["excluded-workspaces", "tfe_agent_pool_excluded_workspaces", "excluded_workspace_ids"],
+] as const;
+
+/** Once projects and workspaces have names. */
+function poolScopeResources(writer: Writer, { agentPools }: Collected): void {
+  for (const pool of agentPools)
+    for (const [scope, type, argument] of poolScopes) {
+      const ids = relatedIds(pool, scope);
+      if (ids.length === 0) continue;
+      const attributes = { agent_pool_id: writer.ref(pool.id), [argument]: writer.refs(ids) };
+      writer.add("agent-pools.tf", type, textOf(pool, "name") ?? pool.id, { importId: pool.id, body: { attributes } });
+    }
+}
+
+function projectResources(writer: Writer, { projects }: Collected): void {
+  const { organization } = writer;
+  for (const { project, access, bindings } of projects) {
+    const name = textOf(project, "name") ?? project.id;
+    writer.add("projects.tf", "tfe_project", name, {
+      importId: project.id,
+      id: project.id,
+      body: {
+        attributes: {
+          name,
+          organization,
+          description: textOf(project, "description"),
+          auto_destroy_activity_duration: textOf(project, "auto-destroy-activity-duration"),
+          tags: tagsOf(bindings),
+        },
+      },
+    });
+    if (objectOf(project, "setting-overwrites")["default-execution-mode"] === true)
+      writer.add("projects.tf", "tfe_project_settings", name, {
+        importId: project.id,
+        body: {
+          attributes: {
+            project_id: writer.ref(project.id),
+            default_execution_mode: textOf(project, "default-execution-mode"),
+            default_agent_pool_id: writer.ref(relatedId(project, "default-agent-pool")),
+          },
+        },
+      });
+    for (const record of access) projectAccess(writer, name, record);
+  }
+}
+
+function projectAccess(writer: Writer, project: string, record: Thing): void {
+  const level = textOf(record, "access") ?? "";
+  const chosen = (attribute: string): Body => ({
+    attributes: Object.fromEntries(
+      Object.entries(objectOf(record, attribute))
+        .filter(([permission]) => permission !== "policy-mocks")
+        .map(([permission, value]) => [permission.replaceAll("-", "_"), value as Value]),
+    ),
+  });
+  noteEnd(writer, `the access of a team to the project ${project}`, record);
+  writer.add("access.tf", "tfe_team_project_access", project, {
+    importId: record.id,
+    body: {
+      attributes: {
+        access: level,
+        team_id: writer.ref(relatedId(record, "team")),
+        project_id: writer.ref(relatedId(record, "project")),
+      },
+      blocks:
+        level === "custom"
+          ? { project_access: chosen("project-access"), workspace_access: chosen("workspace-access") }
+          : {},
+    },
+  });
+}
+
+/** That a record ends at a moment is not known to the provider. */
+export function noteEnd(writer: Writer, what: string, record: Thing): void {
+  const end = textOf(record, "expires-at");
+  if (end !== undefined) writer.beyond.push(`${what} (${record.id}) ends at ${end}`);
+}
+
+export function tagsOf(bindings: readonly Thing[]): Value | undefined {
+  if (bindings.length === 0) return undefined;
+  return Object.fromEntries(bindings.map((each) => [textOf(each, "key") ?? "", textOf(each, "value") ?? ""]));
+}
+
+function varsetResources(writer: Writer, { varsets, workspaces, projects }: Collected): void {
+  const { organization } = writer;
+  const namesOf = new Map([
+    ...workspaces.map(({ workspace }) => [workspace.id, textOf(workspace, "name") ?? ""] as const),
+    ...projects.map(({ project }) => [project.id, project.id] as const),
+  ]);
+  for (const { varset, variables } of varsets) {
+    const name = textOf(varset, "name") ?? varset.id;
+    const owner = relatedId(varset, "parent");
+    writer.add("variable-sets.tf", "tfe_variable_set", name, {
+      importId: varset.id,
+      id: varset.id,
+      body: {
+        attributes: {
+          name,
+          organization,
+          description: textOf(varset, "description") || undefined,
+          global: flagOf(varset, "global"),
+          priority: flagOf(varset, "priority"),
+          parent_project_id: owner?.startsWith("prj-") ? writer.ref(owner) : undefined,
+        },
+      },
+    });
+    for (const variable of variables)
+      variableResource(writer, variable, {
+        name,
+        importId: `${organization}/${varset.id}/${variable.id}`,
+        owner: { variable_set_id: writer.ref(varset.id) },
+      });
+    for (const kind of ["workspace", "project"] as const)
+      for (const id of relatedIds(varset, `${kind}s`))
+        writer.add("variable-sets.tf", `tfe_${kind}_variable_set`, `${name}_${namesOf.get(id) ?? id}`, {
+          importId: `${organization}/${namesOf.get(id) ?? id}/${name}`,
+          body: { attributes: { variable_set_id: writer.ref(varset.id), [`${kind}_id`]: writer.ref(id) } },
+        });
+  }
+}
+
+export interface VariableOwner {
+  readonly name: string;
+  readonly importId: string;
+  readonly owner: Body["attributes"];
+}
+
+export function variableResource(writer: Writer, variable: Thing, { name, importId, owner }: VariableOwner): void {
+  const key = textOf(variable, "key") ?? variable.id;
+  const isSensitive = flagOf(variable, "sensitive");
+  if (isSensitive) writer.writeOnly.push(`the value of the variable ${key} of ${name} (${variable.id})`);
+  const resource = {
+    importId,
+    body: {
+      attributes: {
+        key,
+        value: isSensitive ? "" : (textOf(variable, "value") ?? ""),
+        category: textOf(variable, "category"),
+        description: textOf(variable, "description") || undefined,
+        hcl: flagOf(variable, "hcl"),
+        sensitive: isSensitive,
+        ...owner,
+      },
+    },
+  };
+  if (!isSensitive) writer.add("variables.tf", "tfe_variable", `${name}_${key}`, resource);
+  else
+    writer.suggest(
+      "variables.tf",
+      "tfe_variable",
+      `${name}_${key}`,
+      "Sensitive: nobody can read its value. As it stands here it would be replaced by nothing; enter it before you take this in.",
+      resource,
+    );
+}

@@ -1,0 +1,149 @@
+/** Workspaces, and what hangs on them, as resources of the official provider. */
+import { flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
+import type { Collected, CollectedWorkspace } from "./collect.ts";
+import type { Body, Value } from "./hcl.ts";
+import { ignoring, noteEnd, retentionResource, tagsOf, variableResource, type Writer } from "./resources.ts";
+
+export function workspaceResources(writer: Writer, { workspaces }: Collected): void {
+  for (const collected of workspaces) workspaceResource(writer, collected);
+  // Workspaces refer to each other.
+  for (const collected of workspaces) {
+    settingsResource(writer, collected);
+    besides(writer, collected);
+  }
+}
+
+const texts = (thing: Thing, name: string): string[] | undefined => {
+  const value = thing.attributes[name];
+  const list = Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+  return list.length === 0 ? undefined : list;
+};
+
+function workspaceResource(writer: Writer, { workspace, bindings }: CollectedWorkspace): void {
+  const name = textOf(workspace, "name") ?? workspace.id;
+  const flag = (attribute: string) => flagOf(workspace, attribute);
+  const own = workspace.attributes["inherits-project-auto-destroy"] === false;
+  const made = [textOf(workspace, "source-name"), textOf(workspace, "source-url")];
+  // The provider takes both or neither.
+  const isHalf = made.filter((each) => each !== undefined).length === 1;
+  if (textOf(workspace, "engine") !== undefined) writer.beyond.push(`the engine of the workspace ${name}`);
+  writer.add("workspaces.tf", "tfe_workspace", name, {
+    importId: workspace.id,
+    id: workspace.id,
+    body: {
+      attributes: {
+        name,
+        organization: writer.organization,
+        project_id: writer.ref(relatedId(workspace, "project")),
+        description: textOf(workspace, "description"),
+        allow_destroy_plan: flag("allow-destroy-plan"),
+        auto_apply: flag("auto-apply"),
+        auto_apply_run_trigger: flag("auto-apply-run-trigger"),
+        auto_destroy_activity_duration: own ? textOf(workspace, "auto-destroy-activity-duration") : undefined,
+        file_triggers_enabled: flag("file-triggers-enabled"),
+        queue_all_runs: flag("queue-all-runs"),
+        source_name: isHalf ? undefined : made[0],
+        source_url: isHalf ? undefined : made[1],
+        speculative_enabled: flag("speculative-enabled"),
+        ssh_key_id: relatedId(workspace, "ssh-key"),
+        structured_run_output_enabled: flag("structured-run-output-enabled"),
+        tag_names: texts(workspace, "tag-names"),
+        tags: tagsOf(bindings),
+        terraform_version: textOf(workspace, "terraform-version"),
+        trigger_prefixes: texts(workspace, "trigger-prefixes"),
+        trigger_patterns: texts(workspace, "trigger-patterns"),
+        working_directory: textOf(workspace, "working-directory"),
+        // Where all may read its state, the provider imports nothing here, and would then want to find it out.
+        remote_state_consumer_ids: flag("global-remote-state") ? [] : undefined,
+      },
+      blocks: {
+        vcs_repo: repositoryOf(workspace),
+        lifecycle: isHalf ? ignoring("source_name", "source_url") : undefined,
+      },
+    },
+  });
+}
+
+function repositoryOf(workspace: Thing): Body | undefined {
+  const repository = workspace.attributes["vcs-repo"];
+  if (!isObject(repository)) return undefined;
+  const text = (name: string) => (typeof repository[name] === "string" ? repository[name] || undefined : undefined);
+  return {
+    attributes: {
+      identifier: text("identifier"),
+      branch: text("branch"),
+      ingress_submodules: repository["ingress-submodules"] === true,
+      oauth_token_id: text("oauth-token-id"),
+      github_app_installation_id: text("github-app-installation-id"),
+      tags_regex: text("tags-regex"),
+    },
+  };
+}
+
+/** Where it runs and who reads its state: the provider keeps these apart from the rest. */
+function settingsResource(writer: Writer, { workspace, consumers }: CollectedWorkspace): void {
+  const name = textOf(workspace, "name") ?? workspace.id;
+  const own = objectOf(workspace, "setting-overwrites")["execution-mode"] === true;
+  const mode = textOf(workspace, "execution-mode");
+  writer.add("workspaces.tf", "tfe_workspace_settings", name, {
+    importId: workspace.id,
+    body: {
+      attributes: {
+        workspace_id: writer.ref(workspace.id),
+        execution_mode: own ? mode : undefined,
+        agent_pool_id: own && mode === "agent" ? writer.ref(relatedId(workspace, "agent-pool")) : undefined,
+        global_remote_state: flagOf(workspace, "global-remote-state"),
+        project_remote_state: flagOf(workspace, "project-remote-state"),
+        remote_state_consumer_ids: consumers.length === 0 ? undefined : writer.refs(consumers.map(({ id }) => id)),
+      },
+    },
+  });
+}
+
+function besides(writer: Writer, collected: CollectedWorkspace): void {
+  const { workspace, variables, access, triggers, retention } = collected;
+  const { organization } = writer;
+  const name = textOf(workspace, "name") ?? workspace.id;
+  const workspace_id = writer.ref(workspace.id);
+  for (const variable of variables)
+    variableResource(writer, variable, {
+      name,
+      importId: `${organization}/${name}/${variable.id}`,
+      owner: { workspace_id },
+    });
+  for (const record of access) workspaceAccess(writer, name, record);
+  for (const trigger of triggers) {
+    const attributes = { workspace_id, sourceable_id: writer.ref(relatedId(trigger, "sourceable")) };
+    writer.add("run-triggers.tf", "tfe_run_trigger", name, { importId: trigger.id, body: { attributes } });
+  }
+  retentionResource(writer, retention, name, `${organization}/${name}`, { workspace_id });
+}
+
+const permissions = [
+  "runs",
+  "variables",
+  "state-versions",
+  "sentinel-mocks",
+  "workspace-locking",
+  "run-tasks",
+] as const;
+
+function workspaceAccess(writer: Writer, workspace: string, record: Thing): void {
+  const level = textOf(record, "access") ?? "";
+  const isCustom = level === "custom";
+  const chosen = Object.fromEntries(
+    permissions.map((permission) => [permission.replaceAll("-", "_"), record.attributes[permission] as Value]),
+  );
+  noteEnd(writer, `the access of a team to the workspace ${workspace}`, record);
+  writer.add("access.tf", "tfe_team_access", workspace, {
+    importId: `${writer.organization}/${workspace}/${record.id}`,
+    body: {
+      attributes: {
+        access: isCustom ? undefined : level,
+        team_id: writer.ref(relatedId(record, "team")),
+        workspace_id: writer.ref(relatedId(record, "workspace")),
+      },
+      blocks: isCustom ? { permissions: { attributes: chosen } } : {},
+    },
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * An import is killed, without a word of warning, again and again while the register is served; begun once more it goes on, and at its
+ * end both organizations are the same, document by document. A thousand workspaces in a deep run.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { told } from "../moving/organization.ts";
+import { type Caller, callerOn } from "../support/api.ts";
+import { data, resource } from "../support/builders.ts";
+import { eachAtOnce } from "../../src/moving/at-once.ts";
+import type { Engine } from "../support/database.ts";
+import { deep } from "../support/depth.ts";
+import { managed, stateOf, writeState } from "../support/states.ts";
+import { dropRegistersAfterwards, newRegister, start, startService, stopService } from "./support.ts";
+
+dropRegistersAfterwards();
+
+const workspaceCount = deep(16, 1000);
+const killsMin = deep(2, 6);
+const organization = "acme";
+const token = "the-admin-of-a-moving-register";
+const quiet = { CADASTRE_ADMIN_TOKEN: token, CADASTRE_LOG_LEVEL: "fatal" };
+
+test.each<Engine>(["sqlite", "postgres"])(
+  "an import into %s that is killed goes on",
+  { timeout: 1_800_000 },
+  async (engine) => {
+    const source = await startService({ ...(await newRegister("sqlite")), ...quiet });
+    const register = await newRegister(engine);
+    const target = await startService({ ...register, ...quiet });
+    const [there, here] = [callerOn(source.url, token), callerOn(target.url, token)];
+    await furnish(there);
+    const words = ["import", "--from", source.url, "--organization", organization, "--json"];
+    const settings = { ...register, CADASTRE_IMPORT_TOKEN: token };
+    for (let kills = 0; kills < killsMin; kills += 1) {
+      const before = await workspacesOf(here);
+      const running = start(words, settings);
+      const isOver = running.ended.then(() => true);
+      // At some moment after it has brought something, however slow the machine is.
+      const wanted = Math.min(before + Math.ceil(workspaceCount / (killsMin + 1)), workspaceCount);
+      while ((await workspacesOf(here)) < wanted && !(await Promise.race([isOver, sleep(20, false)])));
+      running.process.kill("SIGKILL");
+      expect((await running.ended).code).not.toBe(0);
+    }
+    const last = await start(words, settings).ended;
+    expect(last).toMatchObject({ code: 0, err: expect.not.stringContaining("failed") });
+    expect(await told(target, here, organization)).toEqual(await told(source, there, organization));
+    await Promise.all([stopService(source), stopService(target)]);
+  },
+);
+
+async function workspacesOf(caller: Caller): Promise<number> {
+  const answer = await caller.get(`/organizations/${organization}/workspaces?page[size]=1`);
+  return answer.status === 404 ? 0 : answer.body.meta.pagination["total-count"];
+}
+
+async function furnish(caller: Caller): Promise<void> {
+  const inside = (rest: string) => `/organizations/${organization}${rest}`;
+  data(await caller.post("/organizations", resource("organizations", { name: organization, email: "a@example.com" })));
+  const project = data(await caller.post(inside("/projects"), resource("projects", { name: "Network" })));
+  const team = data(await caller.post(inside("/teams"), resource("teams", { name: "ops" })));
+  await eachAtOnce(Array.from({ length: workspaceCount }).keys(), 8, async (index) => {
+    const [projects, type] = [{ project: { data: { type: "projects", id: project.id } } }, "workspaces"];
+    const attributes = { name: `workspace-${index}`, description: `number ${index}` };
+    const workspace = data(
+      await caller.post(inside("/workspaces"), resource(type, attributes, index % 2 === 0 ? projects : undefined)),
+    );
+    data(
+      await caller.post(
+        `/workspaces/${workspace.id}/vars`,
+        resource("vars", { key: "a", value: `${index}`, category: "env" }),
+      ),
+    );
+    for (const serial of [1, 2])
+      await writeState(caller, workspace.id, stateOf({ serial, resources: [managed("one", serial)] }));
+    if (index % 5 !== 0) return;
+    const relationships = {
+      workspace: { data: { type, id: workspace.id } },
+      team: { data: { type: "teams", id: team.id } },
+    };
+    data(await caller.post("/team-workspaces", resource("team-workspaces", { access: "plan" }, relationships)));
+  });
+}
