@@ -13,16 +13,16 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Api, apiOf, dataOf } from "./api.ts";
+import { apiOf } from "./api.ts";
 import { type Certificate, makeCertificate, servedWith } from "./certificate.ts";
 import { builtCli } from "./cli-build.ts";
+import { furnish, organization } from "./export-organization.ts";
 import { readOptions } from "./options.ts";
 import { buildProvider, installation, type Provider } from "./provider-tests.ts";
 import { say, script } from "./script.ts";
 import { startServer } from "./server.ts";
 
 const run = promisify(execFile);
-const organization = "acme";
 
 async function main(): Promise<number> {
   const asked = readOptions({
@@ -108,130 +108,6 @@ function differences({ before, after }: Change["change"]): string {
     (name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]),
   );
   return names.map((name) => `${name} ${JSON.stringify(one[name])} → ${JSON.stringify(other[name])}`).join(", ");
-}
-
-/** Something of everything that the provider knows. */
-async function furnish(api: Api): Promise<void> {
-  const make = async (path: string, type: string, attributes: object, relationships: object = {}): Promise<string> =>
-    dataOf(await api(path, { data: { type, attributes, relationships } }))?.id;
-  const change = async (path: string, type: string, attributes: object, relationships: object = {}): Promise<void> =>
-    void dataOf(await api(path, { data: { type, attributes, relationships } }, "PATCH"));
-  const one = (type: string, id: string) => ({ data: { type, id } });
-  const many = (type: string, ...ids: string[]) => ({ data: ids.map((id) => ({ type, id })) });
-  const tagged = (pairs: Record<string, string>) => ({
-    data: Object.entries(pairs).map(([key, value]) => ({ type: "tag-bindings", attributes: { key, value } })),
-  });
-  const of = (rest: string) => `/organizations/${organization}${rest}`;
-  await make("/organizations", "organizations", {
-    name: organization,
-    email: "ops@acme.example",
-    "session-timeout": 60,
-  });
-  const pool = await make(of("/agent-pools"), "agent-pools", { name: "builders" });
-  await make(of("/agent-pools"), "agent-pools", { name: "everybody" });
-  const key = await make(of("/ssh-keys"), "ssh-keys", { name: "modules", value: "a key" });
-  await make(of("/reserved-tag-keys"), "reserved-tag-keys", { key: "cost" });
-  const ops = await make(of("/teams"), "teams", {
-    name: "ops",
-    visibility: "organization",
-    "organization-access": { "read-workspaces": true, "read-projects": true },
-  });
-  const silent = await make(of("/teams"), "teams", { name: "silent/ones" });
-  const teams = { teams: many("teams", ops, silent) };
-  await make(of("/organization-memberships"), "organization-memberships", { email: "grace@acme.example" }, teams);
-  const network = await make(
-    of("/projects"),
-    "projects",
-    { name: "Network", description: 'With "quotes", ${braces} and %{signs}', "auto-destroy-activity-duration": "14d" },
-    { "tag-bindings": tagged({ cost: "shared" }) },
-  );
-  const local = await make(of("/projects"), "projects", { name: "1 local", "default-execution-mode": "local" });
-  const record = (access: object, team: string, place: object) =>
-    [access, { team: one("teams", team), ...place }] as const;
-  await make(
-    "/team-projects",
-    "team-projects",
-    ...record({ access: "maintain" }, silent, { project: one("projects", local) }),
-  );
-  const custom = {
-    access: "custom",
-    "project-access": { settings: "update" },
-    "workspace-access": { runs: "apply", move: true },
-  };
-  await make("/team-projects", "team-projects", ...record(custom, ops, { project: one("projects", network) }));
-  const backbone = await make(
-    of("/workspaces"),
-    "workspaces",
-    {
-      name: "backbone",
-      description: "All of it",
-      "auto-apply": true,
-      "execution-mode": "agent",
-      "agent-pool-id": pool,
-      "terraform-version": "~> 1.5.0",
-      "working-directory": "live",
-      "trigger-prefixes": ["modules/"],
-      "queue-all-runs": true,
-      "speculative-enabled": false,
-      "auto-destroy-activity-duration": "3d",
-      "source-name": "a generator",
-    },
-    {
-      project: one("projects", network),
-      "tag-bindings": tagged({ env: "prod" }),
-      tags: { data: [{ type: "tags", attributes: { name: "core" } }] },
-    },
-  );
-  const shop = await make(of("/workspaces"), "workspaces", { name: "shop" }, { project: one("projects", local) });
-  await make(of("/workspaces"), "workspaces", {
-    name: "open",
-    "global-remote-state": true,
-    "execution-mode": "remote",
-  });
-  await change(`/workspaces/${backbone}/relationships/ssh-key`, "workspaces", { id: key });
-  dataOf(await api(`/workspaces/${backbone}/relationships/remote-state-consumers`, many("workspaces", shop)));
-  await make(`/workspaces/${shop}/run-triggers`, "run-triggers", {}, { sourceable: one("workspaces", backbone) });
-  const policy = { type: "data-retention-policy-delete-olders", attributes: { "delete-older-than-n-days": 90 } };
-  dataOf(await api(`/workspaces/${shop}/relationships/data-retention-policy`, { data: policy }));
-  await make(
-    "/team-workspaces",
-    "team-workspaces",
-    ...record({ access: "plan" }, ops, { workspace: one("workspaces", shop) }),
-  );
-  const chosen = { access: "custom", runs: "plan", "state-versions": "read-outputs", "workspace-locking": true };
-  await make(
-    "/team-workspaces",
-    "team-workspaces",
-    ...record(chosen, silent, { workspace: one("workspaces", backbone) }),
-  );
-  const variable = (attributes: object) => ({ category: "terraform", ...attributes });
-  await make(
-    `/workspaces/${shop}/vars`,
-    "vars",
-    variable({ key: "sizes", value: '["s"]', hcl: true, description: "Which" }),
-  );
-  await make(`/workspaces/${shop}/vars`, "vars", variable({ key: "text", value: "two\nlines and ${a.b}" }));
-  await make(
-    `/workspaces/${shop}/vars`,
-    "vars",
-    variable({ key: "SECRET", value: "s3cr3t", category: "env", sensitive: true }),
-  );
-  const set = await make(
-    of("/varsets"),
-    "varsets",
-    { name: "Cloud accounts", description: "Who pays", priority: true },
-    { workspaces: many("workspaces", backbone), projects: many("projects", local) },
-  );
-  await make(`/varsets/${set}/relationships/vars`, "vars", variable({ key: "account", value: "1" }));
-  await make(`/varsets/${set}/relationships/vars`, "vars", variable({ key: "token", value: "x", sensitive: true }));
-  await make(of("/varsets"), "varsets", { name: "Everywhere", global: true });
-  await make(of("/varsets"), "varsets", { name: "Of one project" }, { parent: one("projects", network) });
-  await change(
-    `/agent-pools/${pool}`,
-    "agent-pools",
-    { "organization-scoped": false },
-    { "allowed-projects": many("projects", network) },
-  );
 }
 
 await script(main);

@@ -2,7 +2,7 @@
 import { flagOf, isObject, objectOf, relatedId, textOf, type Thing } from "../wire.ts";
 import type { Collected, CollectedWorkspace } from "./collect.ts";
 import type { Body, Value } from "./hcl.ts";
-import { ignoring, noteEnd, retentionResource, tagsOf, variableResource, type Writer } from "./resources.ts";
+import { ignoring, noteEnd, retentionResource, tagsOf, variableResource, type Writer } from "./writer.ts";
 
 export function workspaceResources(writer: Writer, { workspaces }: Collected): void {
   for (const collected of workspaces) workspaceResource(writer, collected);
