@@ -8,7 +8,9 @@ import { functionsOf, type Node, parsed, readSource, type SourceFile, sourcePath
 /** What reads them whether or not they have ended, and why that is right. */
 const reasons: Readonly<Record<string, readonly string[]>> = {
   "it is about what ends, or has ended": [
+    "resources/identity/teams/writes.ts tidySeats",
     "resources/shared/grants/in-force.ts endedInTeam",
+    "resources/shared/grants/in-force.ts endedOfMembership",
     "resources/shared/grants/in-force.ts endedOnProject",
     "resources/shared/grants/in-force.ts nextEnd",
     "resources/shared/grants/tidying.ts holdFirstEnded",

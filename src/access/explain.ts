@@ -20,14 +20,25 @@ export interface TeamName {
   readonly name: string;
 }
 
+/** How long something gives what it gives, and why it was given. */
+export interface Lasting {
+  /** The moment at which it ends, as it is stored; null for ever. */
+  readonly until: string | null;
+  readonly reason: string | null;
+}
+
+/** By a team: until the person's place in it ends, or the record does, whichever comes first. */
+interface ByTeam extends Lasting {
+  readonly team: TeamName;
+}
+
 /** Where a grant comes from. */
 export type Source =
   | { readonly kind: "site-admin" }
   | { readonly kind: "organization-token" }
-  | { readonly kind: "ownership"; readonly team: TeamName }
-  | { readonly kind: "organization-permission"; readonly team: TeamName; readonly permission: OrganizationPermission }
-  | { readonly kind: "team-project"; readonly team: TeamName; readonly recordId: string; readonly level: string }
-  | { readonly kind: "team-workspace"; readonly team: TeamName; readonly recordId: string; readonly level: string };
+  | ({ readonly kind: "ownership" } & ByTeam)
+  | ({ readonly kind: "organization-permission"; readonly permission: OrganizationPermission } & ByTeam)
+  | ({ readonly kind: "team-project" | "team-workspace"; readonly recordId: string; readonly level: string } & ByTeam);
 
 export interface SourcedGrant extends Grant<Source> {
   readonly source: Source;
@@ -39,12 +50,19 @@ export interface TeamHolding {
   readonly teamName: string;
   readonly isOwners: number;
   readonly organizationAccess: Mask;
+  /** Of the place in the team by which it is the subject's; nulls where the team itself is asked about. */
+  readonly placeUntil?: string | null;
+  readonly placeReason?: string | null;
   readonly projectRecordId: string | null;
   readonly projectLevel: string | null;
   readonly projectPermissions: Mask | null;
+  readonly projectUntil: string | null;
+  readonly projectReason: string | null;
   readonly workspaceRecordId: string | null;
   readonly workspaceLevel: string | null;
   readonly workspacePermissions: Mask | null;
+  readonly workspaceUntil: string | null;
+  readonly workspaceReason: string | null;
 }
 
 /** The organization-level permissions that give anything on projects or workspaces, as the database asks for them. */
@@ -52,14 +70,27 @@ export const organizationBitsOnThings: Mask = organizationPermissionNames
   .map(organizationBit)
   .reduce((mask, bit) => (everywhereOf(bit) === 0 ? mask : mask | bit), 0);
 
-function organizationGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
+/** What ends first says until when, and why it was given; where nothing ends, the last that has a reason says why. */
+function sooner(...parts: readonly Lasting[]): Lasting {
+  const ends = parts.flatMap(({ until }) => until ?? []).toSorted();
+  const first = parts.find(({ until }) => until !== null && until === ends[0]);
+  return first ?? { until: null, reason: parts.findLast(({ reason }) => reason !== null)?.reason ?? null };
+}
+
+const placeOf = ({ placeUntil = null, placeReason = null }: TeamHolding): Lasting => ({
+  until: placeUntil,
+  reason: placeReason,
+});
+
+function organizationGrants(holding: TeamHolding, name: TeamName): SourcedGrant[] {
   const access = holding.organizationAccess;
-  if (holding.isOwners === 1) return [{ mask: everywhereOf(access), source: { kind: "ownership", team } }];
+  const team = { team: name, ...placeOf(holding) };
+  if (holding.isOwners === 1) return [{ mask: everywhereOf(access), source: { kind: "ownership", ...team } }];
   return organizationPermissionNames
     .filter((permission) => (access & organizationBit(permission)) !== 0)
     .map((permission) => ({
       mask: everywhereOf(organizationBit(permission)),
-      source: { kind: "organization-permission", team, permission },
+      source: { kind: "organization-permission", ...team, permission },
     }));
 }
 
@@ -69,11 +100,20 @@ function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
     recordId: string | null,
     level: string | null,
     mask: Mask | null,
+    lasting: Lasting,
   ): SourcedGrant[] =>
-    recordId === null || level === null || mask === null ? [] : [{ mask, source: { kind, team, recordId, level } }];
+    recordId === null || level === null || mask === null
+      ? []
+      : [{ mask, source: { kind, team, recordId, level, ...sooner(placeOf(holding), lasting) } }];
   return [
-    ...record("team-project", holding.projectRecordId, holding.projectLevel, holding.projectPermissions),
-    ...record("team-workspace", holding.workspaceRecordId, holding.workspaceLevel, holding.workspacePermissions),
+    ...record("team-project", holding.projectRecordId, holding.projectLevel, holding.projectPermissions, {
+      until: holding.projectUntil,
+      reason: holding.projectReason,
+    }),
+    ...record("team-workspace", holding.workspaceRecordId, holding.workspaceLevel, holding.workspacePermissions, {
+      until: holding.workspaceUntil,
+      reason: holding.workspaceReason,
+    }),
   ];
 }
 
@@ -105,6 +145,8 @@ export function standingFrom(
 
 export interface Explained {
   readonly value: string | boolean;
+  /** When the value is lost, because everything that gives it has ended by then; null where something gives it for ever. */
+  readonly until: string | null;
   /** The grants that reach the value; none where it is the lowest, which everybody has. */
   readonly givenBy: readonly Source[];
 }
@@ -114,12 +156,18 @@ export interface Explanation {
   readonly permissions: Readonly<Record<Permission, Explained>>;
 }
 
+function latest(sources: readonly Source[]): string | null {
+  const ends = sources.map((source) => ("until" in source ? source.until : null));
+  return ends.includes(null) ? null : (ends.toSorted().at(-1) ?? null);
+}
+
 export function explain(grants: readonly SourcedGrant[]): Explanation {
   const access = effective(...grants);
   const entries = permissionNames.map((permission): [Permission, Explained] => {
     const value = valueIn(access.mask, permission);
     const givenBy = value === ladders[permission][0] ? [] : grants.filter(({ mask }) => holds(mask, permission, value));
-    return [permission, { value, givenBy: givenBy.map(({ source }) => source) }];
+    const sources = givenBy.map(({ source }) => source);
+    return [permission, { value, until: latest(sources), givenBy: sources }];
   });
   return { access, permissions: Object.fromEntries(entries) as Explanation["permissions"] };
 }

@@ -1,5 +1,6 @@
 /** The explicit list of background jobs. What each does is in its resource; here it gets a name and a rhythm. */
 import { lostJobs, vanishedAgents } from "./agents.ts";
+import { endedAccess } from "./ended-access.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
 import { endedLeases } from "./leases.ts";
@@ -13,6 +14,7 @@ export const jobs: readonly Job[] = [
   supersededResources,
   expiredTokens,
   endedLeases,
+  endedAccess,
   runTriggering,
   lostJobs,
   vanishedAgents,

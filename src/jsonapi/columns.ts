@@ -5,7 +5,8 @@
 import type { z } from "zod";
 import { camel, type Camel } from "../kernel/names.ts";
 import { fold } from "../kernel/text.ts";
-import type { Attribute, Presence, ResourceDefinition } from "./define.ts";
+import type { Attribute, ResourceDefinition } from "./define.ts";
+import type { Presence } from "./relationships.ts";
 
 type Stored<Value> = Value extends boolean ? number : Value extends readonly unknown[] ? string : Value;
 type ValueOf<A> = A extends Attribute<infer Schema, Presence, Presence> ? Stored<z.output<Schema>> : never;

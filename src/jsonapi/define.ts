@@ -8,6 +8,7 @@ import type { Fault } from "../kernel/errors.ts";
 import type { Camel } from "../kernel/names.ts";
 import type { QueryDefinition, QueryOf } from "./query.ts";
 import type { Warrant } from "./warrant.ts";
+import { type Presence, type Relationship, type ToMany, toMany, toOne } from "./relationships.ts";
 
 // --- attributes
 
@@ -35,7 +36,6 @@ export interface Attribute<
   /** Whether a second column, `…_key`, holds it folded, because case is ignored. */
   readonly folded: Folded;
 }
-export type Presence = "required" | "optional" | "never";
 /** The widest attribute. */
 export type AnyAttribute = Attribute<any, any, any>;
 
@@ -60,78 +60,6 @@ function attribute<Create extends Presence, Update extends Presence, View>(creat
   };
 }
 
-// --- relationships
-
-export interface ToOne<View = never> {
-  readonly many: false;
-  /** The JSON:API types that it may name. */
-  readonly types: readonly string[];
-  readonly create: Presence;
-  readonly update: Presence;
-  readonly nullable: boolean;
-  readonly doc: string;
-  /** The id, null when there is none; undefined leaves the `data` out. */
-  readonly id?: (view: View) => string | null | undefined;
-  /** Where the type differs from the first of `types`. */
-  readonly type?: (view: View) => string;
-  readonly related?: (view: View) => string | undefined;
-}
-
-export interface ToMany<View = never> {
-  readonly many: true;
-  /** For things that are sent whole instead of by id: the shape of each item of `data`. */
-  readonly item?: z.ZodType;
-  readonly types: readonly string[];
-  readonly create: Presence;
-  readonly update: Presence;
-  readonly doc: string;
-  /** Undefined leaves the `data` out. */
-  readonly ids?: (view: View) => readonly string[] | undefined;
-  readonly related?: (view: View) => string | undefined;
-}
-export type Relationship<View = never> = ToOne<View> | ToMany<View>;
-
-type RelationshipOptions<R, Create, Update> = Partial<
-  Omit<R, "many" | "types" | "doc" | "create" | "update" | "item">
-> & {
-  readonly create?: Create;
-  readonly update?: Update;
-};
-type Types = string | readonly string[];
-
-function toOne<View>() {
-  return <Create extends Presence = "never", Update extends Presence = "never">(
-    types: Types,
-    doc: string,
-    options: RelationshipOptions<ToOne<View>, Create, Update>,
-  ): ToOne<View> & { readonly create: NoInfer<Create>; readonly update: NoInfer<Update> } =>
-    ({
-      many: false,
-      create: "never",
-      update: "never",
-      nullable: false,
-      types: [types].flat(),
-      doc,
-      ...options,
-    }) as never;
-}
-
-function toMany<View>() {
-  return <
-    Create extends Presence = "never",
-    Update extends Presence = "never",
-    Item extends z.ZodType | undefined = undefined,
-  >(
-    types: Types,
-    doc: string,
-    options: RelationshipOptions<ToMany<View>, Create, Update> & { readonly item?: Item },
-  ): ToMany<View> & {
-    readonly create: NoInfer<Create>;
-    readonly update: NoInfer<Update>;
-  } & (NoInfer<Item> extends z.ZodType ? { readonly item: NoInfer<Item> } : unknown) =>
-    ({ many: true, create: "never", update: "never", types: [types].flat(), doc, ...options }) as never;
-}
-
 // --- operations
 
 export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -153,8 +81,10 @@ export type AnswerKind =
   | "accepted";
 
 /** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
-export interface LinkageBody {
+export interface LinkageBody<Meta extends z.ZodType | undefined = z.ZodType | undefined> {
   readonly linkage: readonly string[];
+  /** What may be said of each link in its `meta`; without it that is ignored, too. */
+  readonly meta?: Meta;
 }
 /** A body of its own shape. */
 export interface CustomBody<Schema extends z.ZodType = z.ZodType> {
@@ -278,9 +208,11 @@ export type UpdateAttributes<D extends ResourceDefinition> = {
 
 type LinkOf<R> = R extends { readonly item: infer Item extends z.ZodType }
   ? readonly z.output<Item>[]
-  : R extends ToMany
-    ? readonly string[]
-    : string | null;
+  : R extends { readonly metaSent: infer Meta extends z.ZodType }
+    ? readonly Identifier<z.output<Meta>>[]
+    : R extends ToMany
+      ? readonly string[]
+      : string | null;
 type Relationships<D extends ResourceDefinition, When extends "create" | "update"> = {
   [Name in keyof Named<D["relationships"], When, "optional"> as Camel<Name & string>]?: LinkOf<
     D["relationships"][Name]
@@ -289,9 +221,11 @@ type Relationships<D extends ResourceDefinition, When extends "create" | "update
   [Name in keyof Named<D["relationships"], When, "required"> as Camel<Name & string>]: LinkOf<D["relationships"][Name]>;
 };
 
-export interface Identifier {
+export interface Identifier<Meta = unknown> {
   readonly type: string;
   readonly id: string;
+  /** Absent where nothing was said of the link. */
+  readonly meta?: Meta;
 }
 
 export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"] extends "create"
@@ -300,8 +234,8 @@ export type BodyOf<D extends ResourceDefinition, O extends Operation> = O["body"
     ? { attributes: Partial<CreateAttributes<D>>; relationships: Relationships<D, "create"> }
     : O["body"] extends "update" | "untyped-update"
       ? { attributes: UpdateAttributes<D>; relationships: Relationships<D, "update"> }
-      : O["body"] extends LinkageBody
-        ? readonly Identifier[]
+      : O["body"] extends LinkageBody<infer Meta>
+        ? readonly Identifier<Meta extends z.ZodType ? z.output<Meta> : unknown>[]
         : O["body"] extends CustomBody<infer Schema>
           ? z.output<Schema>
           : O["body"] extends StreamBody

@@ -4,7 +4,8 @@
  */
 import { camel } from "../kernel/names.ts";
 import { aliases, withAliases } from "./aliases.ts";
-import type { AnyAttribute, Included, Relationship, ResourceDefinition } from "./define.ts";
+import type { AnyAttribute, Included, ResourceDefinition } from "./define.ts";
+import type { Relationship } from "./relationships.ts";
 
 /** A piece of JSON; undefined where there is nothing to write. */
 type Writer = (view: Record<string, unknown>) => string | undefined;
@@ -170,10 +171,14 @@ function oneWriter({ id: idOf, type: typeOf, types }: Relationship & { many: fal
   };
 }
 
-function manyWriter({ ids: idsOf, types }: Relationship & { many: true }): Writer {
+function manyWriter({ ids: idsOf, types, meta: metaOf }: Relationship & { many: true }): Writer {
   const type = text(types[0] ?? "");
+  const saidOf = (view: unknown, id: string) => {
+    const meta = metaOf?.(view as never, id);
+    return meta === undefined ? "" : `,"meta":${JSON.stringify(meta)}`;
+  };
   return (view) => {
     const ids = idsOf?.(view as never);
-    return ids && `[${ids.map((id) => `{"id":${text(id)},"type":${type}}`).join(",")}]`;
+    return ids && `[${ids.map((id) => `{"id":${text(id)},"type":${type}${saidOf(view, id)}}`).join(",")}]`;
   };
 }

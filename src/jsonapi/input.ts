@@ -6,7 +6,8 @@ import type { z } from "zod";
 import { AppError, type Fault, invalid } from "../kernel/errors.ts";
 import { camel, human } from "../kernel/names.ts";
 import { aliases } from "./aliases.ts";
-import type { AnyAttribute, BodyDefinition, Identifier, Relationship, ResourceDefinition, ToMany } from "./define.ts";
+import type { AnyAttribute, BodyDefinition, Identifier, LinkageBody, ResourceDefinition } from "./define.ts";
+import type { Relationship, ToMany } from "./relationships.ts";
 
 export const linkageMax = 1000;
 const nestingMax = 16;
@@ -21,7 +22,7 @@ export function parseBody(definition: ResourceDefinition, body: BodyDefinition, 
   if (body === "create" || body === "update") return parseResource(definition, body, json);
   if (body === "untyped-update") return parseResource(definition, "update", json, false);
   if (body === "optional-create") return parseOptional(definition, json);
-  if ("linkage" in body) return parseLinkage(body.linkage, json);
+  if ("linkage" in body) return parseLinkage(body, json);
   if (json === undefined && body.optional) return undefined;
   return parseCustom(body.custom, json);
 }
@@ -145,8 +146,10 @@ function parseMany(name: string, relationship: ToMany, data: unknown, faults: Fa
     faults.push(badLink(name, relationship));
     return [];
   }
-  if (relationship.item === undefined)
-    return identifiers(data, relationship.types, pointer, faults).map((item) => item.id);
+  if (relationship.item === undefined) {
+    const items = identifiers(data, relationship.types, pointer, faults, relationship.metaSent);
+    return relationship.metaSent === undefined ? items.map((item) => item.id) : items;
+  }
   if (data.length > linkageMax) {
     faults.push(tooMany(pointer, data.length));
     return [];
@@ -172,7 +175,7 @@ function badLink(name: string, relationship: Relationship): Fault {
 
 // --- linkage and bodies of their own shape
 
-function parseLinkage(types: readonly string[], json: unknown): readonly Identifier[] {
+function parseLinkage({ linkage: types, meta }: LinkageBody, json: unknown): readonly Identifier[] {
   const data = isObject(json) ? json["data"] : undefined;
   if (!Array.isArray(data))
     throw invalid([
@@ -182,7 +185,7 @@ function parseLinkage(types: readonly string[], json: unknown): readonly Identif
       },
     ]);
   const faults: Fault[] = [];
-  const items = identifiers(data, types, "/data", faults);
+  const items = identifiers(data, types, "/data", faults, meta);
   if (faults.length > 0) throw invalid(faults);
   return items;
 }
@@ -192,14 +195,17 @@ function identifiers(
   types: readonly string[],
   pointer: string,
   faults: Fault[],
+  meta?: z.ZodType,
 ): Identifier[] {
   if (data.length > linkageMax) {
     faults.push(tooMany(pointer, data.length));
     return [];
   }
   const found: Identifier[] = [];
+  const base = pointer.split("/").slice(1);
   data.forEach((item, position) => {
-    if (isIdentifier(item, types)) found.push({ type: item.type, id: item.id });
+    if (isIdentifier(item, types))
+      found.push({ type: item.type, id: item.id, ...saidOf(item, meta, [...base, String(position), "meta"], faults) });
     else
       faults.push({
         pointer: `${pointer}/${position}`,
@@ -207,6 +213,15 @@ function identifiers(
       });
   });
   return found;
+}
+
+/** What an item says of the link itself, where that is asked for. */
+function saidOf(item: Identifier, schema: z.ZodType | undefined, at: string[], faults: Fault[]): { meta?: unknown } {
+  if (schema === undefined || item.meta === undefined || item.meta === null) return {};
+  const result = schema.safeParse(item.meta);
+  if (result.success) return { meta: result.data };
+  faults.push(...result.error.issues.map((issue) => toFault(issue, at, "meta")));
+  return {};
 }
 
 function isIdentifier(value: unknown, types: readonly string[]): value is Identifier {

@@ -1,15 +1,8 @@
 /** Definitions → the OpenAPI 3.1 document, complete: every route, parameter, body, answer and refusal. */
 import { z } from "zod";
 import { aliases } from "./aliases.ts";
-import type {
-  AnyAttribute,
-  AnswerKind,
-  Operation,
-  Presence,
-  Relationship,
-  Resource,
-  ResourceDefinition,
-} from "./define.ts";
+import type { AnyAttribute, AnswerKind, Operation, Resource, ResourceDefinition } from "./define.ts";
+import type { Presence, Relationship } from "./relationships.ts";
 import { linkageMax } from "./input.ts";
 import { pageSizeDefault, pageSizeMax, type QueryDefinition } from "./query.ts";
 import { takesBlank } from "./schemas.ts";
@@ -180,7 +173,9 @@ function describeBody(operation: Operation, definition: ResourceDefinition, http
 function bodySchema({ body }: Operation, definition: ResourceDefinition): Json {
   if (typeof body === "object" && "custom" in body) return toJsonSchema(body.custom, "input");
   if (typeof body === "object" && "linkage" in body) {
-    return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage) } }, ["data"]);
+    return object({ data: { type: "array", maxItems: linkageMax, items: identifierSchema(body.linkage, body.meta) } }, [
+      "data",
+    ]);
   }
   const mode = body === "update" || body === "untyped-update" ? "update" : "create";
   const attributes = membersOf(definition.attributes, mode, inputSchema);
@@ -285,7 +280,7 @@ function inputSchema(attribute: AnyAttribute): Json {
 }
 
 function linkSchema(relationship: Relationship): Json {
-  const identifier = identifierSchema(relationship.types);
+  const identifier = identifierSchema(relationship.types, relationship.many ? relationship.metaSent : undefined);
   const data = relationship.many
     ? { type: "array", items: identifier }
     : relationship.nullable
@@ -294,11 +289,10 @@ function linkSchema(relationship: Relationship): Json {
   return { type: "object", description: relationship.doc, properties: { data, links: { type: "object" } } };
 }
 
-function identifierSchema(types: readonly string[]): Json {
-  return object({ type: types.length === 1 ? { const: types[0] } : { enum: types }, id: { type: "string" } }, [
-    "type",
-    "id",
-  ]);
+function identifierSchema(types: readonly string[], meta?: z.ZodType): Json {
+  const type = types.length === 1 ? { const: types[0] } : { enum: types };
+  const members = { type, id: { type: "string" }, ...(meta && { meta: toJsonSchema(meta, "input") }) };
+  return object(members, ["type", "id"]);
 }
 
 const blank = { const: "", description: "Read as null." };

@@ -28,6 +28,8 @@ const organizationAccess = fc
   .subarray([...organizationPermissionNames.keys()])
   .map((positions) => positions.reduce((mask, position) => mask | (1 << (position + 1)), 0));
 
+const instant = fc.integer({ min: 1, max: 9 }).map((hour) => `2030-01-01T0${hour}:00:00.000Z`);
+
 const holding = (index: number): fc.Arbitrary<TeamHolding> =>
   fc
     .record({
@@ -35,8 +37,9 @@ const holding = (index: number): fc.Arbitrary<TeamHolding> =>
       owners: fc.integer({ min: 0, max: 11 }).map((draw) => draw === 0),
       project: fc.option(permissions),
       workspace: fc.option(permissions),
+      ends: fc.tuple(fc.option(instant), fc.option(instant), fc.option(instant)),
     })
-    .map(({ organizationAccess, owners, project, workspace }) => ({
+    .map(({ organizationAccess, owners, project, workspace, ends: [placeUntil, projectUntil, workspaceUntil] }) => ({
       teamId: `team-${index}`,
       teamName: `team ${index}`,
       isOwners: Number(owners),
@@ -47,6 +50,12 @@ const holding = (index: number): fc.Arbitrary<TeamHolding> =>
       workspaceRecordId: workspace === null ? null : `tws-${index}`,
       workspaceLevel: workspace === null ? null : "custom",
       workspacePermissions: workspace,
+      placeUntil,
+      placeReason: placeUntil && "in the team",
+      projectUntil: project === null ? null : projectUntil,
+      projectReason: "on the project",
+      workspaceUntil: workspace === null ? null : workspaceUntil,
+      workspaceReason: null,
     }));
 const holdings = fc.tuple(holding(0), holding(1), holding(2), holding(3)).chain((all) => fc.subarray(all));
 
@@ -123,14 +132,36 @@ describe("the explanation", () => {
     );
   });
 
+  it("tells until when: the value is held as long as what has not ended gives it, and no longer", () => {
+    const isLeft = (until: string | null | undefined, at: string) => !until || until > at;
+    const leftOf = (team: TeamHolding, at: string): TeamHolding => ({
+      ...team,
+      projectRecordId: isLeft(team.projectUntil, at) ? team.projectRecordId : null,
+      workspaceRecordId: isLeft(team.workspaceUntil, at) ? team.workspaceRecordId : null,
+    });
+    fc.assert(
+      fc.property(holdings, instant, (teams, at) => {
+        const now = explainFor(person, teams).permissions;
+        const left = teams.filter((team) => isLeft(team.placeUntil, at)).map((team) => leftOf(team, at));
+        const then = explainFor(person, left).permissions;
+        for (const name of permissionNames) {
+          const { value, until } = now[name];
+          if (value === ladders[name][0]) expect(until).toBeNull();
+          else expect(then[name].value === value).toBe(isLeft(until, at));
+        }
+      }),
+      options,
+    );
+  });
+
   it("tells of a site admin and of an organization's token", () => {
     const admin = explainFor({ ...person, siteAdmin: true }, []);
     expect(admin.access.mask).toBe(everything);
     expect(admin.permissions.move.givenBy).toEqual([{ kind: "site-admin" }]);
     const token: Actor = { kind: "organization", organizationId: "org-1", name: "acme", tokenId: "" };
     const byToken = explainFor(token, []).permissions;
-    expect(byToken.move).toEqual({ value: true, givenBy: [{ kind: "organization-token" }] });
-    expect(byToken.locking).toEqual({ value: false, givenBy: [] });
+    expect(byToken.move).toEqual({ value: true, until: null, givenBy: [{ kind: "organization-token" }] });
+    expect(byToken.locking).toEqual({ value: false, until: null, givenBy: [] });
     expect(byToken.runs.value).toBe("read");
     const foreign = explain(grantsOf(token, standingFrom(token, "org-2", 0, []), []));
     expect(foreign.access.mask).toBe(0);

@@ -1,17 +1,20 @@
 /** Operations on tokens: whoever may manage a holder's tokens may make, list, show and revoke them. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayManageToken } from "../../../access/permissions.ts";
+import { mayManageToken, organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
-import { AppError, attributeFault, notFound } from "../../../kernel/errors.ts";
+import { AppError, attributeFault, forbidden, notFound } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { forEver } from "../../shared/grants/in-force.ts";
+import { standingThrough } from "../../shared/grants/reads.ts";
+import { now } from "../../../kernel/time.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { grantTeam, loadTeam, refuseExceeding } from "../teams/reads.ts";
 import { loadTokenHolder } from "../users/reads.ts";
-import { factsOf } from "../organizations/definition.ts";
+import { factsOf, type OrganizationView } from "../organizations/definition.ts";
 import { authenticationTokens, type TokenView } from "./definition.ts";
-import type { OrganizationTokenKind } from "./rules.ts";
+import { expiryOf, type OrganizationTokenKind } from "./rules.ts";
 import {
   deleteTeamTokenRows,
   findLegacyToken,
@@ -125,6 +128,7 @@ export const authenticationTokenResource = implement(authenticationTokens, {
         "can-update-api-token",
       );
       const wanted = organizationToken(params, query);
+      await refuseOutlasting(tx, context, organization, workingUntil(body.attributes));
       const before = await findLegacyToken(tx, context.actor, wanted);
       const holder = { kind: wanted.kind, organizationId: organization.id, ...factsOf(organization) };
       const token = { holder, isLegacy: true, ...body.attributes };
@@ -171,13 +175,29 @@ async function addTeamToken(
   wanted: Wanted,
   before?: ManagedToken,
 ): Promise<TokenView> {
-  await refuseExceeding(tx, context, team.organizationId, [team]);
+  await refuseExceeding(tx, context, team.organizationId, [team], workingUntil(wanted));
   // The team is locked, so nobody else takes the description meanwhile.
   if (wanted.description && (await isDescriptionTaken(tx, team.id, wanted.description, before?.id)))
     throw new AppError("invalid-record", [descriptionTaken]);
   const { id: teamId, organizationId, organizationName, organizationFacts } = team;
   const holder = { kind: "team", teamId, organizationId, organizationName, organizationFacts } as const;
   return issueToken(tx, context, team, { holder, ...wanted }, before && shownTo(context, before));
+}
+
+/** The latest moment at which a token that is asked for may still work. */
+const workingUntil = ({ expiredAt }: Pick<NewToken, "expiredAt">): string =>
+  expiryOf(expiredAt, now(), undefined) ?? forEver;
+
+/** An owner until a moment makes no token of the organization that works for longer. Raises `forbidden`. */
+async function refuseOutlasting(
+  tx: Tx,
+  { actor }: Context,
+  { id, standing }: OrganizationView,
+  through: string,
+): Promise<void> {
+  const lasting = await standingThrough(tx, actor, standing, id, through);
+  if (!organizationPermissions(lasting)["can-update-api-token"])
+    throw forbidden("The token would outlast your own ownership of the organization. Give it an earlier expired-at.");
 }
 
 /** To those who may not manage a holder's tokens, none of them is there. Raises `not-found`. */

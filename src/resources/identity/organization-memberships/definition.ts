@@ -3,6 +3,7 @@ import type { OrganizationMembershipTable } from "../../../database/schema/ident
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, listParameter, textParameter } from "../../../jsonapi/query.ts";
 import { oneOf, timestamp } from "../../../jsonapi/schemas.ts";
+import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
 import { email, type OrganizationFacts } from "../organizations/definition.ts";
 import { invitedUserId } from "../users/definition.ts";
 
@@ -10,6 +11,10 @@ export interface MembershipView extends OrganizationMembershipTable, Organizatio
   readonly username: string | null;
   /** The teams of the member that the caller may see. */
   readonly teamIds: readonly string[];
+  /** Until when and why the member is in each of them, by its id. */
+  readonly endings?: ReadonlyMap<string, Ending>;
+  /** How many of the member's places in teams have ended and wait to be tidied up. */
+  readonly endedPlaces?: number;
 }
 
 export const membershipStatuses = ["active", "invited"] as const;
@@ -20,7 +25,11 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
   type: "organization-memberships",
   doc: "A person's place in an organization; an invitation while nobody has the address.",
   id: (membership) => membership.id,
-  version: (membership) => [membership.version, membership.organizationFacts],
+  version: ({ version, organizationFacts, endedPlaces }) => [
+    version,
+    organizationFacts,
+    ...(endedPlaces ? [endedPlaces] : []),
+  ],
   attributes: {
     email: once(email, "The member's address.", { folded: true }),
     status: readOnly(oneOf(membershipStatuses), "`active`, or `invited` until a user with this address exists."),
@@ -35,10 +44,16 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
       id: (membership) => membership.userId ?? invitedUserId(membership.id),
       related: (membership) => (membership.userId === null ? undefined : `/api/v2/users/${membership.userId}`),
     }),
-    teams: toMany("teams", "The member's teams, those that the caller may see.", {
-      create: "optional",
-      ids: (membership) => membership.teamIds,
-    }),
+    teams: toMany(
+      "teams",
+      "The member's teams, those that the caller may see. In the `meta` of each, `expires-at` and `reason`: until when the member is in it, where that is not for ever, and why.",
+      {
+        create: "optional",
+        metaSent: endingMeta,
+        ids: (membership) => membership.teamIds,
+        meta: ({ endings }, id) => shownEnding(endings?.get(id)),
+      },
+    ),
   },
   links: (membership) => ({ self: `/api/v2/organization-memberships/${membership.id}` }),
   operations: {

@@ -7,6 +7,7 @@ import { attributeFault, forbidden, notFound, refuseIfAny, relationshipFault } f
 import { fold } from "../../../kernel/text.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { endingAfter, lasting } from "../../shared/grants/ending.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { teams } from "../teams/definition.ts";
@@ -35,8 +36,11 @@ export const organizationMembershipResource = implement(organizationMemberships,
         "can-manage-memberships",
       );
       const { email } = body.attributes;
-      const teamIds = [...new Set(body.relationships.teams ?? [])];
-      const { found, unknown } = await loadTeamsToFill(tx, context, organization, teamIds);
+      const endings = new Map(
+        (body.relationships.teams ?? []).map(({ id, meta }) => [id, endingAfter(lasting, meta ?? {})]),
+      );
+      const teamIds = [...endings.keys()];
+      const { found, unknown } = await loadTeamsToFill(tx, context, organization, endings);
       const person = await lookUpAddress(tx, organization.id, fold(email));
       refuseIfAny([
         ...(person.taken
@@ -46,12 +50,13 @@ export const organizationMembershipResource = implement(organizationMemberships,
       ]);
       const row = newMembership(body.attributes, organization.id, person.user?.id ?? null);
       await insertMembership(tx, organization, row);
-      await joinTeams(tx, row, found);
+      await joinTeams(tx, row, found, endings);
       const view: MembershipView = {
         ...row,
         ...factsOf(organization),
         username: person.user?.username ?? null,
         teamIds: teamIds.toSorted(),
+        endings,
       };
       await recordMembership(tx, context, { after: view });
       const user =

@@ -8,8 +8,9 @@ import type { OrganizationMembershipTable, UserTable } from "../../../database/s
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { inForce } from "../../shared/grants/in-force.ts";
+import { endedOfMembership, inForce } from "../../shared/grants/in-force.ts";
 import { isOpenTo, standingColumns } from "../../shared/grants/reads.ts";
+import { endingsOf, type Seat, seatsIn, seatsText } from "../teams/seats.ts";
 import { teamIsVisible } from "../teams/visibility.ts";
 import { factsColumns, type OrganizationView } from "../organizations/definition.ts";
 import { held, type Lock } from "../../shared/locks.ts";
@@ -25,21 +26,23 @@ function memberships(db: Kysely<Schema>) {
     .leftJoin("users as u", "u.id", "m.userId")
     .selectAll("m")
     .select(factsColumns)
+    .select(endedOfMembership(sql.ref("m.id")).as("endedPlaces"))
     .select("u.username as username");
 }
 
-/** The ids of a membership's teams, joined by commas: those that the caller may see. */
+/** A membership's places in teams (`teams/seats.ts`): those that the caller may see. */
 function visibleTeams(actor: Actor, standing: Pick<Standing, "seesSecretTeams">) {
   return sql<string | null>`(
-    select string_agg(tm.team_id, ',' order by tm.team_id) from team_members as tm
+    select ${seatsText()} from team_members as tm
     inner join teams as t on t.id = tm.team_id
     where tm.membership_id = m.id and ${inForce("tm")} and ${teamIsVisible(actor, standing)})`.as("teams");
 }
 
-type MembershipRow = Omit<MembershipView, "teamIds"> & { teams: string | null };
+type MembershipRow = Omit<MembershipView, "teamIds" | "endings"> & { teams: string | null };
 
 function toView({ teams, ...row }: MembershipRow): MembershipView {
-  return { ...row, teamIds: teams === null ? [] : teams.split(",") };
+  const seats = seatsIn(teams);
+  return { ...row, teamIds: seats.map(({ teamId }) => teamId), endings: endingsOf(seats) };
 }
 
 async function pageOf(tx: Tx, rows: SelectQueryBuilder<any, "m", MembershipRow>, page: Page) {
@@ -74,12 +77,13 @@ export async function findMembership(
     .innerJoin("organizations as o", "o.id", "m.organizationId")
     .selectAll("m")
     .select(factsColumns)
+    .select(endedOfMembership(sql.ref("m.id")).as("endedPlaces"))
     .select(standingColumns(sql.ref("m.organizationId"), principalOf(actor)))
     .select(sql<string | null>`(select username from users where id = m.user_id)`.as("username"))
     // Which of the member's teams the caller may see is not known before this row is read: all come, and the others go below.
     .select(
       sql<string | null>`(
-        select string_agg(t.id || ':' || t.is_owners || ':' || t.visibility, ',' order by t.id) from team_members as tm
+        select ${seatsText([sql`t.is_owners`, sql`t.visibility`])} from team_members as tm
         inner join teams as t on t.id = tm.team_id where tm.membership_id = m.id and ${inForce("tm")})`.as("allTeams"),
     )
     .select(
@@ -94,20 +98,18 @@ export async function findMembership(
   const { allTeams, ownTeams, ...membership } = row;
   const standing = standingOf(actor, row);
   const own = new Set([...(ownTeams ?? "").split(","), principalOf(actor)]);
-  const teams = (allTeams ?? "")
-    .split(",")
-    .filter(Boolean)
-    .map((team) => team.split(":") as [string, string, string]);
+  const seats = seatsIn(allTeams);
+  const isVisible = ({ teamId, further: [, visibility] }: Seat) =>
+    visibility === "organization" || standing.seesSecretTeams || own.has(teamId);
   return {
     membership: {
       ...membership,
-      teamIds: teams
-        .filter(([team, , visibility]) => visibility === "organization" || standing.seesSecretTeams || own.has(team))
-        .map(([team]) => team),
+      teamIds: seats.filter(isVisible).map(({ teamId }) => teamId),
+      endings: endingsOf(seats),
     },
     standing,
-    isOwner: teams.some(([, isOwners]) => isOwners === "1"),
-    allTeamIds: teams.map(([team]) => team),
+    isOwner: seats.some(({ further: [isOwners] }) => isOwners === "1"),
+    allTeamIds: seats.map(({ teamId }) => teamId),
   };
 }
 
@@ -179,7 +181,7 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
     .where("m.userId", "=", actor.userId)
     .where(isOpenTo(actor))
     .select(
-      sql<string | null>`(select string_agg(tm.team_id, ',' order by tm.team_id) from team_members as tm
+      sql<string | null>`(select ${seatsText()} from team_members as tm
         where tm.membership_id = m.id and ${inForce("tm")})`.as("teams"),
     );
   return pageOf(tx, rows, page);

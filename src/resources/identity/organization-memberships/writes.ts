@@ -6,9 +6,10 @@ import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
+import { shownEnding } from "../../shared/grants/ending.ts";
 import type { Context } from "../../shared/context.ts";
 import { afterUpdate, raised } from "../../shared/versions.ts";
-import { activateSeats, inheritSeats, seatFirstOwner } from "../teams/writes.ts";
+import { activateSeats, endSeatsOf, inheritSeats, seatFirstOwner, tidySeats } from "../teams/writes.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
 import { membershipsWhere } from "./store.ts";
 
@@ -53,6 +54,13 @@ export async function raiseMemberships(tx: Tx, ids: readonly string[]): Promise<
     .set(raised)
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
+}
+
+/** Places in teams that have ended go, as `tidySeats` says. Gives how many. */
+export async function tidyMemberships(tx: Tx, context: Maker, limit: number): Promise<number> {
+  const ids = await tidySeats(tx, context, limit);
+  if (ids.length > 0) await raiseMemberships(tx, ids);
+  return ids.length;
 }
 
 /** Before a team goes: the memberships of its people show one less. */
@@ -125,7 +133,7 @@ export async function moveMemberships(tx: Tx, context: Maker, user: UserTable, h
     const membership = present.get(invitation.organizationId);
     return membership === undefined ? [] : [{ invitation, membership, teamIds: newTeams(invitation, membership) }];
   });
-  await takeOver(tx, doubles);
+  await takeOver(tx, context, doubles);
   const { email, emailKey } = user;
   await tx.db
     .updateTable("organizationMemberships")
@@ -166,7 +174,11 @@ export async function recordMembership(tx: Tx, context: Maker, change: Membershi
 /** In the trail a membership tells all its teams, because they come and go with it. */
 async function recordMemberships(tx: Tx, context: Maker, changes: readonly MembershipChange[]): Promise<void> {
   const told = (view: MembershipView | undefined) =>
-    view && { ...auditedAttributes(organizationMemberships, view), teams: view.teamIds };
+    view && {
+      ...auditedAttributes(organizationMemberships, view),
+      teams: view.teamIds,
+      ...shownEndings(view),
+    };
   const events = changes.flatMap(({ before, after }) => {
     const subject = after ?? before;
     if (subject === undefined) return [];
@@ -179,6 +191,15 @@ async function recordMemberships(tx: Tx, context: Maker, changes: readonly Membe
     };
   });
   await recordEvents(tx, context, events);
+}
+
+/** Those of its places in teams that end, or have a reason, by team. */
+function shownEndings({ teamIds, endings }: MembershipView): object {
+  const shown = teamIds.flatMap((id) => {
+    const ending = shownEnding(endings?.get(id));
+    return ending === undefined ? [] : [[id, ending]];
+  });
+  return shown.length === 0 ? {} : { endings: Object.fromEntries(shown) };
 }
 
 function withAllTeams(tx: Tx, { actor }: Maker, condition: RawBuilder<SqlBool>): Promise<MembershipView[]> {
@@ -199,8 +220,7 @@ async function activate(tx: Tx, invitations: readonly MembershipView[], user: Us
     .set({ ...active, ...raised })
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
-  const teamIds = invitations.flatMap((invitation) => invitation.teamIds);
-  await activateSeats(tx, ids, user.id, teamIds);
+  await activateSeats(tx, ids, user.id);
   return invitations.map((before) => ({ before, after: afterUpdate(before, active) }));
 }
 
@@ -216,8 +236,14 @@ function newTeams(invitation: MembershipView, membership: MembershipView): strin
 }
 
 /** Gives the teams of invitations to the memberships that are there already, then ends the invitations. */
-async function takeOver(tx: Tx, doubles: readonly Double[]): Promise<void> {
+async function takeOver(tx: Tx, context: Maker, doubles: readonly Double[]): Promise<void> {
   if (doubles.length === 0) return;
+  // A place that has ended would stand in the way of one in the same team.
+  await endSeatsOf(
+    tx,
+    context,
+    doubles.map(({ membership }) => membership.id),
+  );
   const inherited = doubles.map(({ invitation, membership, teamIds }) => ({
     from: invitation.id,
     to: membership.id,

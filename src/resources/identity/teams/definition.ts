@@ -5,6 +5,7 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { listParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
 import type { OrganizationFacts } from "../organizations/definition.ts";
 
 export interface TeamView extends TeamTable, OrganizationFacts {
@@ -16,6 +17,8 @@ export interface TeamView extends TeamTable, OrganizationFacts {
   /** Only where they were asked for. */
   readonly userIds?: readonly string[];
   readonly membershipIds?: readonly string[];
+  /** Until when and why each of them is in it, by the user's and by the membership's id. */
+  readonly endings?: ReadonlyMap<string, Ending>;
 }
 
 const name = text({
@@ -29,6 +32,9 @@ const name = text({
 const include = ["users", "organization-memberships"] as const;
 const membersExample = { data: [{ type: "users", id: "ada" }] };
 const membershipsExample = { data: [{ type: "organization-memberships", id: "ou-1234567890abcdef" }] };
+const andTheirEnd =
+  ". In the `meta` of each, `expires-at` and `reason`: until when the person is in the team, where that is not for ever, and why.";
+const untilExample = { "expires-at": "2099-12-31T18:00:00Z", reason: "on call over the holidays" };
 const membersNeed =
   "an owner, a team with 'manage-membership', or the organization's token; for the owners team, owners alone";
 
@@ -91,14 +97,18 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
       id: (team) => team.organizationName,
       related: (team) => `/api/v2/organizations/${team.organizationName}`,
     }),
-    users: toMany("users", "The members; named where `include=users` asks for them.", {
+    users: toMany("users", `The members; named where \`include=users\` asks for them${andTheirEnd}`, {
       ids: (team) => team.userIds,
+      meta: ({ endings }, id) => shownEnding(endings?.get(id)),
+      metaSent: endingMeta,
     }),
     "organization-memberships": toMany(
       "organization-memberships",
-      "The members' memberships; named where `include` asks for them.",
+      `The members' memberships; named where \`include\` asks for them${andTheirEnd}`,
       {
         ids: (team) => team.membershipIds,
+        meta: ({ endings }, id) => shownEnding(endings?.get(id)),
+        metaSent: endingMeta,
       },
     ),
     "authentication-token": toOne("authentication-tokens", "The team's token.", {
@@ -165,11 +175,11 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     addTeamUsers: {
       method: "POST",
       path: "/teams/:team_id/relationships/users",
-      summary: "Add people to a team, by name",
+      summary: "Add people to a team, by name, for ever or until a moment; or say anew until when",
       needs: membersNeed,
-      body: { linkage: ["users"] },
+      body: { linkage: ["users"], meta: endingMeta },
       answer: "nothing",
-      example: membersExample,
+      example: { data: [{ ...membersExample.data[0], meta: untilExample }] },
     },
     removeTeamUsers: {
       method: "DELETE",
@@ -192,9 +202,9 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
     addTeamMemberships: {
       method: "POST",
       path: "/teams/:team_id/relationships/organization-memberships",
-      summary: "Add people to a team, by membership; also people who are only invited",
+      summary: "Add people to a team, by membership, also people who are only invited; or say anew until when",
       needs: membersNeed,
-      body: { linkage: ["organization-memberships"] },
+      body: { linkage: ["organization-memberships"], meta: endingMeta },
       answer: "nothing",
       example: membershipsExample,
     },

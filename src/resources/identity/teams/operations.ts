@@ -1,30 +1,40 @@
 /** Operations on teams: load → authorize → decide → write. */
 import type { Tx } from "../../../database/database.ts";
 import type { Identifier, Included } from "../../../jsonapi/define.ts";
-import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
-import { fold } from "../../../kernel/text.ts";
+import { refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
-import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
 import { listMembershipsInTeam, membershipsByIds } from "../organization-memberships/reads.ts";
 import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
 import { organizationMemberships } from "../organization-memberships/definition.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { forEver } from "../../shared/grants/in-force.ts";
+import { standingThrough } from "../../shared/grants/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { looksLikeUserId, users } from "../users/definition.ts";
+import { users } from "../users/definition.ts";
 import { usersByIds } from "../users/reads.ts";
 import { teams, type TeamView } from "./definition.ts";
 import { grantTeam, loadTeam, refuseExceeding, refuseLastOwner } from "./reads.ts";
-import { changedTeam, nameTaken, newTeam, ownersFaults, refuseGrantingMore } from "./rules.ts";
+import { changedTeam, nameTaken, newTeam, ownersFaults, refuseGrantingLonger, refuseGrantingMore } from "./rules.ts";
+import {
+  givenAnEnd,
+  type MemberItem,
+  type MemberKind,
+  membersEvent,
+  seatingEvents,
+  seatingOf,
+  unknownFaults,
+} from "./seating.ts";
 import {
   changeUsersCount,
   deleteMembers,
   deleteTeamRow,
   findMembers,
-  insertMembers,
+  seatMembers,
   insertTeam,
   isTeamNameTaken,
   listTeamRows,
@@ -44,7 +54,7 @@ export const teamResource = implement(teams, {
       const view = { ...row, ...factsOf(organization), standing: organization.standing, includesActor: 0 };
       if (row.organizationAccess !== 0) {
         grantTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
-        refuseGrantingMore(view, 0, row.organizationAccess);
+        await refuseGranting(tx, context, view, 0, row.organizationAccess);
       }
       refuseIfAny((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertTeam(tx, organization, row);
@@ -85,7 +95,7 @@ export const teamResource = implement(teams, {
       const changed = afterUpdate<TeamView>(team, changes);
       if (changes.organizationAccess !== undefined) {
         grantTeam(team, "can-update-organization-access");
-        refuseGrantingMore(team, team.organizationAccess, changed.organizationAccess);
+        await refuseGranting(tx, context, team, team.organizationAccess, changed.organizationAccess);
       }
       const renamed =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));
@@ -121,33 +131,50 @@ export const teamResource = implement(teams, {
     removeMembers(context, params.teamId, "organization-memberships", body),
 });
 
-type MemberKind = "users" | "organization-memberships";
+/** Nobody grants more than they hold; nor for longer, and what a team holds in the organization has no end. Raises `forbidden`. */
+async function refuseGranting(
+  tx: Tx,
+  { actor }: Context,
+  { standing, organizationId }: TeamView,
+  before: number,
+  after: number,
+): Promise<void> {
+  refuseGrantingMore(standing, before, after);
+  if ((after & ~before) === 0) return;
+  refuseGrantingLonger(await standingThrough(tx, actor, standing, organizationId, forEver), before, after);
+}
 
 const idsOf = (members: readonly Member[]) => members.map((member) => member.membershipId);
 
-/** Present members are skipped; an unknown one refuses the whole call. */
+/** Present members are skipped, unless their end is said anew; an unknown one refuses the whole call; an owner stays for ever. */
 async function addMembers(
   context: Context,
   teamId: string,
   by: MemberKind,
-  body: readonly Identifier[],
+  body: readonly MemberItem[],
 ): Promise<void> {
   await context.database.write(async (tx) => {
     const team = grantTeam(await loadTeam(tx, context, teamId, "alone"), "can-update-membership");
-    await refuseExceeding(tx, context, team.organizationId, [team]);
     const found = await findMembers(
       tx,
       team,
       by,
       body.map((item) => item.id),
     );
+    const seating = seatingOf(by, body, found);
+    const { joining, changing, through } = seating;
+    if (through !== undefined) await refuseExceeding(tx, context, team.organizationId, [team], through);
     refuseIfAny(unknownFaults(by, body, found));
-    const joining = found.filter((member) => member.isIn === 0);
-    if (joining.length === 0) return;
-    await insertMembers(tx, team, joining, now());
-    await raiseMemberships(tx, idsOf(joining));
-    await changeUsersCount(tx, team, joining.filter((member) => member.userId !== null).length);
-    await recordMembers(tx, context, team, { after: joining });
+    const seated = [...joining, ...changing.map(({ after }) => after)];
+    if (seated.length === 0) return;
+    const leaving = givenAnEnd(seating);
+    if (team.isOwners === 1 && leaving.length > 0) await refuseLastOwner(tx, team.organizationId, leaving);
+    await seatMembers(tx, team, seated, now());
+    await raiseMemberships(tx, idsOf(seated));
+    // A place that has ended and was not tidied up is counted still.
+    const coming = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
+    await changeUsersCount(tx, team, coming.length);
+    await recordEvents(tx, context, seatingEvents(team, found, seating));
   });
 }
 
@@ -173,41 +200,7 @@ async function removeMembers(
     await deleteMembers(tx, team, leaving);
     await raiseMemberships(tx, idsOf(leaving));
     await changeUsersCount(tx, team, -leaving.filter((member) => member.userId !== null).length);
-    await recordMembers(tx, context, team, { before: leaving });
-  });
-}
-
-function unknownFaults(by: MemberKind, body: readonly Identifier[], found: readonly Member[]): Fault[] {
-  const known = new Set(
-    found.flatMap((member) => (by === "users" ? [member.userId, fold(member.username ?? "")] : [member.membershipId])),
-  );
-  const keyOf = (id: string) => (by === "users" && !looksLikeUserId(id) ? fold(id) : id);
-  return body.flatMap((item, position) =>
-    known.has(keyOf(item.id))
-      ? []
-      : [
-          {
-            pointer: `/data/${position}/id`,
-            detail: `${by === "users" ? "User" : "Membership"} '${item.id}' is not a member of this organization; make it one first`,
-          },
-        ],
-  );
-}
-
-async function recordMembers(
-  tx: Tx,
-  context: Context,
-  team: TeamView,
-  change: { before?: Member[]; after?: Member[] },
-): Promise<void> {
-  const listed = (members: Member[] | undefined) =>
-    members && { members: members.map(({ membershipId, username }) => ({ membership: membershipId, username })) };
-  await recordEvent(tx, context, {
-    organizationId: team.organizationId,
-    verb: change.after === undefined ? "remove-members" : "add-members",
-    subject: { type: "teams", id: team.id },
-    before: listed(change.before),
-    after: listed(change.after),
+    await recordEvents(tx, context, [membersEvent(team, "remove-members", { before: leaving })]);
   });
 }
 
@@ -245,6 +238,9 @@ async function withMembers(
   return {
     views: views.map((view) => ({
       ...view,
+      endings: new Map(
+        of(view).flatMap((member) => [member.userId ?? "", member.membershipId].map((id) => [id, member])),
+      ),
       ...(wanted.has("users") && { userIds: of(view).flatMap((member) => member.userId ?? []) }),
       ...(wanted.has("organization-memberships") && { membershipIds: of(view).map((member) => member.membershipId) }),
     })),

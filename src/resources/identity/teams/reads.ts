@@ -5,6 +5,7 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
+import { type Ending, endOf } from "../../shared/grants/ending.ts";
 import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough, teamsExceed } from "../../shared/grants/reads.ts";
 import type { OrganizationView } from "../organizations/definition.ts";
@@ -61,13 +62,14 @@ export async function refuseExceeding(
   if (await teamsExceed(tx, context.actor, standing, asked)) throw forbidden(exceeds);
 }
 
-/** Teams that a new member is to be put into, checked like any addition to a team. Raises `forbidden`. */
+/** Teams that a new member is to be put into, each until its end, checked like any addition to a team. Raises `forbidden`. */
 export async function loadTeamsToFill(
   tx: Tx,
   context: Pick<Context, "actor">,
   organization: OrganizationView,
-  ids: readonly string[],
+  endings: ReadonlyMap<string, Ending>,
 ): Promise<{ found: Granted<TeamView, "can-update-membership">[]; unknown: string[] }> {
+  const ids = [...endings.keys()];
   if (ids.length === 0) return { found: [], unknown: [] };
   const all = await teamsByIds(tx, context.actor, ids);
   const visible = all.filter(
@@ -75,7 +77,9 @@ export async function loadTeamsToFill(
   );
   const known = new Set(visible.map((team) => team.id));
   const found = visible.map((team) => grantTeam(team, "can-update-membership"));
-  await refuseExceeding(tx, context, organization.id, found);
+  // The latest end stands for all of them, so that one look will do.
+  const through = [...endings.values()].map(endOf).toSorted().at(-1);
+  await refuseExceeding(tx, context, organization.id, found, through);
   return { found, unknown: ids.filter((id) => !known.has(id)) };
 }
 

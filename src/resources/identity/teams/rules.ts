@@ -1,12 +1,17 @@
 /** Pure rules of teams. */
-import { missingOrganizationPermissions, organizationMaskOf, ownersAccess } from "../../../access/organization.ts";
+import {
+  missingOrganizationPermissions,
+  organizationMaskOf,
+  ownersAccess,
+  type Standing,
+} from "../../../access/organization.ts";
 import type { OrganizationTable, TeamTable } from "../../../database/schema/identity.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, forbidden } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { teams, type TeamView } from "./definition.ts";
+import { teams } from "./definition.ts";
 
 export const ownersTeamName = "owners";
 
@@ -62,8 +67,17 @@ export function ownersFaults(team: TeamTable, changes: Partial<TeamTable>): Faul
 }
 
 /** Nobody grants more than they hold. Raises `forbidden`. */
-export function refuseGrantingMore(team: Pick<TeamView, "standing">, before: number, after: number): void {
-  const missing = missingOrganizationPermissions(team.standing, after & ~before);
+export function refuseGrantingMore(standing: Standing, before: number, after: number): void {
+  const missing = missingOrganizationPermissions(standing, after & ~before);
   if (missing.length > 0)
     throw forbidden(`You can't grant what you don't hold yourself: ${missing.join(", ")}. Ask an owner.`);
+}
+
+/** `lasting` is what the caller is for ever. Raises `forbidden`. */
+export function refuseGrantingLonger(lasting: Standing, before: number, after: number): void {
+  const missing = missingOrganizationPermissions(lasting, after & ~before);
+  if (missing.length > 0)
+    throw forbidden(
+      `You can't grant for ever what you hold until a moment: ${missing.join(", ")}. Ask an owner whose own access has no end.`,
+    );
 }

@@ -8,7 +8,8 @@ import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
-import { endedInTeam, inForce } from "../../shared/grants/in-force.ts";
+import type { Ending } from "../../shared/grants/ending.ts";
+import { endedInTeam, hasEnded, inForce } from "../../shared/grants/in-force.ts";
 import { standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
 import { factsColumns, type OrganizationFacts, type OrganizationView } from "../organizations/definition.ts";
 import { held, type Lock } from "../../shared/locks.ts";
@@ -112,6 +113,11 @@ export interface Member {
   readonly username: string | null;
   /** 1 when already in the team. */
   readonly isIn: number;
+  /** 1 when the place in the team has ended and was not tidied up yet. */
+  readonly hasEnded: number;
+  /** Of the place in the team, where there is one. */
+  readonly expiresAt: string | null;
+  readonly reason: string | null;
 }
 
 /** Members of the team's organization, by user name (or id) or by membership id, and whether they are in the team. */
@@ -131,17 +137,20 @@ export async function findMembers(
   return tx.db
     .selectFrom("organizationMemberships as m")
     .leftJoin("users as u", "u.id", "m.userId")
-    .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
-    .select(
-      sql<number>`(select count(*) from team_members as seat
-        where seat.team_id = ${team.id} and seat.membership_id = m.id and ${inForce("seat")})`.as("isIn"),
+    .leftJoin("teamMembers as seat", (join) =>
+      join.on("seat.teamId", "=", team.id).onRef("seat.membershipId", "=", "m.id"),
     )
+    .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
+    .select(["seat.expiresAt", "seat.reason"])
+    .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
+    .select(sql<number>`case when ${hasEnded("seat")} then 1 else 0 end`.as("hasEnded"))
     .where("m.organizationId", "=", team.organizationId)
     .where(named as never)
     .execute();
 }
 
-export async function insertMembers(
+/** Whoever has a place already, also one that has ended, gets its new end. */
+export async function seatMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
   members: readonly Member[],
@@ -150,12 +159,20 @@ export async function insertMembers(
   await tx.db
     .insertInto("teamMembers")
     .values(
-      members.map(({ membershipId, userId }) => ({
+      members.map(({ membershipId, userId, expiresAt, reason }) => ({
         organizationId: team.organizationId,
         teamId: team.id,
         membershipId,
         userId,
+        expiresAt,
+        reason,
         createdAt,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(["teamId", "membershipId"]).doUpdateSet((excluded) => ({
+        expiresAt: excluded.ref("excluded.expiresAt"),
+        reason: excluded.ref("excluded.reason"),
       })),
     )
     .execute();
@@ -190,10 +207,10 @@ export async function changeUsersCount(
 export async function membersOf(
   tx: Tx,
   teamIds: readonly string[],
-): Promise<{ teamId: string; membershipId: string; userId: string | null }[]> {
+): Promise<({ teamId: string; membershipId: string; userId: string | null } & Ending)[]> {
   return tx.db
     .selectFrom("teamMembers as tm")
-    .select(["tm.teamId", "tm.membershipId", "tm.userId"])
+    .select(["tm.teamId", "tm.membershipId", "tm.userId", "tm.expiresAt", "tm.reason"])
     .where(tx.dialect.isOneOf(sql.ref("tm.teamId"), teamIds))
     .where(inForce("tm"))
     .orderBy("tm.teamId")

@@ -40,3 +40,8 @@ export function endedInTeam(teamId: Expression<string>): RawBuilder<number> {
   return sql<number>`(select count(*) from team_members as gone
     where gone.team_id = ${teamId} and gone.user_id is not null and ${hasEnded("gone")})`;
 }
+
+/** How many places of a member in teams have ended and are still there. */
+export function endedOfMembership(membershipId: Expression<string>): RawBuilder<number> {
+  return sql<number>`(select count(*) from team_members as gone where gone.membership_id = ${membershipId} and ${hasEnded("gone")})`;
+}

@@ -37,10 +37,17 @@ export const source = z.object({
   team: z.object({ id: z.string(), name: z.string() }).optional(),
   permission: z.string().optional(),
   level: z.string().optional(),
+  /** When it ends, because the record or the person's place in the team does; null for ever. */
+  until: z.string().nullable().optional(),
+  reason: z.string().nullable().optional(),
   links: z.object({ related: z.string() }),
 });
 
-const explained = z.object({ value: z.union([z.string(), z.boolean()]), "given-by": z.array(source) });
+const explained = z.object({
+  value: z.union([z.string(), z.boolean()]),
+  until: z.string().nullable(),
+  "given-by": z.array(source),
+});
 const permissions = z.object(
   Object.fromEntries(permissionNames.map((name): [string, typeof explained] => [kebab(name), explained])),
 );
@@ -57,22 +64,24 @@ export function sourceOf(
       return { kind: from.kind, ...linked("users", subject.id) };
     case "organization-token":
       return { kind: from.kind, ...linked("organizations", organizationName) };
+  }
+  const { kind, team, until, reason } = from;
+  const lasting = { until, reason };
+  switch (kind) {
     case "ownership":
-      return { kind: from.kind, ...linked("teams", from.team.id), team: from.team };
+      return { kind, ...linked("teams", team.id), team, ...lasting };
     case "organization-permission":
-      return { kind: from.kind, ...linked("teams", from.team.id), team: from.team, permission: from.permission };
-    case "team-project":
-      return { kind: from.kind, ...linked("team-projects", from.recordId), team: from.team, level: from.level };
+      return { kind, ...linked("teams", team.id), team, permission: from.permission, ...lasting };
     default:
-      return { kind: from.kind, ...linked("team-workspaces", from.recordId), team: from.team, level: from.level };
+      return { kind, ...linked(`${kind}s`, from.recordId), team, level: from.level, ...lasting };
   }
 }
 
 function shownPermissions(view: ExplanationView): Record<string, z.output<typeof explained>> {
   return Object.fromEntries(
-    Object.entries(view.explanation.permissions).map(([name, { value, givenBy }]) => [
+    Object.entries(view.explanation.permissions).map(([name, { value, until, givenBy }]) => [
       kebab(name as Permission),
-      { value, "given-by": givenBy.map((from) => sourceOf(from, view)) },
+      { value, until, "given-by": givenBy.map((from) => sourceOf(from, view)) },
     ]),
   );
 }
@@ -98,9 +107,13 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
     "subject-name": readOnly(text(), "The name of whom it is about.", {
       from: (view) => view.subject.name,
     }),
-    permissions: readOnly(permissions, "Each permission: its value, and the records that gave it.", {
-      from: shownPermissions,
-    }),
+    permissions: readOnly(
+      permissions,
+      "Each permission: its value, until when, and the records that gave it, each with its end and reason.",
+      {
+        from: shownPermissions,
+      },
+    ),
     can: readOnly(z.record(z.string(), z.boolean()), "What follows from the permissions."),
   },
   relationships: {

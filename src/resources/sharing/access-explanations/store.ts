@@ -82,7 +82,9 @@ export interface PersonFacts {
 const holdingColumns = sql`
   t.id as team_id, t.name as team_name, t.is_owners, t.organization_access,
   tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
-  tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions`;
+  tp.expires_at as project_until, tp.reason as project_reason,
+  tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions,
+  tw.expires_at as workspace_until, tw.reason as workspace_reason`;
 
 function recordsOf(projectId: RawBuilder<unknown>, workspaceId: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
@@ -113,7 +115,7 @@ export async function findThingWithHoldings(
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
       (select count(*) from organization_memberships as m
         where m.organization_id = thing.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
-      ${holdingColumns},
+      ${holdingColumns}, seat.expires_at as place_until, seat.reason as place_reason,
       case when t.visibility = 'organization' or tp.id is not null or tw.id is not null
           or (t.organization_access & ${organizationBitsOnThings}) <> 0
           or t.id in ${actorTeams(sql.ref("thing.organization_id"), principalOf(actor))} then 1 else 0 end as known_to_caller
@@ -121,6 +123,8 @@ export async function findThingWithHoldings(
     left join users as u on u.id = ${subjectPrincipal}
     left join teams as t on t.organization_id = thing.organization_id
       and t.id in ${actorTeams(sql.ref("thing.organization_id"), subjectPrincipal)}
+    left join team_members as seat on seat.team_id = t.id and seat.organization_id = t.organization_id
+      and seat.user_id = u.id and ${inForce("seat")}
     ${recordsOf(sql`thing.project_id`, sql`thing.workspace_id`)}
     order by t.name_key, t.id`.execute(tx.db);
   const [row] = result.rows;
@@ -159,7 +163,9 @@ export async function pageOfHoldings(
     )
     .select(["t.id", "t.id as teamId", "t.name as teamName", "t.nameKey", "t.isOwners", "t.organizationAccess"])
     .select(["tp.id as projectRecordId", "tp.access as projectLevel", "tp.permissions as projectPermissions"])
+    .select(["tp.expiresAt as projectUntil", "tp.reason as projectReason"])
     .select(["tw.id as workspaceRecordId", "tw.access as workspaceLevel", "tw.permissions as workspacePermissions"])
+    .select(["tw.expiresAt as workspaceUntil", "tw.reason as workspaceReason"])
     .where("t.organizationId", "=", organizationId)
     .where(teamIsVisible(actor, { seesSecretTeams }))
     .where(

@@ -21,6 +21,7 @@ import {
 } from "../../../support/builders.ts";
 
 const api = useApi();
+const forEver = { until: null, reason: null };
 let org: Org;
 let project: Json;
 let workspace: Json;
@@ -68,6 +69,7 @@ describe("explainWorkspaceAccess: the caller", () => {
       id: onProjectRecord.id,
       team: ofTeam(first),
       level: "write",
+      ...forEver,
       links: { related: `/api/v2/team-projects/${onProjectRecord.id}` },
     };
     const byWorkspace = {
@@ -76,26 +78,27 @@ describe("explainWorkspaceAccess: the caller", () => {
       id: onWorkspaceRecord.id,
       team: ofTeam(second),
       level: "custom",
+      ...forEver,
       links: { related: `/api/v2/team-workspaces/${onWorkspaceRecord.id}` },
     };
-    const nothing = (value: unknown) => ({ value, "given-by": [] });
-    const both = { value: "apply", "given-by": expect.arrayContaining([byProject, byWorkspace]) };
-    const mocks = { value: "read", "given-by": [byProject] };
+    const nothing = (value: unknown) => ({ value, until: null, "given-by": [] });
+    const both = { value: "apply", until: null, "given-by": expect.arrayContaining([byProject, byWorkspace]) };
+    const mocks = { value: "read", until: null, "given-by": [byProject] };
     expect(explanation.attributes.permissions).toEqual({
-      settings: { value: "read", "given-by": [byProject] },
+      settings: { value: "read", until: null, "given-by": [byProject] },
       teams: nothing("none"),
       runs: both,
       "policy-mocks": mocks,
       "sentinel-mocks": mocks,
-      "state-versions": { value: "write", "given-by": [byProject] },
-      variables: { value: "write", "given-by": [byProject] },
+      "state-versions": { value: "write", until: null, "given-by": [byProject] },
+      variables: { value: "write", until: null, "given-by": [byProject] },
       create: nothing(false),
       move: nothing(false),
-      locking: { value: true, "given-by": [byProject] },
+      locking: { value: true, until: null, "given-by": [byProject] },
       delete: nothing(false),
-      "run-tasks": { value: true, "given-by": [byWorkspace] },
+      "run-tasks": { value: true, until: null, "given-by": [byWorkspace] },
       "workspace-admin": nothing(false),
-      "variable-sets": { value: "write", "given-by": [byProject] },
+      "variable-sets": { value: "write", until: null, "given-by": [byProject] },
       "policy-overrides": nothing(false),
     });
     expect(explanation.attributes.permissions.runs["given-by"]).toHaveLength(2);
@@ -107,6 +110,7 @@ describe("explainWorkspaceAccess: the caller", () => {
     const explanation = await onWorkspace(holder);
     expect(explanation.attributes.permissions["workspace-admin"]).toEqual({
       value: true,
+      until: null,
       "given-by": [
         {
           kind: "organization-permission",
@@ -114,6 +118,7 @@ describe("explainWorkspaceAccess: the caller", () => {
           id: holder.teamId,
           team: { id: holder.teamId, name: expect.any(String) },
           permission: "manage-workspaces",
+          ...forEver,
           links: { related: `/api/v2/teams/${holder.teamId}` },
         },
       ],
@@ -128,6 +133,7 @@ describe("explainWorkspaceAccess: the caller", () => {
         type: "teams",
         id: org.ownersTeamId,
         team: { id: org.ownersTeamId, name: "owners" },
+        ...forEver,
         links: { related: `/api/v2/teams/${org.ownersTeamId}` },
       },
     ]);

@@ -9,7 +9,7 @@ import { statementsOf } from "../store.ts";
 import { teamProjects } from "./definition.ts";
 import { projectTables } from "./store.ts";
 
-const kind: AccessKind = {
+export const teamProjectKind: AccessKind = {
   definition: teamProjects,
   thing: "project",
   tables: projectTables,
@@ -31,12 +31,13 @@ function chosenIn({ projectAccess = {}, workspaceAccess = {} }: UpdateAttributes
 }
 
 export const teamProjectResource = implement(teamProjects, {
-  listTeamProjects: ({ context, query }) => listAccess(kind, context, query.filterProjectId ?? "", query.page),
+  listTeamProjects: ({ context, query }) =>
+    listAccess(teamProjectKind, context, query.filterProjectId ?? "", query.page),
 
-  showTeamProject: ({ context, params }) => showAccess(kind, context, params.teamProjectId),
+  showTeamProject: ({ context, params }) => showAccess(teamProjectKind, context, params.teamProjectId),
 
   createTeamProject: ({ context, body: { attributes, relationships } }) =>
-    giveAccess(kind, context, {
+    giveAccess(teamProjectKind, context, {
       teamId: relationships.team,
       placeId: relationships.project,
       level: attributes.access,
@@ -45,7 +46,7 @@ export const teamProjectResource = implement(teamProjects, {
     }),
 
   updateTeamProject: ({ context, params, body: { attributes }, ifMatch }) =>
-    changeAccess(kind, context, {
+    changeAccess(teamProjectKind, context, {
       id: params.teamProjectId,
       level: attributes.access,
       chosen: chosenIn(attributes),
@@ -53,5 +54,6 @@ export const teamProjectResource = implement(teamProjects, {
       ifMatch,
     }),
 
-  deleteTeamProject: ({ context, params, ifMatch }) => takeAccessAway(kind, context, params.teamProjectId, ifMatch),
+  deleteTeamProject: ({ context, params, ifMatch }) =>
+    takeAccessAway(teamProjectKind, context, params.teamProjectId, ifMatch),
 });

@@ -10,7 +10,7 @@ import { statementsOf } from "../store.ts";
 import { teamWorkspaces } from "./definition.ts";
 import { workspaceTables } from "./store.ts";
 
-const kind: AccessKind = {
+export const teamWorkspaceKind: AccessKind = {
   definition: teamWorkspaces,
   thing: "workspace",
   tables: workspaceTables,
@@ -30,12 +30,12 @@ function chosenIn(attributes: UpdateAttributes<typeof teamWorkspaces>): Chosen {
 
 export const teamWorkspaceResource = implement(teamWorkspaces, {
   listTeamWorkspaces: ({ context, query }) =>
-    listAccess(kind, context, query.filterWorkspaceId ?? "", query.pageAsked ? query.page : undefined),
+    listAccess(teamWorkspaceKind, context, query.filterWorkspaceId ?? "", query.pageAsked ? query.page : undefined),
 
-  showTeamWorkspace: ({ context, params }) => showAccess(kind, context, params.teamWorkspaceId),
+  showTeamWorkspace: ({ context, params }) => showAccess(teamWorkspaceKind, context, params.teamWorkspaceId),
 
   createTeamWorkspace: ({ context, body: { attributes, relationships } }) =>
-    giveAccess(kind, context, {
+    giveAccess(teamWorkspaceKind, context, {
       teamId: relationships.team,
       placeId: relationships.workspace,
       level: attributes.access,
@@ -44,7 +44,7 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
     }),
 
   updateTeamWorkspace: ({ context, params, body: { attributes }, ifMatch }) =>
-    changeAccess(kind, context, {
+    changeAccess(teamWorkspaceKind, context, {
       id: params.teamWorkspaceId,
       level: attributes.access,
       chosen: chosenIn(attributes),
@@ -52,5 +52,6 @@ export const teamWorkspaceResource = implement(teamWorkspaces, {
       ifMatch,
     }),
 
-  deleteTeamWorkspace: ({ context, params, ifMatch }) => takeAccessAway(kind, context, params.teamWorkspaceId, ifMatch),
+  deleteTeamWorkspace: ({ context, params, ifMatch }) =>
+    takeAccessAway(teamWorkspaceKind, context, params.teamWorkspaceId, ifMatch),
 });

@@ -1,0 +1,81 @@
+/** The words of a definition for what a thing is connected with, to one other or to many. */
+import type { z } from "zod";
+
+/** Whether something may be sent. */
+export type Presence = "required" | "optional" | "never";
+
+export interface ToOne<View = never> {
+  readonly many: false;
+  /** The JSON:API types that it may name. */
+  readonly types: readonly string[];
+  readonly create: Presence;
+  readonly update: Presence;
+  readonly nullable: boolean;
+  readonly doc: string;
+  /** The id, null when there is none; undefined leaves the `data` out. */
+  readonly id?: (view: View) => string | null | undefined;
+  /** Where the type differs from the first of `types`. */
+  readonly type?: (view: View) => string;
+  readonly related?: (view: View) => string | undefined;
+}
+
+export interface ToMany<View = never> {
+  readonly many: true;
+  /** For things that are sent whole instead of by id: the shape of each item of `data`. */
+  readonly item?: z.ZodType;
+  /** What may be said of each link in its `meta`, when it is sent; then more than its id is handed on. */
+  readonly metaSent?: z.ZodType;
+  readonly types: readonly string[];
+  readonly create: Presence;
+  readonly update: Presence;
+  readonly doc: string;
+  /** Undefined leaves the `data` out. */
+  readonly ids?: (view: View) => readonly string[] | undefined;
+  /** What is said of the link itself; undefined where there is nothing to say. */
+  readonly meta?: (view: View, id: string) => object | undefined;
+  readonly related?: (view: View) => string | undefined;
+}
+export type Relationship<View = never> = ToOne<View> | ToMany<View>;
+
+type RelationshipOptions<R, Create, Update> = Partial<
+  Omit<R, "many" | "types" | "doc" | "create" | "update" | "item" | "metaSent">
+> & {
+  readonly create?: Create;
+  readonly update?: Update;
+};
+type Types = string | readonly string[];
+
+export function toOne<View>() {
+  return <Create extends Presence = "never", Update extends Presence = "never">(
+    types: Types,
+    doc: string,
+    options: RelationshipOptions<ToOne<View>, Create, Update>,
+  ): ToOne<View> & { readonly create: NoInfer<Create>; readonly update: NoInfer<Update> } =>
+    ({
+      many: false,
+      create: "never",
+      update: "never",
+      nullable: false,
+      types: [types].flat(),
+      doc,
+      ...options,
+    }) as never;
+}
+
+export function toMany<View>() {
+  return <
+    Create extends Presence = "never",
+    Update extends Presence = "never",
+    Item extends z.ZodType | undefined = undefined,
+    Meta extends z.ZodType | undefined = undefined,
+  >(
+    types: Types,
+    doc: string,
+    options: RelationshipOptions<ToMany<View>, Create, Update> & { readonly item?: Item; readonly metaSent?: Meta },
+  ): ToMany<View> & {
+    readonly create: NoInfer<Create>;
+    readonly update: NoInfer<Update>;
+  } & (NoInfer<Item> extends z.ZodType ? { readonly item: NoInfer<Item> } : unknown) &
+    (NoInfer<Meta> extends z.ZodType ? { readonly metaSent: NoInfer<Meta> } : unknown) =>
+    ({ many: true, create: "never", update: "never", types: [types].flat(), doc, ...options }) as never;
+}

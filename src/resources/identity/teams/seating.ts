@@ -1,0 +1,116 @@
+/**
+ * Pure rules of who joins a team, until when, and whose place in it changes: present members are skipped unless something is said of
+ * their end, an ended place is taken anew. See docs/decisions/0102-memberships-of-teams-that-end.md.
+ */
+import type { Identifier } from "../../../jsonapi/define.ts";
+import type { Fault } from "../../../kernel/errors.ts";
+import { fold } from "../../../kernel/text.ts";
+import type { AuditEvent } from "../../shared/audit-events/writes.ts";
+import { type Ending, endingAfter, endOf, lasting, type SentEnding, shownEnding } from "../../shared/grants/ending.ts";
+import { looksLikeUserId } from "../users/definition.ts";
+import type { Member } from "./store.ts";
+
+export type MemberKind = "users" | "organization-memberships";
+export type MemberItem = Identifier<SentEnding>;
+
+const keyOf = (by: MemberKind, id: string) => (by === "users" && !looksLikeUserId(id) ? fold(id) : id);
+
+const keysOf = (by: MemberKind, { userId, username, membershipId }: Member): (string | null)[] =>
+  by === "users" ? [userId, fold(username ?? "")] : [membershipId];
+
+/** Items that name nobody of the organization, each with its position. */
+function unknownItems<Item extends Identifier>(
+  by: MemberKind,
+  body: readonly Item[],
+  found: readonly Member[],
+): [number, Item][] {
+  const known = new Set(found.flatMap((member) => keysOf(by, member)));
+  return [...body.entries()].filter(([, { id }]) => !known.has(keyOf(by, id)));
+}
+
+export function unknownFaults(by: MemberKind, body: readonly Identifier[], found: readonly Member[]): Fault[] {
+  return unknownItems(by, body, found).map(([position, { id }]) => ({
+    pointer: `/data/${position}/id`,
+    detail: `${by === "users" ? "User" : "Membership"} '${id}' is not a member of this organization; make it one first`,
+  }));
+}
+
+export interface Seating {
+  /** Who comes, with the end that the place is to have. */
+  readonly joining: readonly Member[];
+  /** Whose place gets another end or reason. */
+  readonly changing: readonly { readonly before: Member; readonly after: Member }[];
+  /** The moment until which anything is given at most; undefined where nothing is. */
+  readonly through: string | undefined;
+}
+
+export function seatingOf(by: MemberKind, body: readonly MemberItem[], found: readonly Member[]): Seating {
+  /** What is said last of a member counts. */
+  const said = new Map(body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])));
+  const seats = found.map((before) => {
+    const sent = keysOf(by, before).flatMap((key) => said.get(key ?? "") ?? [])[0] ?? {};
+    return { before, after: { ...before, ...endingAfter(before.isIn === 1 ? before : lasting, sent) } };
+  });
+  const joining = seats.filter(({ before }) => before.isIn === 0).map(({ after }) => after);
+  const changing = seats.filter(({ before, after }) => before.isIn === 1 && differ(before, after));
+  const ends = [
+    ...unknownItems(by, body, found).map(([, { meta = {} }]) => endOf(endingAfter(lasting, meta))),
+    ...joining.map(endOf),
+    ...changing.filter(({ before, after }) => endOf(after) > endOf(before)).map(({ after }) => endOf(after)),
+  ];
+  return { joining, changing, through: ends.toSorted().at(-1) };
+}
+
+const differ = (one: Ending, other: Ending) => one.expiresAt !== other.expiresAt || one.reason !== other.reason;
+
+/** Who stayed for ever before, and is to go: for an owner that is like leaving. */
+export const givenAnEnd = ({ changing }: Seating): string[] =>
+  changing
+    .filter(({ before, after }) => before.expiresAt === null && after.expiresAt !== null)
+    .map(({ before }) => before.membershipId);
+
+type Told = Pick<Member, "membershipId" | "username"> & Ending;
+
+/** What the trail tells of a change of who is in a team. */
+export function membersEvent(
+  team: { readonly id: string; readonly organizationId: string },
+  verb: "add-members" | "update-members" | "remove-members" | "expire-members",
+  change: { readonly before?: readonly Told[]; readonly after?: readonly Told[] },
+): AuditEvent {
+  const listed = (members: readonly Told[] | undefined) =>
+    members && {
+      members: members.map(({ membershipId, username, ...ending }) => ({
+        membership: membershipId,
+        username,
+        ...shownEnding(ending),
+      })),
+    };
+  return {
+    organizationId: team.organizationId,
+    verb,
+    subject: { type: "teams", id: team.id },
+    before: listed(change.before),
+    after: listed(change.after),
+  };
+}
+
+/** The events of a call, none for what does not happen in it. */
+export function seatingEvents(
+  team: { readonly id: string; readonly organizationId: string },
+  found: readonly Member[],
+  { joining, changing }: Seating,
+): AuditEvent[] {
+  const ended = found.filter((member) => member.hasEnded === 1);
+  return [
+    ...(ended.length > 0 ? [membersEvent(team, "expire-members", { before: ended })] : []),
+    ...(joining.length > 0 ? [membersEvent(team, "add-members", { after: joining })] : []),
+    ...(changing.length > 0
+      ? [
+          membersEvent(team, "update-members", {
+            before: changing.map(({ before }) => before),
+            after: changing.map(({ after }) => after),
+          }),
+        ]
+      : []),
+  ];
+}
