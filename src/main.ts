@@ -31,7 +31,9 @@ export async function serve(settings: Settings, say: (line: string) => void = co
   await refuseWithoutEngine(settings);
   const { database, vault } = await openRegister(settings);
   const logger = newLogger(settings.logLevel, batchedDestination());
+  let isStarting = true;
   const server = createServer({
+    isStarting: () => isStarting,
     database,
     vault,
     options: settings,
@@ -49,6 +51,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
   try {
     await listen(server, settings);
     const admin = await ensureFirstAdmin(database, settings);
+    isStarting = false;
     const url = urlNow();
     announce(settings, url, admin, say);
     runner.start();

@@ -4,11 +4,18 @@ import { sql } from "kysely";
 import type { Database } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
 
-export function mountHealth(server: FastifyInstance, database: Database, isStopping: () => boolean): void {
+export interface Phase {
+  /** It listens, but what a first start has to do is not done. */
+  readonly isStarting: () => boolean;
+  readonly isStopping: () => boolean;
+}
+
+export function mountHealth(server: FastifyInstance, database: Database, { isStarting, isStopping }: Phase): void {
   const look = lookAt(database);
   server.get("/healthz", async () => ({ status: "alive" }));
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
+    if (isStarting()) throw new AppError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
     await soon(look());
     return { status: "ready" };
   });

@@ -43,6 +43,8 @@ export interface ServerOptions extends AuthenticatorOptions {
   /** Addresses whose `X-Forwarded-For` is believed. */
   readonly trustedProxies?: readonly string[] | undefined;
   readonly metricsToken?: string | undefined;
+  /** Whether it listens and is not ready for everything yet. */
+  readonly isStarting?: () => boolean;
   /** How long a request's headers may take to arrive, and how long a body that is gathered. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
@@ -103,7 +105,10 @@ export function createServer(settings: ServerOptions): FastifyInstance {
 
   refuseOddRequests(server.server, headers.named);
   mountDiscovery(server);
-  mountHealth(server, settings.database, () => stopping);
+  mountHealth(server, settings.database, {
+    isStarting: settings.isStarting ?? (() => false),
+    isStopping: () => stopping,
+  });
   const { database, metricsToken, trustedProxies } = settings;
   const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper });
   // Where a statement is needed to know whether an answer is right, that is the framework's to wait for.

@@ -135,6 +135,15 @@ describe("health", () => {
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
   });
 
+  it("is not ready while a first start is under way, so that nobody is sent there who would be refused", async () => {
+    let isStarting = true;
+    const { url } = await startExtra({ isStarting: () => isStarting });
+    const early = await fetch(`${url}/readyz`);
+    expect([early.status, early.headers.get("retry-after")]).toEqual([503, "1"]);
+    isStarting = false;
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+
   it("shows metrics to the metrics token and to site admins, and to nobody else", async () => {
     const read = async (token?: string) =>
       fetch(`${api.url}/metrics`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
