@@ -32,7 +32,7 @@ const decidedByTheEngine = [
 /** Mostly waiting for processes that are started, killed and started again: told by the gate too, and not in a quick run. */
 const aboutProcesses = [
   "test/cli/{moving,kill,stopping,together,lost-database,jobs}.test.ts",
-  "test/agent/life.test.ts",
+  "test/agent/{life,kills}.test.ts",
 ];
 /** Whoever names files or folders gets all of them. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));

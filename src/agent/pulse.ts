@@ -40,14 +40,18 @@ export class Pulse {
 
   async #beat(client: Pick<JobClient, "heartbeat">): Promise<void> {
     const { signal } = this.#stopped;
+    let wasReached = true;
     while (!signal.aborted && !this.#lost.signal.aborted) {
       const sentAt = performance.now();
       try {
-        const told = await client.heartbeat(waitSeconds, signal);
+        // A server that is back answers at once: to wait for a signal would be to wait for knowing that it is.
+        const told = await client.heartbeat(wasReached ? waitSeconds : 0, signal);
         this.#contactAt = sentAt;
+        wasReached = true;
         if (told !== null) await this.#hear(told, signal);
       } catch (error) {
         if (signal.aborted) return;
+        wasReached = false;
         if (error instanceof Fenced) this.#lose(error.message);
         else await pause(500 + Math.random() * 1000, undefined, { signal }).catch(() => undefined);
       }

@@ -1,4 +1,5 @@
-/** What is done for states without anybody asking: reading the large ones, and removing what has had its time. */
+/** What is done for states and configurations without anybody asking: reading large states, and removing what has had its time. */
+import { giveUpUnsent, removeOutlivedConfigurations } from "../resources/runs/configuration-versions/upkeep.ts";
 import { cleaningJob } from "../resources/shared/contents/contents.ts";
 import { processingJob } from "../resources/state/state-versions/arrival/reading.ts";
 import {
@@ -21,16 +22,16 @@ export const stateProcessing: Job = {
 
 export const retention: Job = {
   name: "retention",
-  doc: "removes state versions that are older than the data retention policies allow.",
+  doc: "removes state versions, and archives of configurations, that are older than the data retention policies allow.",
   everyMs: 60 * minuteMs,
-  run: enforceRetention,
+  run: async (work) => (await enforceRetention(work)) + (await removeOutlivedConfigurations(work)),
 };
 
 export const abandonedUploads: Job = {
   name: cleaningJob,
-  doc: "gives up states that were announced and never sent, and removes contents that nothing leads to.",
+  doc: "gives up states and configurations that were announced and never sent, and removes contents that nothing leads to.",
   everyMs: 5 * minuteMs,
-  run: removeAbandonedUploads,
+  run: async (work) => (await giveUpUnsent(work)) + (await removeAbandonedUploads(work)),
 };
 
 export const supersededResources: Job = {

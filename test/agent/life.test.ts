@@ -10,6 +10,7 @@ import { claimUids } from "../../src/agent/sandbox/uids.ts";
 import { readAgentSettings } from "../../src/agent/settings.ts";
 import { cadastre, start } from "../cli/support.ts";
 import { addStandIn } from "../support/engines.ts";
+import { isRunning } from "../support/site.ts";
 import { finished, openFolder, startStage, until } from "./support/agent.ts";
 import { agentToken, TestServer } from "./support/server.ts";
 import { isOnBothEngines } from "../support/depth.ts";
@@ -52,16 +53,6 @@ function startProcess(server: TestServer, environment: Record<string, string> = 
   };
   return { home, settings, ...start(["agent"], settings) };
 }
-
-/** Whether anything runs that has the run in its environment. */
-const isRunning = (runId: string) =>
-  readdirSync("/proc").some((name) => {
-    try {
-      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, "latin1").includes(`TFE_RUN_ID=${runId}\0`);
-    } catch {
-      return false;
-    }
-  });
 
 describe("an agent in this process", () => {
   it("sees an engine that is added while it waits", async () => {

@@ -11,8 +11,11 @@
  *   deaf        whether it ignores interrupts
  *   writeBytes  the size of a file that plan writes
  *   serialBack  whether apply writes its state with a serial of long ago
+ *   hold        { point: file }: at these points (`init of plan`, `plan`, `show`, `init of apply`, `apply` after its first resource,
+ *               `end of apply`) it makes FILE.here, and goes on when there is FILE
+ *   ledger      a file to which apply writes when it begins and ends, and for which run
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { randomUUID } from "node:crypto";
 
@@ -33,6 +36,17 @@ process.on("SIGINT", () => {
   console.log("Interrupt received.");
 });
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function reach(point) {
+  const file = settings.hold?.[point];
+  if (file === undefined) return;
+  writeFileSync(`${file}.here`, "");
+  while (!existsSync(file)) await pause(20);
+}
+
+function enter(what) {
+  if (settings.ledger) appendFileSync(settings.ledger, `${process.env.TFE_RUN_ID} ${what}\n`);
+}
 
 function say(text, message) {
   console.log(isJson ? JSON.stringify({ "@level": "info", "@message": text, ...message }) : text);
@@ -137,6 +151,7 @@ async function init() {
   writeFileSync(".terraform/terraform.tfstate", JSON.stringify({ version: 3, backend: { type: "local" } }));
   if (!existsSync(".terraform.lock.hcl")) writeFileSync(".terraform.lock.hcl", "# made by the stand-in\n");
   if (settings.initFails) fail(settings.initFails);
+  await reach(isOn("lockfile=readonly") ? "init of apply" : "init of plan");
   console.log("Terraform has been successfully initialized!");
 }
 
@@ -148,6 +163,7 @@ async function plan() {
   for (const name of settings.printEnvironment ?? []) say(`${name} = ${process.env[name]}`);
   if (settings.writeBytes) writeFileSync("large", Buffer.alloc(settings.writeBytes, 1));
   if (settings.planFails) fail(settings.planFails);
+  await reach("plan");
   const changes = isOn("refresh-only") ? [] : changesFor(state);
   const steps = settings.planMs ? Math.ceil(settings.planMs / 20) : 0;
   for (let step = 0; step < steps && !told.isInterrupted; step += 1) await pause(20);
@@ -172,6 +188,7 @@ async function apply() {
   if (state.serial !== planned.serial || (state.serial > 0 && state.lineage !== planned.lineage))
     fail("Saved plan is stale");
   if (planned.directory !== process.cwd()) fail(`the plan was made in ${planned.directory}`);
+  enter("begins");
   if (settings.noiseBytes) await noise(settings.noiseBytes);
   state.lineage = planned.lineage;
   const done = [];
@@ -189,12 +206,15 @@ async function apply() {
       type: "apply_complete",
       hook: { action: change.actions.at(-1) },
     });
+    if (done.length === 1) await reach("apply");
   }
+  await reach("end of apply");
   const { add, change, remove } = summary(done);
   say(`Apply complete! Resources: ${add} added, ${change} changed, ${remove} destroyed.`, {
     type: "change_summary",
     changes: { add, change, import: 0, remove, operation: "apply" },
   });
+  enter("ends");
 }
 
 async function noise(bytes) {
@@ -203,7 +223,8 @@ async function noise(bytes) {
     if (!process.stdout.write(line)) await new Promise((resolve) => process.stdout.once("drain", resolve));
 }
 
-function show() {
+async function show() {
+  await reach("show");
   const { changes } = JSON.parse(readFileSync(words.at(-1), "utf8"));
   console.log(
     JSON.stringify({
@@ -235,7 +256,7 @@ const schemas = {
 if (command === "init") await init();
 else if (command === "plan") await plan();
 else if (command === "apply") await apply();
-else if (command === "show") show();
+else if (command === "show") await show();
 else if (command === "providers") console.log(JSON.stringify(schemas));
 else if (command === "version") console.log(JSON.stringify({ terraform_version: engineVersion }));
 else fail(`the stand-in does not know ${command}`);

@@ -35,6 +35,10 @@ export const runs: Migration = {
     )`,
     `CREATE UNIQUE INDEX configuration_versions_of_workspace ON configuration_versions (workspace_id, position)`,
     `CREATE INDEX configuration_versions_newest ON configuration_versions (organization_id, workspace_id, position)`,
+    // For jobs: those that are awaited in every organization, and those whose archive is there by their age.
+    `CREATE INDEX configuration_versions_awaited ON configuration_versions (upload_expires_at) WHERE status = 'pending'`,
+    `CREATE INDEX configuration_versions_kept ON configuration_versions (organization_id, created_at, id)
+      WHERE status IN ('uploaded', 'backing_data_soft_deleted')`,
 
     `CREATE TABLE runs (
       id TEXT PRIMARY KEY,

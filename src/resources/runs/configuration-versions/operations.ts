@@ -5,7 +5,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
-import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { runsBeside } from "../runs/reads.ts";
@@ -35,6 +35,7 @@ import {
   pageOfVersions,
   updateConfigurationVersion,
 } from "./store.ts";
+import { recordMove } from "./trail.ts";
 import { receiveArchive } from "./upload.ts";
 import { checkUploadUrl, uploadUrl } from "./upload-urls.ts";
 
@@ -148,15 +149,4 @@ async function move(context: Context, id: string, how: BackingDataMove): Promise
     if (how === "permanently-delete") await abandonContents(tx, ofConfigurationVersion(id));
     await recordMove(tx, context, version, `${how}-backing-data`, to);
   });
-}
-
-async function recordMove(
-  tx: Tx,
-  context: Context,
-  { id, organizationId, status }: ConfigurationVersionView,
-  verb: string,
-  to: string,
-): Promise<void> {
-  const subject = { type: configurationVersions.type, id };
-  await recordEvent(tx, context, { organizationId, verb, subject, before: { status }, after: { status: to } });
 }

@@ -7,6 +7,7 @@ import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import type { DeletingPolicy } from "../../register/data-retention-policies/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
 import type { Context } from "../../shared/context.ts";
@@ -24,15 +25,16 @@ type VersionRow = ConfigurationVersionTable &
   Pick<ConfigurationVersionView, "currentConfigurationVersionId">;
 type ById = { id: string; principal: string };
 
-function versionForActor(db: Kysely<Schema>, principal: string) {
-  return db
-    .selectFrom("configurationVersions as v")
-    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+/** Workspaces, with what the caller holds on them. */
+const workspacesForActor = (db: Kysely<Schema>, principal: string) =>
+  db
+    .selectFrom("workspaces as w")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
-    .selectAll("v")
     .select(["w.currentConfigurationVersionId", "o.allowForceDeleteWorkspaces"])
     .select(workspaceAccessColumns(principal));
-}
+
+const versionForActor = (db: Kysely<Schema>, principal: string) =>
+  workspacesForActor(db, principal).innerJoin("configurationVersions as v", "v.workspaceId", "w.id").selectAll("v");
 
 // A version is locked after its workspace: what waits for that would otherwise go on with the version as it was before.
 const byId = prepared<ById, VersionRow>((db, { id, principal }) =>
@@ -47,14 +49,10 @@ const byIdLocked = prepared<ById, VersionRow>((db, { id, principal }, dialect) =
 
 /** What the caller holds on the run's workspace counts: the configuration may be another's that was promoted. */
 const byRun = prepared<ById, VersionRow>((db, { id, principal }) =>
-  db
-    .selectFrom("runs as r")
+  workspacesForActor(db, principal)
+    .innerJoin("runs as r", "r.workspaceId", "w.id")
     .innerJoin("configurationVersions as v", "v.id", "r.configurationVersionId")
-    .innerJoin("workspaces as w", "w.id", "r.workspaceId")
-    .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
-    .select(["w.currentConfigurationVersionId", "o.allowForceDeleteWorkspaces"])
-    .select(workspaceAccessColumns(principal))
     .where("r.id", "=", id),
 );
 
@@ -231,4 +229,55 @@ export async function findVersions(
     .where("v.organizationId", "=", organizationId)
     .where(tx.dialect.isOneOf(sql.ref("v.id"), ids))
     .execute();
+}
+
+/** One that is awaited, though its upload URL has expired. */
+export async function findAwaitedTooLong(tx: Tx, at: string): Promise<string | undefined> {
+  const row = await tx.db
+    .selectFrom("configurationVersions as v")
+    .select("v.id")
+    .where(sql<boolean>`v.status = 'pending'`)
+    .where("v.uploadExpiresAt", "<", at)
+    .orderBy("v.uploadExpiresAt")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+export type Outlived = Pick<ConfigurationVersionTable, "id" | "createdAt">;
+
+/**
+ * The next, by its age, under a policy that was made before a time and whose archive is there. A workspace's own policy comes before
+ * the organization's. The current one is not among them, nor is one with a run in progress.
+ */
+export async function findOutlived(
+  tx: Tx,
+  { organizationId, workspaceId }: DeletingPolicy,
+  before: string,
+  after: Outlived | undefined,
+): Promise<Outlived | undefined> {
+  return tx.db
+    .selectFrom("configurationVersions as v")
+    .innerJoin("workspaces as w", "w.id", "v.workspaceId")
+    .select(["v.id", "v.createdAt"])
+    .where("v.organizationId", "=", organizationId)
+    .where(sql<boolean>`v.status in ('uploaded', 'backing_data_soft_deleted')`)
+    .where("v.createdAt", "<", before)
+    .where(sql<boolean>`(w.current_configuration_version_id is null or w.current_configuration_version_id <> v.id)`)
+    .where(
+      sql<boolean>`not exists (select 1 from runs as r where r.configuration_version_id = v.id and r.ended_at is null)`,
+    )
+    .$if(workspaceId !== null, (query) => query.where("v.workspaceId", "=", workspaceId ?? ""))
+    .$if(workspaceId === null, (query) =>
+      query.where(
+        sql<boolean>`not exists (select 1 from data_retention_policies as own where own.workspace_id = w.id)`,
+      ),
+    )
+    .$if(after !== undefined, (query) =>
+      query.where(sql<boolean>`(v.created_at, v.id) > (${after?.createdAt ?? ""}, ${after?.id ?? ""})`),
+    )
+    .orderBy("v.createdAt")
+    .orderBy("v.id")
+    .limit(1)
+    .executeTakeFirst();
 }

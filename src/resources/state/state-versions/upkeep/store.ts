@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
+import type { DeletingPolicy } from "../../../register/data-retention-policies/reads.ts";
 import { held } from "../../../shared/locks.ts";
 import { raised, updateRow } from "../../../shared/versions.ts";
 import type { ReadColumns } from "../rules.ts";
@@ -105,27 +106,6 @@ export async function discardExpiredUploads(tx: Tx, at: string, limit: number): 
     .where(tx.dialect.isOneOf(sql.ref("id"), ids))
     .execute();
   return expired;
-}
-
-/** A policy that removes: of a workspace, or of the whole organization where that is null. */
-export interface DeletingPolicy {
-  readonly id: string;
-  readonly organizationId: string;
-  readonly workspaceId: string | null;
-  readonly deleteOlderThanNDays: number;
-}
-
-/** Some of them, in the order of their ids. */
-export async function findPolicies(tx: Tx, after: string, limit: number): Promise<DeletingPolicy[]> {
-  const rows = await tx.db
-    .selectFrom("dataRetentionPolicies")
-    .select(["id", "organizationId", "workspaceId", "deleteOlderThanNDays"])
-    .where("deleteOlderThanNDays", "is not", null)
-    .where("id", ">", after)
-    .orderBy("id")
-    .limit(limit)
-    .execute();
-  return rows as DeletingPolicy[];
 }
 
 /**

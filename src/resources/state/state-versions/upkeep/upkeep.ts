@@ -6,7 +6,7 @@ import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
 import { now } from "../../../../kernel/time.ts";
 import { recordEvents } from "../../../shared/audit-events/writes.ts";
-import { daysMax } from "../../../register/data-retention-policies/definition.ts";
+import { type DeletingPolicy, underPolicies } from "../../../register/data-retention-policies/reads.ts";
 import type { Context } from "../../../shared/context.ts";
 import { noteStateRead } from "../../../register/workspaces/writes.ts";
 import { StateFileReader } from "../../../../statefile/state-file.ts";
@@ -21,11 +21,9 @@ import { ofStateVersion } from "../kinds.ts";
 import { uploadLifetimeMs } from "../rules.ts";
 import { findPredecessor } from "../store.ts";
 import {
-  type DeletingPolicy,
   deleteVersions,
   discardExpiredUploads,
   findOutlived,
-  findPolicies,
   findSuperseded,
   findUnread,
   finishReading,
@@ -45,7 +43,6 @@ export interface Upkeep {
 
 const resourcesPerStep = 500;
 const versionsPerStep = 100;
-const policiesAtOnce = 100;
 
 /** So many pieces and steps of one state, and others have their turn. */
 const turnsAtOnce = 16;
@@ -166,26 +163,11 @@ async function discardExpired({ context, signal, step }: Upkeep): Promise<number
   return handled;
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-
 /** Removes versions that are older than the policy of their workspace or organization allows; never the state in force. */
-export async function enforceRetention({ context, signal, step }: Upkeep): Promise<number> {
-  // The hosted edition has no policies.
-  if (context.options.edition === "hosted") return 0;
-  let handled = 0;
-  for (let after = ""; !signal.aborted;) {
-    const policies = await findPolicies(context.database.reader, after, policiesAtOnce);
-    for (const policy of policies) handled += await enforce({ context, signal, step }, policy);
-    after = policies.at(-1)?.id ?? "";
-    if (policies.length < policiesAtOnce) break;
-  }
-  return handled;
-}
+export const enforceRetention = (work: Upkeep): Promise<number> =>
+  underPolicies(work, (policy, before) => enforce(work, policy, before));
 
-async function enforce({ context, signal, step }: Upkeep, policy: DeletingPolicy): Promise<number> {
-  // Policies of before there was a limit may name more days than a calendar has.
-  const days = Math.min(policy.deleteOlderThanNDays, daysMax);
-  const before = new Date(Date.now() - days * dayMs).toISOString();
+async function enforce({ context, signal, step }: Upkeep, policy: DeletingPolicy, before: string): Promise<number> {
   let handled = 0;
   for (let found = versionsPerStep; found === versionsPerStep && !signal.aborted; handled += found) {
     found = await step(async (tx) => {

@@ -1,0 +1,74 @@
+/**
+ * What is done for configuration versions without anybody asking: those that were announced and never sent are given up, and
+ * archives that have had their time are removed. One in each step; what a run may still need is never among them.
+ */
+import type { Tx } from "../../../database/database.ts";
+import { now } from "../../../kernel/time.ts";
+import { type DeletingPolicy, underPolicies } from "../../register/data-retention-policies/reads.ts";
+import { abandonContents } from "../../shared/contents/contents.ts";
+import type { Context } from "../../shared/context.ts";
+import { ofConfigurationVersion } from "./kinds.ts";
+import { recordMove } from "./trail.ts";
+import {
+  type ArrivingVersion,
+  findArriving,
+  findAwaitedTooLong,
+  findOutlived,
+  hasRunInProgress,
+  type Outlived,
+  updateConfigurationVersion,
+} from "./store.ts";
+import { noteFault } from "./upload.ts";
+
+interface Work {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+const neverSent = {
+  word: "upload_expired",
+  message:
+    "The configuration was not sent before its upload URL expired. Create a new configuration version, and send the archive to its upload URL.",
+} as const;
+
+/** Their runs wait for nothing: a run needs a configuration that is there. Gives how many. */
+export async function giveUpUnsent({ context, signal, step }: Work): Promise<number> {
+  let handled = 0;
+  while (!signal.aborted) {
+    const id = await findAwaitedTooLong(context.database.reader, now());
+    if (id === undefined) break;
+    await step((tx) => noteFault(tx, context, "a job", id, neverSent));
+    handled += 1;
+  }
+  return handled;
+}
+
+/** Archives that are older than the policy of their workspace or organization allows; the versions stay, for their runs' sake. */
+export const removeOutlivedConfigurations = (work: Work): Promise<number> =>
+  underPolicies(work, (policy, before) => removeOlder(work, policy, before));
+
+async function removeOlder({ context, signal, step }: Work, policy: DeletingPolicy, before: string): Promise<number> {
+  let handled = 0;
+  let last: Outlived | undefined;
+  while (!signal.aborted) {
+    const next = await findOutlived(context.database.reader, policy, before, last);
+    if (next === undefined) break;
+    last = next;
+    handled += await step((tx) => remove(tx, context, next.id));
+  }
+  return handled;
+}
+
+/** Looked at again, now that it is held: somebody may have made a run with it. */
+async function remove(tx: Tx, context: Context, id: string): Promise<number> {
+  const version = await findArriving(tx, "a job", id, true);
+  if (version === undefined || !isOver(version) || (await hasRunInProgress(tx, id))) return 0;
+  await updateConfigurationVersion(tx, "a job", id, { status: "backing_data_permanently_deleted", hasReadme: 0 });
+  await abandonContents(tx, ofConfigurationVersion(id));
+  await recordMove(tx, context, version, "permanently-delete-backing-data", "backing_data_permanently_deleted");
+  return 1;
+}
+
+const isOver = ({ id, status, currentConfigurationVersionId }: ArrivingVersion): boolean =>
+  (status === "uploaded" || status === "backing_data_soft_deleted") && id !== currentConfigurationVersionId;

@@ -1,0 +1,227 @@
+/** A service and those who execute for it, as real processes: killed and started again on one address. Knows nothing of the tests' runner. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { archive } from "./archives.ts";
+import { type Caller, callerOn, type Json } from "./api.ts";
+import { data, resource } from "./builders.ts";
+import { announce } from "./configurations.ts";
+import { runBody } from "./runs.ts";
+import { put } from "./states.ts";
+
+const launcher = fileURLToPath(new URL("../../bin/cadastre.js", import.meta.url));
+const adminToken = "the-admin-of-a-site-of-tests";
+export const organization = "acme";
+
+export interface SiteOptions {
+  /** The database and its key, as environment. */
+  readonly register: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly engines: string;
+  readonly slots: number;
+  /** Whether the server's own workers execute, or an agent beside it. */
+  readonly executes: "workers" | "agent";
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export async function until<Answer>(
+  look: () => Promise<Answer | undefined | false>,
+  what: string,
+  seconds = 120,
+): Promise<Answer> {
+  const deadline = performance.now() + seconds * 1000;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    if (performance.now() > deadline) throw new Error(`it did not come to pass: ${what}`);
+    await pause(50);
+  }
+}
+
+export class Site {
+  readonly url: string;
+  readonly admin: Caller;
+  readonly #options: SiteOptions;
+  readonly #environment: Readonly<Record<string, string>>;
+  readonly #output: string[] = [];
+  #server: ChildProcess | undefined;
+  #agent: ChildProcess | undefined;
+  #agentToken = "";
+
+  private constructor(options: SiteOptions, port: number) {
+    this.#options = options;
+    this.url = `http://127.0.0.1:${port}`;
+    this.admin = callerOn(this.url, adminToken);
+    const { slots, executes, engines, folder } = options;
+    this.#environment = {
+      PATH: process.env["PATH"] ?? "",
+      CADASTRE_ENGINES: engines,
+      CADASTRE_SANDBOX: "none",
+      CADASTRE_AGENT_DIRECTORY: join(folder, "agent"),
+      CADASTRE_AGENT_SERVER: this.url,
+      CADASTRE_AGENT_SLOTS: String(slots),
+      CADASTRE_ADMIN_TOKEN: adminToken,
+      CADASTRE_LISTEN: `127.0.0.1:${port}`,
+      // What workers say is information.
+      CADASTRE_LOG_LEVEL: executes === "workers" ? "info" : "warn",
+      ...options.register,
+      ...options.environment,
+      ...(executes === "workers" && { CADASTRE_WORKERS: String(slots) }),
+    };
+  }
+
+  /** A server with one organization, and somebody who executes its runs. */
+  static async open(options: SiteOptions): Promise<Site> {
+    const site = new Site(options, await freePort());
+    await site.startServer();
+    const { admin } = site;
+    data(await admin.post("/organizations", resource("organizations", { name: organization, email: "a@example.com" })));
+    if (options.executes === "agent") {
+      const pool = data(await admin.post("/admin/agent-pools", resource("agent-pools", { name: "everybody" })));
+      const tokens = `/admin/agent-pools/${pool.id}/authentication-tokens`;
+      const made = data(await admin.post(tokens, resource("authentication-tokens", { description: "agents" })));
+      site.#agentToken = made.attributes.token;
+      site.startAgent();
+    }
+    await until(
+      async () => data(await admin.get(`/organizations/${organization}/entitlement-set`)).attributes.operations,
+      "somebody executes",
+    );
+    return site;
+  }
+
+  /** The server's process id. */
+  get serverPid(): number {
+    return this.#server?.pid ?? 0;
+  }
+
+  /** What both have said. */
+  get said(): string {
+    return this.#output.join("");
+  }
+
+  async startServer(): Promise<void> {
+    const said = this.#output.length;
+    const child = this.#spawn("serve", {});
+    this.#server = child;
+    const lines = () => this.#output.slice(said).join("");
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`the service ended instead of starting: ${lines()}`);
+      return lines().includes("Ctrl+C");
+    }, "the service starts");
+  }
+
+  startAgent(): void {
+    this.#agent = this.#spawn("agent", { CADASTRE_AGENT_TOKEN: this.#agentToken });
+  }
+
+  async killServer(): Promise<void> {
+    await killed(this.#server);
+    this.#server = undefined;
+  }
+
+  async killAgent(): Promise<void> {
+    await killed(this.#agent);
+    this.#agent = undefined;
+  }
+
+  /** A workspace; runs in it are executed here, and applied without asking unless told otherwise. */
+  async workspace(name: string, attributes: object = {}): Promise<string> {
+    const given = { name, "execution-mode": "remote", "terraform-version": "1.5.7", "auto-apply": true, ...attributes };
+    const path = `/organizations/${organization}/workspaces`;
+    return data(await this.admin.post(path, resource("workspaces", given))).id;
+  }
+
+  /** A configuration, sent: of the stand-in, or files for a real engine. */
+  async configuration(workspaceId: string, files: Readonly<Record<string, string>>): Promise<string> {
+    const version = data(await announce(this.admin, workspaceId));
+    const entries = Object.entries(files).map(([name, content]) => ({ name, content }));
+    const sent = await put(version.attributes["upload-url"], archive(entries));
+    if (sent.status !== 200) throw new Error(`the configuration was answered ${sent.status}`);
+    return version.id;
+  }
+
+  /** Its id. */
+  async run(workspaceId: string, configurationId: string, attributes: object = {}): Promise<string> {
+    return data(await this.admin.post("/runs", runBody(workspaceId, attributes, configurationId))).id;
+  }
+
+  async statusOf(runId: string): Promise<string> {
+    return data(await this.admin.get(`/runs/${runId}`)).attributes.status;
+  }
+
+  async waitFor(runId: string, ...statuses: string[]): Promise<string> {
+    return until(
+      async () => {
+        const status = await this.statusOf(runId).catch(() => "");
+        return statuses.includes(status) && status;
+      },
+      `${runId} is ${statuses.join(" or ")}`,
+    );
+  }
+
+  /** What states the runs of a workspace left, oldest first: of which run, and what is in it. */
+  async statesOf(workspaceId: string): Promise<{ runId: string | undefined; state: Json }[]> {
+    const path = `/workspaces/${workspaceId}/state-versions?filter[status]=finalized&page[size]=100`;
+    const versions: Json[] = data(await this.admin.get(path));
+    return Promise.all(
+      versions.toReversed().map(async ({ id, relationships }) => ({
+        runId: relationships.run?.data?.id as string | undefined,
+        state: (await this.admin.get(`/state-versions/${id}/download`)).body,
+      })),
+    );
+  }
+
+  async isLocked(workspaceId: string): Promise<boolean> {
+    return data(await this.admin.get(`/workspaces/${workspaceId}`)).attributes.locked;
+  }
+
+  /** At once; nothing of it stays. */
+  async close(): Promise<void> {
+    await Promise.all([this.killAgent(), this.killServer()]);
+  }
+
+  #spawn(command: string, environment: Readonly<Record<string, string>>): ChildProcess {
+    const child = spawn(process.execPath, [launcher, command], {
+      env: { ...this.#environment, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const kill = () => child.kill("SIGKILL");
+    process.once("exit", kill);
+    child.once("close", () => process.off("exit", kill));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => this.#output.push(String(chunk)));
+    return child;
+  }
+}
+
+async function killed(child: ChildProcess | undefined): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Whether anything runs that a job of the run has started. */
+export const isRunning = (runId: string): boolean =>
+  readdirSync("/proc").some((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/environ`, "latin1").includes(`TFE_RUN_ID=${runId}\0`);
+    } catch {
+      return false;
+    }
+  });
