@@ -8,7 +8,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +17,7 @@ import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startPostgres } from "../test/support/postgres.ts";
+import { Watch } from "./watch.ts";
 
 const mebibyte = 1024 * 1024;
 const [mebibytes = "200", engine = "sqlite"] = process.argv.slice(2);
@@ -52,33 +53,6 @@ function digest(): { md5: string; size: number } {
     size += piece.length;
   }
   return { md5: hash.digest("hex"), size };
-}
-
-/** The resident memory of a process, and the most that it had since the watch began. */
-class Watch {
-  readonly #pid: number;
-  #most = 0;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(pid: number) {
-    this.#pid = pid;
-    this.#timer = setInterval(() => this.look(), 20);
-  }
-
-  look(): number {
-    const pages = Number(readFileSync(`/proc/${this.#pid}/statm`, "utf8").split(" ")[1]);
-    this.#most = Math.max(this.#most, pages * 4096);
-    return pages * 4096;
-  }
-
-  most(): number {
-    this.look();
-    return this.#most;
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-  }
 }
 
 async function call(url: string, method: string, path: string, body?: object): Promise<any> {

@@ -13,7 +13,8 @@
  *   serialBack  whether apply writes its state with a serial of long ago
  *   hold        { point: file }: at these points (`init of plan`, `plan`, `show`, `init of apply`, `apply` after its first resource,
  *               `end of apply`) it makes FILE.here, and goes on when there is FILE
- *   ledger      a file to which apply writes when it begins and ends, and for which run
+ *   ledger      a file to which apply writes when it begins and ends, and for which run; and at which millisecond it was interrupted
+ *   ticks       how many lines plan prints, ten in a second, each with its millisecond
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,6 +34,7 @@ const told = { isInterrupted: false };
 process.on("SIGINT", () => {
   if (settings.deaf) return;
   told.isInterrupted = true;
+  enter(`interrupted ${Date.now()}`);
   console.log("Interrupt received.");
 });
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -164,6 +166,10 @@ async function plan() {
   if (settings.writeBytes) writeFileSync("large", Buffer.alloc(settings.writeBytes, 1));
   if (settings.planFails) fail(settings.planFails);
   await reach("plan");
+  for (let tick = 0; tick < (settings.ticks ?? 0); tick += 1) {
+    say(`tick ${Date.now()}`);
+    await pause(100);
+  }
   const changes = isOn("refresh-only") ? [] : changesFor(state);
   const steps = settings.planMs ? Math.ceil(settings.planMs / 20) : 0;
   for (let step = 0; step < steps && !told.isInterrupted; step += 1) await pause(20);

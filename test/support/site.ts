@@ -46,7 +46,6 @@ export async function until<Answer>(
 export class Site {
   readonly url: string;
   readonly admin: Caller;
-  readonly #options: SiteOptions;
   readonly #environment: Readonly<Record<string, string>>;
   readonly #output: string[] = [];
   #server: ChildProcess | undefined;
@@ -54,7 +53,6 @@ export class Site {
   #agentToken = "";
 
   private constructor(options: SiteOptions, port: number) {
-    this.#options = options;
     this.url = `http://127.0.0.1:${port}`;
     this.admin = callerOn(this.url, adminToken);
     const { slots, executes, engines, folder } = options;

@@ -1,0 +1,61 @@
+/**
+ * How much memory a long log costs: an apply prints 100 MiB, which are stored while it speaks and read again by range, while the memory
+ * of the service and of its workers is watched from outside. More than a log may have is cut, with a sentence.
+ *
+ *   npm run bench:log                   100 MiB, embedded database
+ *   npm run bench:log -- 520 postgres   520 MiB, PostgreSQL: 512 MiB are kept
+ */
+import { data } from "../test/support/builders.ts";
+import type { Site } from "../test/support/site.ts";
+import { onSite } from "./site.ts";
+import { Watch } from "./watch.ts";
+
+const mebibyte = 1024 * 1024;
+const [mebibytes = "100", engine = "sqlite"] = process.argv.slice(2);
+const bytes = Number(mebibytes) * mebibyte;
+const keptMax = 512 * mebibyte;
+
+/** As clients read: by range, each where the one before ended. */
+async function readAll(url: string): Promise<{ size: number; end: string }> {
+  let size = 0;
+  let end = "";
+  for (;;) {
+    const piece = Buffer.from(await (await fetch(`${url}?limit=65536&offset=${size}`)).arrayBuffer());
+    if (piece.length === 0) return { size, end };
+    size += piece.length;
+    end = (end + piece.toString("latin1")).slice(-400);
+  }
+}
+
+const workersOf = ({ said }: Site) => Number(/"worker":(\d+)/.exec(said)?.[1]);
+
+await onSite(engine, 1, async ({ site }) => {
+  const workspaceId = await site.workspace("loud");
+  const files = { "stand-in.json": JSON.stringify({ resources: { one: "1" }, noiseBytes: bytes }) };
+  const configuration = await site.configuration(workspaceId, files);
+  const quiet = { "stand-in.json": JSON.stringify({ resources: { none: "1" } }) };
+  const first = await site.configuration(workspaceId, quiet);
+  // What every service and worker that has been in use needs is not counted.
+  for (let count = 0; count < 5; count += 1)
+    await site.waitFor(await site.run(workspaceId, first), "applied", "planned_and_finished");
+  for (let count = 0; count < 1000; count += 1) await site.admin.get(`/workspaces/${workspaceId}`);
+  const [server, worker] = [new Watch(site.serverPid), new Watch(workersOf(site))];
+  const before = [server.look(), worker.look()] as const;
+  const grown = () =>
+    `memory at most +${((server.most() - before[0]) / mebibyte).toFixed(0)} MiB in the service, +${((worker.most() - before[1]) / mebibyte).toFixed(0)} MiB in its workers`;
+  let startedAt = performance.now();
+  const id = await site.run(workspaceId, configuration);
+  const status = await site.waitFor(id, "applied", "errored");
+  console.log(
+    `${engine}: ${mebibytes} MiB written in ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${grown()}`,
+  );
+  const url = data(await site.admin.get(`/runs/${id}/apply`)).attributes["log-read-url"] as string;
+  startedAt = performance.now();
+  const { size, end } = await readAll(url);
+  console.log(`read by range in ${((performance.now() - startedAt) / 1000).toFixed(1)} s, ${grown()}`);
+  const isCut = end.includes("The log has reached its limit");
+  const isRight = end.endsWith("\u0003") && (bytes > keptMax ? isCut && size <= keptMax : !isCut && size > bytes);
+  console.log(`${status}; ${size} bytes${isCut ? ", cut with a sentence" : ""}: ${isRight ? "right" : "WRONG"}`);
+  for (const watch of [server, worker]) watch.stop();
+  if (!isRight || status !== "applied" || server.most() - before[0] >= 96 * mebibyte) process.exitCode = 1;
+});

@@ -1,0 +1,40 @@
+/** A service with workers of its own, for what is measured of runs: on which database, with which engine. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findEngines } from "../src/agent/engines.ts";
+import { addStandIn } from "../test/support/engines.ts";
+import { startPostgres } from "../test/support/postgres.ts";
+import { Site } from "../test/support/site.ts";
+
+export interface Stage {
+  readonly site: Site;
+  readonly folder: string;
+  /** Of Terraform; undefined for the stand-in of the tests. */
+  readonly version: string | undefined;
+}
+
+/** A folder of real engines is taken from BENCH_ENGINES; without one it is the stand-in of the tests, which does nothing but what is asked. */
+export async function onSite(engine: string, workers: number, work: (stage: Stage) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "cadastre-runs-"));
+  const postgres = engine === "postgres" ? await startPostgres({ durable: true }) : undefined;
+  const real = process.env["BENCH_ENGINES"];
+  const engines = real ?? join(folder, "engines");
+  if (real === undefined) addStandIn(engines);
+  const version = real === undefined ? undefined : (await findEngines(real)).terraform[0];
+  try {
+    const register = {
+      CADASTRE_DATABASE: postgres?.url("postgres") ?? `sqlite:${join(folder, "cadastre.db")}`,
+      CADASTRE_ENCRYPTION_KEY: "0123456789abcdef".repeat(4),
+    };
+    const site = await Site.open({ register, folder, engines, slots: workers, executes: "workers" });
+    try {
+      await work({ site, folder, version });
+    } finally {
+      await site.close();
+    }
+  } finally {
+    await postgres?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
