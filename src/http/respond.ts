@@ -55,9 +55,12 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   unavailable: { status: 503, title: "service unavailable" },
 };
 
+const contentMediaType = "application/json";
+
 export const httpFacts: HttpFacts = {
   statusOf,
   mediaType,
+  contentMediaType,
   tableMediaType,
   basePath,
   refusals: {
@@ -92,7 +95,9 @@ export function sendAnswer(reply: FastifyReply, facts: AnswerFacts, answer: unkn
     case "accepted":
       return reply.send();
     case "content":
-      return answer === undefined ? reply.code(statusOf.nothing).send() : sendContent(reply, answer as ContentAnswer);
+      return answer === undefined
+        ? reply.code(statusOf.nothing).send()
+        : sendContent(reply, operation.mediaType ?? contentMediaType, answer as ContentAnswer);
     case "cursor-list":
       return sendText(reply, cursorDocument(facts, answer as CursorAnswer<unknown>));
     default:
@@ -134,9 +139,9 @@ export function sendAtOnce(response: ServerResponse, { body, etag }: WrittenAnsw
 }
 
 /** With its length, so that a client whose connection breaks off knows that something is missing. */
-function sendContent(reply: FastifyReply, { mediaType, size, bytes }: ContentAnswer): FastifyReply {
+function sendContent(reply: FastifyReply, type: string, { size, bytes }: ContentAnswer): FastifyReply {
   return reply
-    .header("content-type", mediaType)
+    .header("content-type", type)
     .header("content-length", size)
     .send(Readable.from(bytes, { objectMode: false }));
 }

@@ -1,14 +1,30 @@
 /** How runs fare, as the register has it: the same on every server. What waits, since when, what is executed, and by whom. */
-import { Gauge, type Registry } from "prom-client";
+import { Gauge, Histogram, type Registry } from "prom-client";
 import { sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import { silentMs } from "../resources/connections/agent-pools/reads.ts";
+import { hearEndedPhases } from "../resources/shared/measures.ts";
 import { soon } from "./health.ts";
 
 interface Figures {
   readonly queued: readonly { readonly kind: string; readonly count: number; readonly oldestMs: number }[];
   readonly running: readonly { readonly kind: string; readonly count: number; readonly seconds: number }[];
   readonly agents: readonly { readonly status: string; readonly count: number }[];
+}
+
+/** From a plan that looks at one resource to an apply that builds a cluster. */
+const bucketSeconds = [1, 5, 15, 60, 300, 900, 3600, 14_400];
+
+/** How long what has ended was executed, as far as it ended at this server. Gives the function that ends the count. */
+export function countEndedPhases(registry: Registry): () => void {
+  const seconds = new Histogram({
+    name: "cadastre_phase_seconds",
+    help: "How long plans and applies were executed that ended at this server, by how they ended.",
+    labelNames: ["phase", "result"],
+    buckets: bucketSeconds,
+    registers: [registry],
+  });
+  return hearEndedPhases(({ phase, result, seconds: taken }) => seconds.observe({ phase, result }, taken));
 }
 
 /** Gives the function that takes a new look: three statements, each by an index that holds what lives alone. */

@@ -122,6 +122,8 @@ export interface Operation {
   readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;
   readonly answer: AnswerKind;
+  /** Of an answer that is `content`; JSON where it is absent. */
+  readonly mediaType?: string;
   /** The resource that it answers with, where that is not the one whose definition it stands in. */
   readonly answers?: string;
   /** A list that is also given whole, as a table, to whoever asks for that by `Accept`. */
@@ -296,7 +298,6 @@ export interface CursorAnswer<View> {
 }
 
 export interface ContentAnswer {
-  readonly mediaType: string;
   readonly size: number;
   /** One that fails breaks the connection off, so that nobody takes a part for the whole. */
   readonly bytes: AsyncIterable<Uint8Array>;

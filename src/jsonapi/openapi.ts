@@ -14,6 +14,8 @@ export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
+  /** Of content, where the operation names none. */
+  readonly contentMediaType: string;
   readonly tableMediaType: string;
   readonly basePath: string;
 }
@@ -211,7 +213,8 @@ function membersOf<Member extends Record<"create" | "update", Presence>>(
 function describeAnswer(operation: Operation, definition: ResourceDefinition, http: HttpFacts): Json {
   if (operation.answer === "nothing" || operation.answer === "done") return { description: "Done; there is no body." };
   if (operation.answer === "accepted") return { description: "Under way; there is no body." };
-  if (operation.answer === "content") return { description: "The content.", content: { "application/json": bytes } };
+  if (operation.answer === "content")
+    return { description: "The content.", content: { [operation.mediaType ?? http.contentMediaType]: bytes } };
   const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };
   const included = { type: "array", items: { type: "object" } };
   const one = ["document", "created", "granted"].includes(operation.answer);

@@ -14,6 +14,8 @@ async function figures(): Promise<Record<string, number>> {
   return Object.fromEntries(ours.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
 }
 
+const plansFailed = 'cadastre_phase_seconds_count{phase="plan",result="errored"}';
+
 it("tells what waits and since when, what is executed, and who there is to do it", async () => {
   const org = await makeOrganization(api);
   expect(await figures()).toMatchObject({
@@ -25,7 +27,7 @@ it("tells what waits and since when, what is executed, and who there is to do it
   await api.database.write((tx) =>
     tx.db.updateTable("agents").set({ lastPingMs: 0 }).where("id", "=", gone.id).execute(),
   );
-  for (let count = 0; count < 2; count += 1) {
+  for (let count = 0; count < 3; count += 1) {
     const { id } = await makeRunnable(api, org.name, { "terraform-version": "1.9.5" });
     await makeRun(org.owner, id);
   }
@@ -36,6 +38,9 @@ it("tells what waits and since when, what is executed, and who there is to do it
       .where("status", "=", "queued")
       .execute(),
   );
+  const before = (await figures())[plansFailed] ?? 0;
+  const ended = await agent.job();
+  await ended.act("finish", { result: "errored" });
   await agent.job();
   const seen = await figures();
   expect(seen).toMatchObject({
@@ -45,5 +50,7 @@ it("tells what waits and since when, what is executed, and who there is to do it
     'cadastre_agents{status="idle"}': 1,
     'cadastre_agents{status="unknown"}': 1,
   });
+  // Counted by the process, in which others may have ended phases before.
+  expect((seen[plansFailed] ?? 0) - before).toBe(1);
   expect(seen['cadastre_phase_oldest_wait_seconds{phase="plan"}']).toBeGreaterThanOrEqual(60);
 });

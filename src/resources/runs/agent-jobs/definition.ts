@@ -131,6 +131,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       method: "GET",
       summary: "Fetch what the plan of an apply has left",
       answer: "content",
+      mediaType: "application/octet-stream",
     },
     finishJob: {
       ...action("finish"),

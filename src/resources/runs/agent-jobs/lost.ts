@@ -6,11 +6,13 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { silentMs } from "../../connections/agent-pools/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import { tellEndedPhase } from "../../shared/measures.ts";
 import { sayInLog } from "../phases/logs.ts";
 import { findLostPhases, type LostPhase } from "../phases/claims/reads.ts";
 import { loadRunToMove } from "../runs/reads.ts";
 import { advance } from "../runs/writes.ts";
 import { timeoutSecondsOf } from "./job.ts";
+import { endedPhaseOf } from "./reports.ts";
 
 const atOnce = 20;
 /** An agent ends a phase itself when its time is over; this long after that it is not believed any more. */
@@ -36,7 +38,9 @@ export async function decideLostJobs({ context, signal, step }: Steps): Promise<
     const before = decided;
     for (const phase of lost) {
       try {
-        if (await step((tx) => decide(tx, context, phase, limits))) decided += 1;
+        const how = await step((tx) => decide(tx, context, phase, limits));
+        if (how !== undefined) decided += 1;
+        if (how === "ended") tellEndedPhase(endedPhaseOf(phase, "lost", phase.nowMs));
       } catch (error) {
         // One that can't be decided must not keep the others waiting; it is told at the end.
         if (!(error instanceof AppError)) throw error;
@@ -55,14 +59,14 @@ async function decide(
   context: Context,
   seen: LostPhase,
   limits: Parameters<typeof findLostPhases>[1],
-): Promise<boolean> {
+): Promise<"returned" | "ended" | undefined> {
   const run = await loadRunToMove(tx, "by itself", seen.runId);
   const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
-  if (phase === undefined || phase.attempt !== seen.attempt) return false;
+  if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
   const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
   if (isSilent && phase.kind === "plan" && phase.engineStarted === 0) {
     await advance(tx, context, run, { event: "phase-returned" });
-    return true;
+    return "returned";
   }
   const errorMessage = isSilent
     ? `The agent ${phase.agentName ?? ""} was lost: nothing was heard of it for ${limits.silentMs / 1000} seconds. ${
@@ -77,5 +81,5 @@ async function decide(
     phase: { errorMessage, signal: "kill" },
     description: errorMessage,
   });
-  return true;
+  return "ended";
 }

@@ -16,7 +16,7 @@ export const agentJobResource = implement(agentJobs, {
   async heartbeatJob({ context, params, body: { attempt, wait = 0 } }) {
     const signal = await heartbeat(context, servingAs(context), { id: idIn(params), attempt }, wait * 1000);
     const bytes = Buffer.from(JSON.stringify({ signal }));
-    return { mediaType: "application/json", size: bytes.length, bytes: once(bytes) };
+    return { size: bytes.length, bytes: once(bytes) };
   },
 
   startJob: ({ context, params, body: { attempt } }) =>

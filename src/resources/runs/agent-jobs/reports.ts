@@ -11,6 +11,7 @@ import {
   receiveContent,
 } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
+import { tellEndedPhase } from "../../shared/measures.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
 import { hear, type Serving } from "../agents/writes.ts";
 import { findHeldPhase, type HeldPhase } from "../phases/claims/reads.ts";
@@ -165,7 +166,7 @@ export async function getContent(
   const held = await loadHeld(tx, by, report);
   const content = await findContent(tx, ownerOf(held), kindIn(report.kind, fetchedBy[held.kind]));
   if (content === undefined) throw notFound("content");
-  return { mediaType: "application/octet-stream", size: content.size, bytes: readContent(context, content) };
+  return { size: content.size, bytes: readContent(context, content) };
 }
 
 /** Raises `not-found`. */
@@ -217,10 +218,22 @@ export async function finish(context: Context, by: Serving, report: Report, outc
       phase: { ...columns, ...(isPlan && { hasChanges: Number(hasChanges) }) },
       ...(isPlan && result === "finished" && { hasChanges }),
       description: columns.errorMessage,
-    });
+    }).then((after) => ({ status: after.status, held }));
   });
+  if (ended !== undefined) tellEndedPhase(endedPhaseOf(ended.held, outcome.result, Date.now()));
   if (ended?.status === "applied") context.wake?.(triggeringJob);
 }
+
+/** As long as an agent had it. */
+export const endedPhaseOf = (
+  { kind, claimedMs }: Pick<RunPhaseTable, "kind" | "claimedMs">,
+  result: string,
+  atMs: number,
+) => ({
+  phase: kind,
+  result,
+  seconds: Math.max(0, atMs - (claimedMs ?? atMs)) / 1000,
+});
 
 /** The former one of this kind alone: what is being sent is not complete yet. */
 async function abandonComplete(tx: Tx, owner: ReturnType<typeof ownerOf>, kind: ContentKind): Promise<void> {

@@ -55,6 +55,11 @@ export const assessmentResults = defineResource<AssessmentResultView>()(({ readO
       path: `${byId}/json-schema`,
       summary: "Fetch the schemas of the providers that an assessment used",
     },
-    showAssessmentLog: { ...content, path: `${byId}/log-output`, summary: "Fetch the log of an assessment" },
+    showAssessmentLog: {
+      ...content,
+      path: `${byId}/log-output`,
+      summary: "Fetch the log of an assessment",
+      mediaType: "text/plain; charset=utf-8",
+    },
   },
 }));

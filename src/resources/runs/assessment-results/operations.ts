@@ -23,7 +23,7 @@ export const assessmentResultResource = implement(assessmentResults, {
     const { planId } = await forAdmins(context, params.assessmentResultId);
     const phase = await loggedPhase(context.database.reader, planId);
     if (phase === undefined) throw notFound("log");
-    return { mediaType: "text/plain; charset=utf-8", size: phase.logBytes, bytes: wholeLog(context, phase) };
+    return { size: phase.logBytes, bytes: wholeLog(context, phase) };
   },
 });
 
@@ -50,7 +50,7 @@ async function output(context: Context, id: string, kind: string): Promise<Conte
   const { runId } = await forAdmins(context, id);
   const content = await findContent(context.database.reader, { column: "runId", id: runId }, kind);
   if (content === undefined) throw notFound("output of this assessment");
-  return { mediaType: "application/json", size: content.size, bytes: readContent(context, content) };
+  return { size: content.size, bytes: readContent(context, content) };
 }
 
 /** Piece by piece: logs may be long. */

@@ -51,6 +51,7 @@ const download = {
   needs: readers,
   callers: "runs",
   answer: "content",
+  mediaType: "application/gzip",
 } as const satisfies Operation;
 
 const backingData = {

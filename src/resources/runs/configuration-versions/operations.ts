@@ -133,7 +133,7 @@ async function download(context: Context, load: Load): Promise<ContentAnswer> {
   const content =
     version.status === "uploaded" ? await findContent(tx, ofConfigurationVersion(version.id), "archive") : undefined;
   if (content === undefined) throw notFound("configuration");
-  return { mediaType: "application/gzip", size: content.size, bytes: readContent(context, content) };
+  return { size: content.size, bytes: readContent(context, content) };
 }
 
 /** Hides, restores or removes an archive. Raises `bad-request` where its status does not allow it. */

@@ -22,7 +22,7 @@ import {
   receiveContent,
   type StoredContent,
 } from "../../shared/contents/contents.ts";
-import { Crowd } from "../../shared/contents/crowd.ts";
+import { crowdOfUploads } from "../../shared/contents/crowd.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { archiveLimit, type ContentKind, ofConfigurationVersion } from "./kinds.ts";
 import type { Arrival } from "./proofs.ts";
@@ -33,12 +33,7 @@ import { type ArrivingVersion, findArriving, hasRun, updateConfigurationVersion 
 type Bytes = AsyncIterable<Uint8Array>;
 type Version = Granted<ArrivingVersion, "can-upload">;
 
-/** Each needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
-const uploads = new Crowd("Too many configurations are being sent at once. Try again shortly.", {
-  all: 64,
-  organization: 16,
-  version: 4,
-});
+const uploads = crowdOfUploads("configurations");
 
 /**
  * Raises `invalid` or `too-large` for an archive that is not taken, which its version then tells too, `bad-request` where the

@@ -28,6 +28,7 @@ export const logs = defineResource<never>()(() => ({
         },
       },
       answer: "content",
+      mediaType: "text/plain; charset=utf-8",
     },
   },
 }));

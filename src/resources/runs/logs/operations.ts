@@ -12,7 +12,7 @@ export const logResource = implement(logs, {
     const phase = await loggedPhase(tx, phaseId);
     if (phase === undefined) throw notFound("log");
     const bytes = await readLog(tx, context.vault, phase, query.offset ?? 0, query.limit ?? logReadBytesMax);
-    return { mediaType: "text/plain; charset=utf-8", size: bytes.length, bytes: oneOf(bytes) };
+    return { size: bytes.length, bytes: oneOf(bytes) };
   },
 });
 

@@ -7,6 +7,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { Tx } from "../../../database/database.ts";
 import type { RunLogChunkTable } from "../../../database/schema/runs.ts";
 import type { Vault } from "../../../database/vault.ts";
+import { freeBuffersAfter } from "../../../kernel/buffers.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import {
   findLoggedPhase,
@@ -104,6 +105,7 @@ export async function readLog(
   const chunks = await readChunks(tx, { phaseId: id, from: offset, before: offset - chunkBytesMax, end });
   const pieces = chunks.map(({ start, bytes }) => {
     const plain = opened(vault, id, start, bytes);
+    freeBuffersAfter(plain.length);
     return plain.subarray(Math.max(offset - start, 0), end - start);
   });
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
@@ -136,6 +138,7 @@ async function write<Phase extends LoggedPhase>(
   }
   const after = { logBytes: phase.logBytes + all.length, logEnded };
   await insertChunks(tx, phase, chunks, after);
+  freeBuffersAfter(2 * all.length);
   return { ...phase, ...after };
 }
 

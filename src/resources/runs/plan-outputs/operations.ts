@@ -23,7 +23,7 @@ export const planOutputResource = implement(planOutputs, {
     if (content === undefined) return undefined;
     const schemas = await findContent(context.database.reader, ofRun(plan), "provider-schemas");
     const bytes = await inTurn(() => redacted(context, content, schemas));
-    return { mediaType, size: bytes.length, bytes: oneOf(bytes) };
+    return { size: bytes.length, bytes: oneOf(bytes) };
   },
 
   async showErroredState({ context, params }) {
@@ -36,10 +36,8 @@ export const planOutputResource = implement(planOutputs, {
   },
 });
 
-const mediaType = "application/json";
 const ofRun = ({ runId }: PhaseView) => ({ column: "runId", id: runId }) as const;
 const answerWith = (context: Context, content: StoredContent): ContentAnswer => ({
-  mediaType,
   size: content.size,
   bytes: readContent(context, content),
 });

@@ -118,6 +118,10 @@ const untouched = {
   version: 1,
 } as const;
 
+/** Which product executes: the workspace's own, or the site's. */
+export const engineOf = ({ engine }: Pick<WorkspaceView, "engine">, { options }: Pick<Context, "options">): string =>
+  engine ?? options.engine ?? "terraform";
+
 /** A run that waits; its position is given by the statement that writes it. */
 export function newRun(asked: AskedRun, facts: NewRunFacts): RunTable {
   const { id, workspace, configuration, createdAt, context } = facts;
@@ -141,7 +145,7 @@ export function newRun(asked: AskedRun, facts: NewRunFacts): RunTable {
     // The older backend prints every line as it comes, and expects plain text.
     structured: Number(workspace.structuredRunOutputEnabled === 1 && context.integration !== "remote"),
     variables: facts.variables,
-    engine: workspace.engine ?? context.options.engine ?? "terraform",
+    engine: engineOf(workspace, context),
     engineVersion: facts.engineVersion,
     executionMode,
     agentPoolId: agentPoolOf(workspace),

@@ -13,6 +13,7 @@ import { type RunColumns, setRunColumns } from "../../register/workspaces/writes
 import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SettledState } from "../../shared/neighbours.ts";
+import { assessmentUnderway } from "../assessment-results/reads.ts";
 import { noteConfigurationApplied } from "../configuration-versions/writes.ts";
 import { type PhaseChange, updatePhases } from "../phases/writes.ts";
 import { movedBy, type Mover, type Moving } from "../proofs.ts";
@@ -22,7 +23,15 @@ import { Ledger } from "./ledger.ts";
 import { isFinal, refusalOf, type RunFacts, type Step, stepOf } from "./machine.ts";
 import { pinned } from "./pins.ts";
 import { columnsAfter, type Happening, type Moved } from "./rules.ts";
-import { discardWaitingRuns, findEndedRuns, findLiving, findSavedPlans, findTurns, updateRun } from "./store.ts";
+import {
+  discardWaitingRuns,
+  findEndedRuns,
+  findLiving,
+  findRunInPlace,
+  findSavedPlans,
+  findTurns,
+  updateRun,
+} from "./store.ts";
 import { factsOf, type RunInPlace } from "./view.ts";
 
 export type Movable = Granted<RunInPlace, Moving>;
@@ -244,7 +253,24 @@ async function nextTurn(
   const free = movedBy(place, { ...next, lockedByType: null, lockedById: null });
   const { after } = await carryOut(tx, context, free, { event: "admit" }, ledger);
   ledger.audit(next, "admit", { before: { status: next.status }, after: { status: after.status } });
+  await stopAssessment(tx, context, place, ledger);
   return heldBy(after);
+}
+
+/** A run has begun: what an assessment would find now says nothing, so it is canceled. Only the hosted edition assesses. */
+export async function stopAssessment(
+  tx: Tx,
+  context: Context,
+  place: Granted<Place, Moving>,
+  ledger: Ledger,
+): Promise<void> {
+  if (context.options.edition !== "hosted") return;
+  const id = await assessmentUnderway(tx, place);
+  const run = id === undefined ? undefined : await findRunInPlace(tx, id);
+  if (run === undefined) return;
+  const description = "Another run of the workspace has begun.";
+  const { after } = await carryOut(tx, context, movedBy(place, run), { event: "cancel", description }, ledger);
+  ledger.audit(run, "cancel", { before: { status: run.status }, after: { status: after.status } });
 }
 
 /** The lock is the run's, which is the current one; it has no lease, for it ends with the run. */

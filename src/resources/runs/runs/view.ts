@@ -101,7 +101,7 @@ export function waitingForOf(run: RunView): string | null {
       ? `an agent of the pool ${run.agentPoolName ?? run.agentPoolId}`
       : "an agent of the site, or a worker of the server";
   const engine = `${engineNames[run.engine] ?? run.engine} ${run.engineVersion}`;
-  if (agents.length === 0) return `Waits for ${whom}: none is there.`;
+  if (agents.length === 0) return `Waits for ${whom} that has ${engine}: none is there.`;
   if (!agents.some((offered) => offers(offered, run))) return `Waits for ${whom} that has ${engine}: none has it.`;
   return `Waits for ${whom} that has ${engine} and is free.`;
 }

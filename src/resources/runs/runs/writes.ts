@@ -8,18 +8,28 @@ import type { RunTable } from "../../../database/schema/runs.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import type { WorkspaceView } from "../../register/workspaces/view.ts";
+import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
-import { exactVersionOf } from "../../site/terraform-versions/reads.ts";
+import { exactVersionOf, newestAmong } from "../../site/terraform-versions/reads.ts";
+import { isExactVersion } from "../../site/terraform-versions/versions.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceFactsOf } from "../../shared/grants/reads.ts";
+import { offeredVersions } from "../agents/reads.ts";
 import { insertPhases, newPhase } from "../phases/writes.ts";
 import { movedBy, type Mover } from "../proofs.ts";
 import { Ledger } from "./ledger.ts";
 import { stepOf } from "./machine.ts";
 import { pinned } from "./pins.ts";
-import { type AskedRun, columnsAfter, type Happening, newRun, runFaults, type UsableConfiguration } from "./rules.ts";
-import { currentRun, heldBy, type Movable } from "./steps.ts";
+import {
+  type AskedRun,
+  columnsAfter,
+  engineOf,
+  type Happening,
+  newRun,
+  runFaults,
+  type UsableConfiguration,
+} from "./rules.ts";
+import { currentRun, heldBy, type Movable, stopAssessment } from "./steps.ts";
 import { findConfiguration, insertRun, variablesOwner } from "./store.ts";
 import { factsOf, type RunInPlace } from "./view.ts";
 
@@ -45,7 +55,7 @@ export async function createRun(
     workspace,
     configuration: configuration as UsableConfiguration,
     // What nobody knows is asked for as it is written, and the run says what it waits for.
-    engineVersion: (await exactVersionOf(tx, wanted)) ?? wanted,
+    engineVersion: (await resolved(tx, context, workspace, wanted)) ?? wanted,
     mayApply: asked.byNobody === true || workspacePermissions(workspace)["can-queue-apply"],
     createdAt: now(),
     variables: asked.variables?.length
@@ -54,6 +64,18 @@ export async function createRun(
     context,
   });
   return begin(tx, context, row, movedBy(by, inPlace(row, workspace)));
+}
+
+/** The register knows releases of Terraform. Those of OpenTofu are known by the agents that would execute the run. */
+async function resolved(
+  tx: Tx,
+  context: Context,
+  workspace: WorkspaceView,
+  wanted: string,
+): Promise<string | undefined> {
+  if (isExactVersion(wanted) || engineOf(workspace, context) === "terraform") return exactVersionOf(tx, wanted);
+  const pool = executionModeOf(workspace) === "agent" ? agentPoolOf(workspace) : null;
+  return newestAmong(await offeredVersions(tx, "tofu", pool), wanted);
 }
 
 /** One of this workspace, or of another that the caller may read: a configuration that is promoted. */
@@ -112,6 +134,7 @@ async function begin(tx: Tx, context: Context, row: RunTable, run: Movable): Pro
   ]);
   const columns = step?.lock === "taken" ? heldBy(begun) : waitsFirst(run) ? currentRun(begun) : undefined;
   if (columns !== undefined) await setRunColumns(tx, run, run.workspaceId, columns);
+  if (step?.lock === "taken") await stopAssessment(tx, context, run, ledger);
   ledger.audit(run, "create", { after: { status: begun.status, workspace: run.workspaceId, message: run.message } });
   await ledger.write(tx, context, run);
   return { ...begun, ...columns };

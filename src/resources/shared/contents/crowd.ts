@@ -31,3 +31,7 @@ export class Crowd<Group extends string> {
     else this.#counts.set(key, left);
   }
 }
+
+/** Each upload needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
+export const crowdOfUploads = (things: string) =>
+  new Crowd(`Too many ${things} are being sent at once. Try again shortly.`, { all: 64, organization: 16, version: 4 });

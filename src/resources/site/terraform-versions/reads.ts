@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { newestIn, newestOf } from "./rules.ts";
 import { candidateRows, stateOfVersions } from "./store.ts";
-import { isExactVersion } from "./versions.ts";
+import { compareVersions, isExactVersion, satisfies } from "./versions.ts";
 
 /** What was found when they were last read. */
 let last = { state: "", newest: newestOf([]) };
@@ -19,3 +19,10 @@ export async function exactVersionOf(tx: Tx, version: string): Promise<string | 
   if (isExactVersion(version)) return version;
   return newestIn(await candidateRows(tx), version);
 }
+
+/** The newest of these that fulfils a constraint, if any does. */
+export const newestAmong = (versions: readonly string[], constraint: string): string | undefined =>
+  versions
+    .filter((version) => satisfies(version, constraint))
+    .toSorted(compareVersions)
+    .at(-1);

@@ -128,7 +128,7 @@ async function download(context: Context, id: string, kind: ContentKind): Promis
   const version = await loadStateVersion(tx, context, id);
   const content = version.status === "finalized" ? await findContent(tx, ofStateVersion(id), kind) : undefined;
   if (content === undefined) throw notFound("content");
-  return { mediaType: "application/json", size: content.size, bytes: readContent(context, content) };
+  return { size: content.size, bytes: readContent(context, content) };
 }
 
 /** Hides, restores or removes a content. Raises `conflict` where its status does not allow it. */

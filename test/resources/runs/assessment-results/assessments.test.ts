@@ -122,10 +122,27 @@ describe("the job", () => {
     await run();
     const assessing = await underway(id);
     await makeRun(org.owner, id);
-    await run();
     expect(data(await org.owner.get(`/runs/${assessing.id}`)).attributes.status).toBe("canceled");
+    const events = data(await org.owner.get(`/runs/${assessing.id}/run-events`));
+    expect(JSON.stringify(events)).toContain("Another run of the workspace has begun.");
     await run();
     expect((await show(id)).relationships["current-assessment-result"].data).toBeNull();
+  });
+
+  it("gives way to a run that waited for a lock, when it is unlocked; its engine is told to stop", async () => {
+    const { id } = await assessed();
+    await run();
+    const assessing = await underway(id);
+    await happen(api, assessing.id, { event: "claim" });
+    await org.owner.post(`/workspaces/${id}/actions/lock`);
+    await makeRun(org.owner, id);
+    const shown = async () => data(await org.owner.get(`/runs/${assessing.id}`)).attributes;
+    expect((await shown())["canceled-at"]).toBeNull();
+    await org.owner.post(`/workspaces/${id}/actions/unlock`);
+    expect(await shown()).toMatchObject({ status: "planning", "canceled-at": expect.any(String) });
+    await happen(api, assessing.id, { event: "phase-errored" });
+    expect((await shown()).status).toBe("canceled");
+    await run();
   });
 
   it("leaves alone what does not want it, was never applied, or failed last, and does nothing in the other edition", async () => {

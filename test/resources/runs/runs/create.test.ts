@@ -15,6 +15,7 @@ import {
   pointers,
   resource,
 } from "../../../support/builders.ts";
+import { makeAgent, makeSitePool } from "../../../support/machines.ts";
 import {
   bring,
   happen,
@@ -185,11 +186,24 @@ describe("createRun", () => {
     ]);
   });
 
+  it("a constraint on OpenTofu stands for the newest that an agent has; where none has, the run says what it waits for", async () => {
+    await makeAgent(api, await makeSitePool(api));
+    const versionOf = async (constraint: string) => {
+      const workspace = await makeRunnable(api, org.name, { engine: "tofu", "engine-version": constraint });
+      return (await makeRun(org.owner, workspace.id)).attributes;
+    };
+    expect(await versionOf("~> 1.10.0")).toMatchObject({ engine: "tofu", "engine-version": "1.10.6" });
+    expect(await versionOf(">= 2.0.0")).toMatchObject({
+      "engine-version": ">= 2.0.0",
+      "waiting-for": expect.stringContaining("that has OpenTofu >= 2.0.0: none has it."),
+    });
+  });
+
   it("the engine and its version are resolved when it is made", async () => {
-    const workspace = await makeRunnable(api, org.name, { engine: "tofu", "engine-version": "~> 1.5.0" });
-    expect(workspace.attributes.engine).toBe("tofu");
+    const workspace = await makeRunnable(api, org.name, { engine: "terraform", "engine-version": "~> 1.5.0" });
+    expect(workspace.attributes.engine).toBe("terraform");
     const run = await makeRun(org.owner, workspace.id);
-    expect(run.attributes).toMatchObject({ engine: "tofu", "engine-version": "1.5.7" });
+    expect(run.attributes).toMatchObject({ engine: "terraform", "engine-version": "1.5.7" });
     const changed = await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { engine: null }));
     expect(data(changed).attributes.engine).toBeNull();
     const other = await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { engine: "pulumi" }));

@@ -14,7 +14,7 @@ import {
   receiveContent,
   type StoredContent,
 } from "../../../shared/contents/contents.ts";
-import { Crowd } from "../../../shared/contents/crowd.ts";
+import { crowdOfUploads } from "../../../shared/contents/crowd.ts";
 import { ofStateVersion, stateLimit } from "../kinds.ts";
 import { lineageObstacle, makerOf } from "../rules.ts";
 import { findForUpload, findPredecessor, updateStateVersion } from "../store.ts";
@@ -25,12 +25,7 @@ import type { UploadRight } from "./upload-urls.ts";
 type Bytes = AsyncIterable<Uint8Array>;
 type Version = Granted<StateVersionTable, "can-upload">;
 
-/** Each needs the memory of a few chunks. Nobody can take all: neither by one URL nor for one organization. */
-export const uploads = new Crowd("Too many states are being sent at once. Try again shortly.", {
-  all: 64,
-  organization: 16,
-  version: 4,
-});
+export const uploads = crowdOfUploads("states");
 
 /** Raises `conflict` for a version that awaits nothing any more, and `invalid` for what is no state or not the announced one. */
 export async function receiveState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {

@@ -1,0 +1,24 @@
+/** What neighbours ask of agents. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+
+/** The versions of an engine that agents have said they have: those of a pool, or of the site where it is null. */
+export async function offeredVersions(
+  tx: Tx,
+  product: "terraform" | "tofu",
+  agentPoolId: string | null,
+): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("agents")
+    .select("engines")
+    .distinct()
+    .where(
+      agentPoolId === null
+        ? sql<boolean>`site_agent_pool_id is not null`
+        : sql<boolean>`agent_pool_id = ${agentPoolId}`,
+    )
+    .where("status", "<>", "exited")
+    .execute();
+  const versions = rows.flatMap(({ engines }) => (JSON.parse(engines) as Record<string, string[]>)[product] ?? []);
+  return [...new Set(versions)];
+}
