@@ -205,6 +205,28 @@ describe("a new member of the organization", () => {
   });
 });
 
+it("an invitation that a member takes over with a new address gives the place again that had ended", async () => {
+  const own = await makeTeam(api, org.name, { "organization-access": { "read-projects": true } });
+  const person = await makeMember(api, org.name);
+  const end = inMs(hourMs);
+  done(await add("users", person, { "expires-at": end }, own.id));
+  const email = `${unique("new")}@example.com`;
+  const teams = { teams: { data: [{ type: "teams", id: own.id }] } };
+  data(
+    await org.owner.post(
+      `/organizations/${org.name}/organization-memberships`,
+      resource("organization-memberships", { email }, teams),
+    ),
+  );
+  await atTime(end, async () => {
+    expect(await reads(person)).toBe(false);
+    data(await api.admin.patch(`/admin/users/${person.id}`, resource("users", { email })));
+    expect(await reads(person)).toBe(true);
+    expect(data(await org.owner.get(`/teams/${own.id}`)).attributes["users-count"]).toBe(1);
+  });
+  expect((await verbs(own.id)).map(({ action }) => action)).toContain("teams.expire-members");
+});
+
 describe("the owners team", () => {
   const owners = (who: Member, meta?: object, by: Caller = org.owner) => add("users", who, meta, org.ownersTeamId, by);
 
