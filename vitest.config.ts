@@ -17,22 +17,23 @@ const onEngines = ["test/{http,resources,database,contract,jobs,moving}/**/*.tes
 
 /**
  * A quick run tells everything on SQLite, and on PostgreSQL what the engine has a say in: every kind of statement once (`statements`
- * calls every route), the storm, and the files about order, case, numbers, types, locks, cascades, or two callers at once. Who may,
- * what a document shows and which sentence refuses is decided before and after the statements. `npm run test:engines` and a deep run
- * tell everything on both, and the gate runs the former. See `test/support/once.ts` for parts of a file.
+ * calls every route), the storm, and the files about order, case, types, locks, cascades, or two callers at once; not those about large
+ * numbers, which take long there. Who may, what a document shows and which sentence refuses is decided before and after the
+ * statements. `npm run test:engines` and a deep run tell everything on both, and the gate runs the former. See
+ * `test/support/once.ts` for parts of a file.
  */
 const decidedByTheEngine = [
   "test/contract/{statements,storm}.test.ts",
-  "test/{database,jobs}/**/!(processes|unavailable).test.ts",
-  "test/http/{service,kept}.test.ts",
-  "test/moving/import.test.ts",
-  "test/resources/**/{list,search,tagged,search-oracle,large-organization,large-filters}.test.ts",
+  "test/{database,jobs}/**/!(crowd|processes|unavailable).test.ts",
+  "test/http/service.test.ts",
+  "test/resources/**/{list,search,tagged}.test.ts",
   "test/resources/**/{races,together,lock-machine,integrity}.test.ts",
 ];
 /** Mostly waiting for processes that are started, killed and started again: told by the gate too, and not in a quick run. */
 const aboutProcesses = [
-  "test/cli/{moving,kill,stopping,together,lost-database,jobs}.test.ts",
+  "test/cli/{moving,kill,stopping,together,lost-database,jobs,workers}.test.ts",
   "test/agent/{life,kills}.test.ts",
+  "test/jobs/processes.test.ts",
 ];
 /** Whoever names files or folders gets all of them. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));
@@ -59,7 +60,10 @@ export default defineConfig({
     reporters: ["minimal", "./test/support/closing-line.ts"],
     projects: [
       { extends: true, test: { ...shared, name: "pure", include: pure } },
-      { extends: true, test: { ...shared, name: "sqlite", include: onEngines, provide: { engine: "sqlite" } } },
+      {
+        extends: true,
+        test: { ...shared, name: "sqlite", include: onEngines, exclude, provide: { engine: "sqlite" } },
+      },
       {
         extends: true,
         test: {
