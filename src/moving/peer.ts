@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
+import { wholeBody } from "../kernel/responses.ts";
 import { version } from "../version.ts";
 import { isObject, type Json, Missing, type Origin, type Page, type Thing, thingOf, thingsOf } from "./wire.ts";
 
@@ -96,7 +97,7 @@ export class Peer implements Origin {
     const url = named.pathname.startsWith("/api/") ? new URL(named.pathname + named.search, this.#origin) : named;
     const response = await this.#ask(url.href, contentMs);
     if (response.body === null) throw new Missing("the source gave no content");
-    return whole(response);
+    return wholeBody(response);
   }
 
   async #document(url: string): Promise<Json> {
@@ -229,18 +230,6 @@ const unreachable = (base: string, cause: unknown) =>
 function causeOf(error: unknown): string {
   const { message, cause } = error as Error & { cause?: { message?: string; code?: string } };
   return cause?.message || cause?.code || message;
-}
-
-/** Counts, so that nothing short is ever taken for the whole; and holds on to the response until its last byte. */
-async function* whole(response: Response): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const piece of response.body ?? []) {
-    bytes += piece.length;
-    yield piece;
-  }
-  const { headers } = response;
-  const length = headers.get("content-encoding") === null ? headers.get("content-length") : null;
-  if (length !== null && Number(length) !== bytes) throw new Error(`it broke off after ${bytes} of ${length} bytes`);
 }
 
 const ownPath = /\/api\/v\d+\/?$/;
