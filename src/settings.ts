@@ -4,6 +4,7 @@
  */
 import { isIP } from "node:net";
 import { resolve } from "node:path";
+import { passwordLengthMax, passwordLengthMin } from "./kernel/passwords.ts";
 import {
   oneOf,
   parseToken,
@@ -257,7 +258,8 @@ function parseDatabase(text: string): string {
 
 function parsePassword(text: string): string {
   const length = Array.from(text).length;
-  if (length < 10 || length > 256) throw new SettingError("must have 10 to 256 characters.");
+  if (length < passwordLengthMin || length > passwordLengthMax)
+    throw new SettingError(`must have ${passwordLengthMin} to ${passwordLengthMax} characters.`);
   return text;
 }
 

@@ -175,8 +175,13 @@ function contextOf(
     ...(wake && { wake }),
     requestId: request.id,
     address: request.ip,
-    browser: browserOf(request, reply, () => options.publicUrl),
-    signIns: mount.signInsFrom(request.ip),
+    // Only signing in and out asks for these, so only that makes them.
+    get browser() {
+      return browserOf(request, reply, () => options.publicUrl);
+    },
+    get signIns() {
+      return mount.signInsFrom(request.ip);
+    },
     isGone: () => request.raw.socket.destroyed || mount.isStopping?.() === true,
     source: sourceOf(request),
     integration: integrationOf(request),

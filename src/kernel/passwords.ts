@@ -2,6 +2,9 @@
 import { argon2, type Argon2Parameters, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 
+export const passwordLengthMin = 10;
+export const passwordLengthMax = 256;
+
 const derive = promisify(argon2);
 
 /** What the OWASP asks for at least: 19 MiB and two passes. Stored beside each hash, so that they can be raised. */

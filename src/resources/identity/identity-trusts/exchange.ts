@@ -2,6 +2,7 @@
 import { decodeJwt, errors, jwtVerify } from "jose";
 import { grant } from "../../../access/granted.ts";
 import { newId } from "../../../kernel/ids.ts";
+import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import { OutgoingFault } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -70,13 +71,13 @@ function issuerIn(token: string): string {
 async function verified({ options }: Context, token: string, issuer: string): Promise<Claims> {
   const outgoing = { allowed: options.privateAddresses ?? [] };
   const checks = { issuer, algorithms, clockTolerance: clockToleranceSeconds, requiredClaims: ["exp"] };
+  const verify = async (isUnknownKey: boolean) =>
+    (await jwtVerify(token, await keysOf(issuer, outgoing, isUnknownKey), checks)).payload;
   try {
-    return (await jwtVerify(token, await keysOf(issuer, outgoing), checks)).payload;
-  } catch (error) {
-    if (!(error instanceof errors.JWKSNoMatchingKey)) throw faultOf(error);
-  }
-  try {
-    return (await jwtVerify(token, await keysOf(issuer, outgoing, true), checks)).payload;
+    return await verify(false).catch((error: unknown) => {
+      if (error instanceof errors.JWKSNoMatchingKey) return verify(true);
+      throw error;
+    });
   } catch (error) {
     throw faultOf(error);
   }
@@ -104,7 +105,7 @@ function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string 
     (trust) =>
       audiences.includes(trust.audience) &&
       claimsFit(JSON.parse(trust.claims) as Record<string, string>, claims) &&
-      (name === undefined || trust.name.toLowerCase() === name.toLowerCase()),
+      (name === undefined || trust.nameKey === fold(name)),
   );
   const [first, ...others] = fit;
   if (first === undefined) throw nobody;

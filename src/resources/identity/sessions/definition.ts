@@ -3,7 +3,7 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { tokenLengthMax } from "../../../kernel/ids.ts";
-import { passwordLengthMax } from "./strength.ts";
+import { passwordLengthMax } from "../../../kernel/passwords.ts";
 
 export interface SessionView {
   readonly id: string;

@@ -1,9 +1,7 @@
 /** How strong a password must be: long, and none of those that are tried first. No rules about kinds of letters, which only make notes. */
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { passwordLengthMin } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
-
-export const passwordLengthMin = 10;
-export const passwordLengthMax = 256;
 
 /** What lists of leaked passwords begin with, as far as they are long enough, without the digits and signs around them. */
 const known = [

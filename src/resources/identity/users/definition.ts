@@ -4,8 +4,8 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
+import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
-import { passwordLengthMax } from "../sessions/strength.ts";
 import { avatarOf } from "./avatar.ts";
 
 export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey"> {
