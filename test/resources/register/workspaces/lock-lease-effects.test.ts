@@ -1,5 +1,5 @@
 /** What the end of a lock's lease does to what was waiting for it: states that were written, and runs. */
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
@@ -13,6 +13,7 @@ import {
   type Member,
   type Org,
 } from "../../../support/builders.ts";
+import { passingTime } from "../../../support/clock.ts";
 import { makeRun, makeRunnable, showRun } from "../../../support/runs.ts";
 import { announced, inRequest, post, put, stateOf, upkeepOf, writeState } from "../../../support/states.ts";
 
@@ -26,14 +27,7 @@ beforeAll(async () => {
   teamId = (await makeTeam(api, org.name)).id;
   one = await makeMember(api, org.name, [teamId]);
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-/** Moves the clock that decides, instead of waiting. */
-const pass = (seconds: number): void => {
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + seconds * 1000 });
-};
+const pass = passingTime();
 
 async function shared(made?: Json): Promise<string> {
   const { id } = made ?? (await makeWorkspace(api, org.name));

@@ -1,5 +1,5 @@
 /** Locks that are given for a time: how long, who renews them, and that they end by themselves, for everybody at once. */
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { endLeases } from "../../../../src/resources/register/workspaces/upkeep.ts";
 import { type Answer, type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
@@ -15,6 +15,7 @@ import {
   type Org,
   pointers,
 } from "../../../support/builders.ts";
+import { passingTime } from "../../../support/clock.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
 import { describeOnce } from "../../../support/once.ts";
@@ -31,14 +32,7 @@ beforeAll(async () => {
   one = await makeMember(api, org.name, [teamId]);
   two = await makeMember(api, org.name, [teamId]);
 });
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-/** Moves the clock that decides, instead of waiting. */
-const pass = (seconds: number): void => {
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + seconds * 1000 });
-};
+const pass = passingTime();
 
 async function shared(made?: Json): Promise<string> {
   const { id } = made ?? (await makeWorkspace(api, org.name));
