@@ -37,22 +37,68 @@ export async function fetchJson(url: string, options: OutgoingOptions): Promise<
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "the address");
 
 async function fetchText(url: string, options: OutgoingOptions): Promise<string> {
+  const { bytesMax = bytesMaxByDefault } = options;
+  return talk(url, { method: "GET" }, options, async (answer, host) => {
+    if (answer.statusCode !== good) throw new OutgoingFault(`${host} answered with the status ${answer.statusCode}.`);
+    const { text, isCut } = await gathered(answer, bytesMax);
+    if (isCut) throw new OutgoingFault(`${host} answers with more than ${bytesMax} bytes.`);
+    return text;
+  });
+}
+
+export interface OutgoingRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Instead of, or beside, an `accept` of JSON. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface OutgoingAnswer {
+  readonly status: number;
+  /** By their lower-case names. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  readonly body: string;
+  /** There was more than `bytesMax`, which nobody read. */
+  readonly isCut: boolean;
+}
+
+/** Sends something, and gives whatever is answered: any status, a redirect too, for none is followed. Raises OutgoingFault. */
+export async function callOut(
+  url: string,
+  request: OutgoingRequest,
+  options: OutgoingOptions,
+): Promise<OutgoingAnswer> {
+  return talk(url, request, options, async (answer) => {
+    const { text: body, isCut } = await gathered(answer, options.bytesMax ?? bytesMaxByDefault);
+    const headers = Object.fromEntries(
+      Object.entries(answer.headersDistinct).map(([name, values]) => [name, values ?? []]),
+    );
+    return { status: answer.statusCode ?? 0, headers, body, isCut };
+  });
+}
+
+/** Whatever is not read of the answer is cut off, with its connection. */
+async function talk<T>(
+  url: string,
+  request: OutgoingRequest,
+  { allowed, timeoutMs = timeoutMsByDefault }: OutgoingOptions,
+  read: (answer: IncomingMessage, host: string) => Promise<T>,
+): Promise<T> {
   const target = targetOf(url);
-  const judge = judgeOf(target, options.allowed);
-  const signal = AbortSignal.timeout(options.timeoutMs ?? timeoutMsByDefault);
+  const judge = judgeOf(target, allowed);
+  const signal = AbortSignal.timeout(timeoutMs);
+  let answer: IncomingMessage | undefined;
   try {
-    const answer = await ask(target, judge, signal);
-    if (answer.statusCode !== good) {
-      answer.destroy();
-      throw new OutgoingFault(`${target.host} answered with the status ${answer.statusCode}.`);
-    }
-    return await gathered(answer, options.bytesMax ?? bytesMaxByDefault, target.host);
+    answer = await ask(target, request, judge, signal);
+    return await read(answer, target.host);
   } catch (error) {
     if (error instanceof OutgoingFault) throw error;
     const reason = signal.aborted
       ? "it took too long"
       : (error as Error).message || (error as NodeJS.ErrnoException).code;
     throw new OutgoingFault(`${target.host} can't be reached (${reason}).`);
+  } finally {
+    answer?.destroy();
   }
 }
 
@@ -85,7 +131,12 @@ function judgeOf({ protocol, hostname, host }: URL, allowed: readonly string[]):
   return judge;
 }
 
-function ask(target: URL, judge: Judge, signal: AbortSignal): Promise<IncomingMessage> {
+function ask(
+  target: URL,
+  { method, headers, body }: OutgoingRequest,
+  judge: Judge,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   // What is connected to is what was judged: the connection is made to these very addresses.
   const lookup: LookupFunction = (name, options, done) =>
     lookUp(name, { ...options, all: true }, (error, found) => {
@@ -97,19 +148,18 @@ function ask(target: URL, judge: Judge, signal: AbortSignal): Promise<IncomingMe
     });
   const request = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    request(target, { lookup, signal, agent: false, headers: { accept: "application/json" } }, resolve)
-      .on("error", reject)
-      .end();
+    const sent = { accept: "application/json", "user-agent": "Cadastre", ...headers };
+    request(target, { method, lookup, signal, agent: false, headers: sent }, resolve).on("error", reject).end(body);
   });
 }
 
-async function gathered(answer: IncomingMessage, bytesMax: number, host: string): Promise<string> {
+async function gathered(answer: IncomingMessage, bytesMax: number): Promise<{ text: string; isCut: boolean }> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of answer as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > bytesMax) throw new OutgoingFault(`${host} answers with more than ${bytesMax} bytes.`);
     pieces.push(piece);
+    if (bytes > bytesMax) break;
   }
-  return Buffer.concat(pieces).toString("utf8");
+  return { text: Buffer.concat(pieces).subarray(0, bytesMax).toString("utf8"), isCut: bytes > bytesMax };
 }

@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { addressRules } from "../../src/outgoing/addresses.ts";
-import { fetchJson, OutgoingFault } from "../../src/outgoing/request.ts";
+import { callOut, fetchJson, OutgoingFault } from "../../src/outgoing/request.ts";
 
 let http: Server | undefined;
 afterEach(() => {
@@ -99,4 +101,77 @@ describe("fetchJson", () => {
       await expect(fetchJson(url, { allowed })).rejects.toThrow(OutgoingFault);
     },
   );
+});
+
+describe("callOut", () => {
+  it("sends method, headers and body, and gives status, headers and body, whatever the status", async () => {
+    let heard = "";
+    const url = await served((request, response) => {
+      request.on("data", (piece: Buffer) => {
+        heard += `${request.method} ${request.headers["x-word"]} ${piece.toString()}`;
+      });
+      request.on("end", () => response.writeHead(418, { "x-one": "1", "set-cookie": ["a", "b"] }).end("short"));
+    });
+    const sent = { method: "POST", headers: { "x-word": "word" }, body: '{"a":1}' } as const;
+    const answer = await callOut(url, sent, { allowed });
+    expect(heard).toBe('POST word {"a":1}');
+    expect(answer).toMatchObject({ status: 418, body: "short", isCut: false });
+    expect(answer.headers).toMatchObject({ "x-one": ["1"], "set-cookie": ["a", "b"] });
+  });
+
+  it("gives a redirect as it is, and never goes where it leads", async () => {
+    let calls = 0;
+    const url = await served((_, response) => {
+      calls += 1;
+      response.writeHead(307, { location: "http://169.254.169.254/latest/meta-data" }).end();
+    });
+    const answer = await callOut(url, { method: "POST", body: "{}" }, { allowed });
+    expect([answer.status, calls]).toEqual([307, 1]);
+  });
+
+  it("cuts an endless answer, and lets the connection go", async () => {
+    let closed: Promise<unknown> | undefined;
+    const url = await served((_, response) => {
+      closed = new Promise((resolve) => response.on("close", resolve));
+      const more = () => {
+        while (response.write("x".repeat(10_000)));
+        response.once("drain", more);
+      };
+      more();
+    });
+    const answer = await callOut(url, { method: "POST" }, { allowed, bytesMax: 1000 });
+    expect([answer.body.length, answer.isCut]).toEqual([1000, true]);
+    await closed;
+  });
+
+  it("gives up on who takes the request and says nothing, or drips", async () => {
+    for (const answer of [
+      () => {},
+      (_, response) => {
+        response.writeHead(200).write("x");
+      },
+    ] satisfies RequestListener[]) {
+      const url = await served(answer);
+      await expect(callOut(url, { method: "POST" }, { allowed, timeoutMs: 100 })).rejects.toThrow("took too long");
+      http?.closeAllConnections();
+      http?.close();
+    }
+  });
+
+  it("believes no certificate that nobody vouches for", async () => {
+    const fixture = (name: string) => readFileSync(new URL(`../cli/fixtures/${name}`, import.meta.url));
+    let calls = 0;
+    const server = createTlsServer(
+      { cert: fixture("localhost-cert.pem"), key: fixture("localhost-key.pem") },
+      (_, response) => {
+        calls += 1;
+        response.end("{}");
+      },
+    );
+    http = server;
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await expect(callOut(url, { method: "POST" }, { allowed })).rejects.toThrow(/can't be reached \(.*certificate/);
+    expect(calls).toBe(0);
+  });
 });
