@@ -12,6 +12,8 @@ export interface Row {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
+  /** How many times the median the slowest hundredth of the bare server's answers took. */
+  readonly bareTail: number;
   readonly commitsEach: number | undefined;
 }
 
@@ -39,8 +41,8 @@ function printTable(title: string, rows: readonly Row[]): void {
 }
 
 /** Reads as shares of bare, writes as multiples of it. */
-const cellOf = ({ cpu, byCpu, byThroughput, commitsEach, p50, p99 }: Row): string => {
-  const tail = `p99 ${(p99 / p50).toFixed(1)} × p50`;
+const cellOf = ({ cpu, byCpu, byThroughput, commitsEach, p50, p99, bareTail }: Row): string => {
+  const tail = `p99 ${(p99 / p50).toFixed(1)} × p50, bare ${bareTail.toFixed(1)} ×`;
   return commitsEach === undefined
     ? `${cpu.toFixed(0)} µs (${byCpu.toFixed(2)}, ${byThroughput.toFixed(2)}; ${tail})`
     : `${cpu.toFixed(0)} µs (${(1 / byCpu).toFixed(0)} ×; ${commitsEach.toFixed(2)} commits; ${tail})`;

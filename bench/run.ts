@@ -87,7 +87,7 @@ async function run(
 
 const summaryOf = (row: Row): string =>
   `${row.cpu.toFixed(0).padStart(6)} µs  ${row.byCpu.toFixed(2)} of bare by CPU, ${row.byThroughput.toFixed(2)} by throughput` +
-  `  (${row.perSecond.toFixed(0)}/s, p50 ${row.p50.toFixed(2)} ms, p99 ${row.p99.toFixed(2)} ms${
+  `  (${row.perSecond.toFixed(0)}/s, p50 ${row.p50.toFixed(2)} ms, p99 ${row.p99.toFixed(2)} ms, ${(row.p99 / row.p50).toFixed(1)} ×, bare ${row.bareTail.toFixed(1)} ×${
     row.commitsEach === undefined ? "" : `, ${row.commitsEach.toFixed(2)} commits each`
   })`;
 
@@ -130,8 +130,7 @@ async function compare(one: Case, service: Child, bare: Child): Promise<Omit<Row
   }
   const [cpu, bareCpu] = [ours.cpu / ours.requests, theirs.cpu / theirs.requests];
   const perSecond = ours.requests / ours.seconds;
-  const sorted = ours.latencies.sort((less, more) => less - more);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  const [at, bareAt] = [latenciesOf(ours), latenciesOf(theirs)];
   return {
     name: one.name,
     cpu,
@@ -140,8 +139,15 @@ async function compare(one: Case, service: Child, bare: Child): Promise<Omit<Row
     perSecond,
     p50: at(0.5),
     p99: at(0.99),
+    bareTail: bareAt(0.99) / bareAt(0.5),
     commitsEach: one.writes ? ours.commits / ours.requests : undefined,
   };
+}
+
+/** Below what so large a share of the requests took, in milliseconds. */
+function latenciesOf({ latencies }: Sum): (share: number) => number {
+  const sorted = latencies.sort((less, more) => less - more);
+  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
 const emptySum = (): Sum => ({ requests: 0, seconds: 0, cpu: 0, commits: 0, latencies: [] });

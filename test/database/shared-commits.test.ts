@@ -26,7 +26,8 @@ function connection() {
         .all()
         .map((row) => row["name"]),
     control,
-    commit: () => control("COMMIT"),
+    commit: async () => control("COMMIT"),
+    settle: async () => {},
   };
 
   function control(statement: string): void {

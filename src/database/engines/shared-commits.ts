@@ -9,8 +9,10 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 /** What a shared transaction needs of its connection. */
 export interface TransactionControl {
   control(statement: string): void;
-  /** `isUnseen`: all that it holds is. */
-  commit(isUnseen: boolean): void;
+  /** Resolves when it is on the disk. `isUnseen`: all that it holds is. */
+  commit(isUnseen: boolean): Promise<void>;
+  /** What is to be done between two transactions. Nobody but those who wait to write waits for it. */
+  settle(): Promise<void>;
 }
 
 interface Waiting {
@@ -76,6 +78,7 @@ export class SharedCommits {
       await this.#gather();
       if (this.#line[0]?.isRehearsal) await this.#alone(this.#line.shift() as Waiting);
       else await this.#share();
+      await this.#connection.settle();
     }
     this.#working = undefined;
   }
@@ -104,7 +107,7 @@ export class SharedCommits {
         outcomes.push(await this.#runApart(next));
         if (performance.now() > until) break;
       }
-      this.#connection.commit(taken.every(({ isUnseen }) => isUnseen));
+      await this.#connection.commit(taken.every(({ isUnseen }) => isUnseen));
     } catch (error) {
       this.#rollback();
       for (const { reject } of taken.length > 0 ? taken : this.#line.splice(0)) reject(error);

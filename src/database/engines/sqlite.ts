@@ -15,6 +15,7 @@ import {
 import type { Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
 import type { Schema } from "../schema/schema.ts";
+import { DurableCommits, type Sync } from "./durable-commits.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
 import { type Failure, retrying, toAppError } from "./transactions.ts";
@@ -40,6 +41,7 @@ class Connection implements DatabaseConnection {
   readonly #prepared = new Map<string, Prepared>();
   readonly #inTransactions: boolean;
   readonly #dataVersion: StatementSync;
+  readonly #log: StatementSync;
 
   /**
    * `inTransactions`: it is used inside of transactions alone, where a busy database is somebody else's to try again; otherwise that
@@ -51,6 +53,9 @@ class Connection implements DatabaseConnection {
     this.#counter = counter;
     this.#dataVersion = this.#file.prepare("PRAGMA data_version");
     this.#dataVersion.setReturnArrays(true);
+    // It only looks. A SQLite too old to know that it may moves the log instead, which is right too, only not as quick.
+    this.#log = this.#file.prepare("PRAGMA wal_checkpoint(NOOP)");
+    this.#log.setReturnArrays(true);
     this.control("PRAGMA journal_mode = WAL");
     this.control("PRAGMA synchronous = FULL");
     // Small: what it does not hold, the operating system's own cache does, and large contents pass through it.
@@ -71,6 +76,12 @@ class Connection implements DatabaseConnection {
     } catch (error) {
       throw toAppError(error, classify(error));
     }
+  }
+
+  /** How many pages are in the write-ahead log and not yet in the file. */
+  pagesInLog(): number {
+    const [, inLog, moved] = this.#log.get() as unknown as [number, number, number];
+    return inLog - moved;
   }
 
   /** A statement that is not counted: transaction control and settings. */
@@ -161,15 +172,16 @@ class Moments {
   }
 
   /**
-   * Commits without its being another moment. While the transaction is open nobody else can commit; whether somebody has before we
-   * look again, the writing connection tells, which does not count what it committed itself.
+   * Asked while a transaction is open, when nobody else can commit; called when those who read see it: then it was not another moment.
+   * Whether somebody else has committed in between, the writing connection tells, which does not count what it committed itself.
    */
-  commitUnseen(): void {
+  passOver(): () => void {
     this.now();
     const others = this.#writing.dataVersion();
-    this.#writing.control("COMMIT");
-    const version = this.#reading.dataVersion();
-    if (this.#writing.dataVersion() === others) this.#version = version;
+    return () => {
+      const version = this.#reading.dataVersion();
+      if (this.#writing.dataVersion() === others) this.#version = version;
+    };
   }
 }
 
@@ -212,8 +224,8 @@ function kyselyOn(connection: Connection): Kysely<Schema> {
   });
 }
 
-/** Opens the file, and makes it (readable by its owner alone) when there is none. */
-export function openSqlite(path: string): Database {
+/** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
+export function openSqlite(path: string, sync?: Sync): Database {
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const counter: Counter = { statements: 0 };
   const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
@@ -227,8 +239,14 @@ export function openSqlite(path: string): Database {
   const [writer, reader] = [placeOn(writing), placeOn(reading)];
   const moments = new Moments(reading, writing);
   const control = (statement: string) => writing.control(statement);
-  const commit = (isUnseen: boolean) => (isUnseen ? moments.commitUnseen() : control("COMMIT"));
-  const commits = new SharedCommits({ control, commit }, (error) => classify(error).kind === "retry");
+  const durable = new DurableCommits(path, { writing, reading }, sync);
+  const commit = (isUnseen: boolean) => durable.commit(isUnseen ? moments.passOver() : undefined);
+  const settle = () => durable.settle();
+  const commits = new SharedCommits({ control, commit, settle }, (error) => classify(error).kind === "retry");
+  const close = async () => {
+    await durable.close();
+    for (const connection of [reading, writing]) connection.close();
+  };
   let closed: Promise<void> | undefined;
 
   return {
@@ -249,7 +267,7 @@ export function openSqlite(path: string): Database {
     statementCount: () => counter.statements,
     commitCount: () => commits.commits,
     connections: () => ({ busy: commits.isWriting ? 1 : 0, open: 2 }),
-    close: () => (closed ??= commits.idle().then(() => [reading, writing].forEach((connection) => connection.close()))),
+    close: () => (closed ??= commits.idle().then(close)),
   };
 }
 
