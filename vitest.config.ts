@@ -12,6 +12,7 @@ const pure = [
   "test/settings.test.ts",
   "test/goldens.test.ts",
   "test/{documents,house,in-force,owners,proofs}.test.ts",
+  "test/paths.test.ts",
 ];
 const onEngines = ["test/{http,resources,database,contract,jobs,moving}/**/*.test.ts"];
 
@@ -35,6 +36,13 @@ const aboutProcesses = [
   "test/agent/{life,kills}.test.ts",
   "test/jobs/processes.test.ts",
 ];
+/** Needs a browser, so `npm run test:console` alone asks for it. */
+const inBrowser = process.env["CADASTRE_TEST_BROWSER"] === "yes";
+const consoleOn = (engine: "sqlite" | "postgres") => ({
+  extends: true as const,
+  test: { ...shared, name: `console-${engine}`, include: ["test/console/**/*.test.ts"], provide: { engine } },
+});
+
 /** Whoever names files or folders gets all of them. */
 const isWhole = !process.argv.slice(2).some((word) => !word.startsWith("-") && word.includes("/"));
 const isQuick = isWhole && !isOnBothEngines;
@@ -58,29 +66,31 @@ export default defineConfig({
     // one more than there are cores.
     maxWorkers: availableParallelism() + 1,
     reporters: ["minimal", "./test/support/closing-line.ts"],
-    projects: [
-      { extends: true, test: { ...shared, name: "pure", include: pure } },
-      {
-        extends: true,
-        test: { ...shared, name: "sqlite", include: onEngines, exclude, provide: { engine: "sqlite" } },
-      },
-      {
-        extends: true,
-        test: {
-          ...shared,
-          name: "postgres",
-          include: onPostgres,
-          provide: { engine: "postgres" },
-        },
-      },
-      {
-        extends: true,
-        test: { ...shared, name: "agent", include: ["test/agent/**/*.test.ts"], exclude },
-      },
-      {
-        extends: true,
-        test: { ...shared, name: "cli", include: ["test/cli/**/*.test.ts"], exclude },
-      },
-    ],
+    projects: inBrowser
+      ? [consoleOn("sqlite"), consoleOn("postgres")]
+      : [
+          { extends: true, test: { ...shared, name: "pure", include: pure } },
+          {
+            extends: true,
+            test: { ...shared, name: "sqlite", include: onEngines, exclude, provide: { engine: "sqlite" } },
+          },
+          {
+            extends: true,
+            test: {
+              ...shared,
+              name: "postgres",
+              include: onPostgres,
+              provide: { engine: "postgres" },
+            },
+          },
+          {
+            extends: true,
+            test: { ...shared, name: "agent", include: ["test/agent/**/*.test.ts"], exclude },
+          },
+          {
+            extends: true,
+            test: { ...shared, name: "cli", include: ["test/cli/**/*.test.ts"], exclude },
+          },
+        ],
   },
 });

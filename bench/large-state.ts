@@ -139,6 +139,7 @@ const child = spawn(process.execPath, [launcher, "serve"], {
   env: {
     PATH: process.env["PATH"] ?? "",
     CADASTRE_LISTEN: "127.0.0.1:0",
+    CADASTRE_CONSOLE: "off",
     CADASTRE_DATABASE: postgres?.url("postgres") ?? `sqlite:${join(folder, "cadastre.db")}`,
     CADASTRE_ENCRYPTION_KEY: "0123456789abcdef".repeat(4),
     CADASTRE_ADMIN_TOKEN: token,

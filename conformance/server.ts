@@ -40,6 +40,7 @@ export async function startServer(
     env: {
       ...without(process.env, /^CADASTRE_/),
       CADASTRE_LISTEN: "127.0.0.1:0",
+      CADASTRE_CONSOLE: "off",
       CADASTRE_DATABASE: postgres?.url ?? `sqlite:${join(folder, "cadastre.db")}`,
       CADASTRE_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
       CADASTRE_ADMIN_TOKEN: token,

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { createSecureContext } from "node:tls";
 import type { FastifyInstance } from "fastify";
+import { ConsoleFiles } from "./console.ts";
 import type { Database } from "./database/database.ts";
 import { firstCommand } from "./http/front-page.ts";
 import { batchedDestination } from "./http/log-destination.ts";
@@ -31,6 +32,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
   await refuseWithoutEngine(settings);
   const { database, vault } = await openRegister(settings);
   const logger = newLogger(settings.logLevel, batchedDestination());
+  const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
   let isStarting = true;
   const server = createServer({
     isStarting: () => isStarting,
@@ -45,6 +47,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     trustedProxies: settings.trustedProxies.length > 0 ? settings.trustedProxies : undefined,
     metricsToken: settings.metricsToken,
     tls,
+    console: consoleFiles,
   });
   const urlNow = () => urlOf(server, { tls });
   const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs, logger });
@@ -55,6 +58,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     const url = urlNow();
     announce(settings, url, admin, say);
     runner.start();
+    void consoleFiles?.load();
     const workers =
       settings.workers > 0
         ? await Workers.start({ database, settings, url: urlForWorkers(settings, url), logger })
@@ -62,6 +66,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     return {
       url,
       stop: async () => {
+        consoleFiles?.stop();
         // They report to this server how what they execute ends.
         await workers?.stop(settings.graceSeconds);
         await stop({ server, runner, database }, settings.graceSeconds);

@@ -29,6 +29,7 @@ export interface Settings {
   readonly globalRemoteStateDefault: boolean;
   readonly rateLimit: number;
   readonly keptMegabytes: number;
+  readonly console: "on" | "off";
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
   readonly privateAddresses: readonly string[];
@@ -88,6 +89,13 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "How long somebody who signs in in a browser stays signed in, 1 to 8760.",
     initially: "168",
     parse: wholeNumber(1, 8760),
+  },
+  console: {
+    variable: "CADASTRE_CONSOLE",
+    shape: "ON|OFF",
+    doc: "Whether the web console is served at /app.",
+    initially: "on",
+    parse: oneOf(["on", "off"]),
   },
   encryptionKey: {
     variable: "CADASTRE_ENCRYPTION_KEY",

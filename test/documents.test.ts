@@ -103,7 +103,7 @@ describe("the index of decisions", () => {
   });
 });
 
-const roots = ["src", "test", "bin", "bench", "conformance", "docs", ".ci"];
+const roots = ["src", "console", "test", "bin", "bench", "conformance", "docs", ".ci"];
 
 /** The files of the repository, and its folders with a slash at the end. */
 const files = [
@@ -124,7 +124,7 @@ function spelledOut(path: string): string[] {
 
 describe.each(["docs/architecture.md", "docs/adding-a-resource.md", "CONTRIBUTING.md"])("%s", (document) => {
   it("names files and folders that are there", () => {
-    const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:ts|js|md|txt|json)|\/))`/g)]
+    const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:tsx?|js|md|txt|json)|\/))`/g)]
       .flatMap(([, path = ""]) => spelledOut(path))
       // What the reader is going to make.
       .filter((path) => !path.includes("widgets"));

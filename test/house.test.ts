@@ -36,6 +36,7 @@ const below: Record<string, readonly string[]> = {
   "settings.ts": ["kernel", "version.ts"],
   "service.ts": [...base, "resources/*", "settings.ts"],
   "workers.ts": ["kernel", "database", "agent", "resources/*", "settings.ts", "service.ts"],
+  "console.ts": [],
   "main.ts": ["*"],
   cli: ["*"],
 };

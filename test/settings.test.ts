@@ -73,6 +73,7 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
     invalid: ["short", key.toString("hex").slice(1), `${key.toString("hex")}0`, key.toString("base64").slice(2), ""],
     sentence: /^must be 32 bytes as 64 hex digits or as base64/,
   },
+  console: { valid: same("on", "off"), invalid: ["yes", "On", ""], sentence: word },
   edition: { valid: same("self-hosted", "hosted"), invalid: ["cloud", "Hosted", ""], sentence: word },
   organizationCreation: { valid: same("site-admins", "anyone"), invalid: ["nobody", ""], sentence: word },
   globalRemoteStateDefault: {
@@ -161,6 +162,7 @@ test("without any source, the service is the embedded one on the loopback addres
   expect(readSettings({})).toEqual({
     listen: { host: "127.0.0.1", port: 8080 },
     database: "sqlite:data/cadastre.db",
+    console: "on",
     publicUrl: undefined,
     adminToken: undefined,
     adminPassword: undefined,

@@ -1,6 +1,7 @@
-/** `GET /`: what this is and where to go on, as a page for a browser and as JSON for everybody else. */
+/** `GET /`: what this is and where to go on, as JSON; a browser is led to the console, or told the same where there is none. */
 import { createHash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
+import { consolePath } from "./console.ts";
 import { basePath, sendJson } from "./respond.ts";
 
 const style = `
@@ -34,11 +35,17 @@ const links = {
 export const firstCommand = (url: string, options = ""): string =>
   `curl -sSf -w '\\n' ${options}-H "Authorization: Bearer $TOKEN" ${url}${basePath}/account/details`;
 
-export function mountFrontPage(server: FastifyInstance, publicUrl: () => string): void {
+interface FrontPageOptions {
+  readonly publicUrl: () => string;
+  readonly hasConsole: boolean;
+}
+
+export function mountFrontPage(server: FastifyInstance, { publicUrl, hasConsole }: FrontPageOptions): void {
   server.get("/", async (request, reply) => {
     reply.header("vary", "accept");
     if (!/\btext\/html\b/i.test(request.headers.accept ?? ""))
       return sendJson(reply, { name: "Cadastre", links }, "application/json");
+    if (hasConsole) return reply.redirect(`${consolePath}/`);
     return reply
       .header("content-type", "text/html; charset=utf-8")
       .header("content-security-policy", policy)

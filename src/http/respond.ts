@@ -55,6 +55,9 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   unavailable: { status: 503, title: "service unavailable" },
 };
 
+/** Of a page that is on its way. */
+export const statusOfWaiting = errorFacts.unavailable.status;
+
 const contentMediaType = "application/json";
 
 export const httpFacts: HttpFacts = {

@@ -20,6 +20,7 @@ import { Authenticator, type AuthenticatorOptions } from "./authenticate.ts";
 import { acceptBodies, bodyBytesMax, limitDawdling } from "./body.ts";
 import { identityPaths, mountDiscovery, mountIdentity } from "./discovery.ts";
 import { refuseForeignPages } from "./browser.ts";
+import { consoleRoutes, mountConsole, type ServedConsole } from "./console.ts";
 import { mountFrontPage } from "./front-page.ts";
 import { type Headers, headersFor, newRequestId } from "./headers.ts";
 import { mountHealth } from "./health.ts";
@@ -50,6 +51,8 @@ export interface ServerOptions extends AuthenticatorOptions {
   readonly bodyTimeoutMs?: number;
   /** How much memory answers that were given may take. */
   readonly keptBytes?: number;
+  /** Without it there is no console here. */
+  readonly console?: ServedConsole | undefined;
 }
 
 const keptBytesByDefault = 64 * 2 ** 20;
@@ -65,6 +68,7 @@ const open = new Set([
   "/readyz",
   "/metrics",
   tokenPath,
+  ...consoleRoutes,
 ]);
 
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
@@ -115,7 +119,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   if (database.moment() !== undefined)
     answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
-  mountFrontPage(server, () => options.publicUrl);
+  mountPages(server, settings, () => options.publicUrl);
   mountOauth(server, {
     contextOf: ({ id, ip }) => ({
       actor: { kind: "anonymous" },
@@ -137,6 +141,11 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   mountDescription(server, settings.version);
   return server;
+}
+
+function mountPages(server: FastifyInstance, { console }: ServerOptions, publicUrl: () => string): void {
+  mountFrontPage(server, { publicUrl, hasConsole: console !== undefined });
+  mountConsole(server, console);
 }
 
 interface Entrance {

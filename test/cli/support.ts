@@ -86,7 +86,11 @@ export interface Service extends Running {
 
 /** Starts the service on a free port and waits until it says where it is. */
 export async function startService(environment: Environment, words: readonly string[] = []): Promise<Service> {
-  const running = start(["serve", ...words], { CADASTRE_LISTEN: "127.0.0.1:0", ...environment });
+  const running = start(["serve", ...words], {
+    CADASTRE_LISTEN: "127.0.0.1:0",
+    CADASTRE_CONSOLE: "off",
+    ...environment,
+  });
   const said = new Promise<string>((resolve) => {
     running.process.stdout?.on("data", () => {
       const url = /Address +(\S+)[\s\S]*Ctrl\+C/.exec(running.out())?.[1];

@@ -8,7 +8,7 @@ import { deep } from "../support/depth.ts";
 import { dropRegistersAfterwards, newRegister, startService, stopService, tokenIn } from "./support.ts";
 
 dropRegistersAfterwards();
-const quietly = { CADASTRE_LISTEN: "127.0.0.1:0", CADASTRE_LOG_LEVEL: "fatal" };
+const quietly = { CADASTRE_LISTEN: "127.0.0.1:0", CADASTRE_CONSOLE: "off", CADASTRE_LOG_LEVEL: "fatal" };
 
 async function expectOneAdmin(url: string, token: string): Promise<void> {
   const users = data(await callerOn(url, token).get("/admin/users"));

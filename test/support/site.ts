@@ -65,6 +65,7 @@ export class Site {
       CADASTRE_AGENT_SLOTS: String(slots),
       CADASTRE_ADMIN_TOKEN: adminToken,
       CADASTRE_LISTEN: `127.0.0.1:${port}`,
+      CADASTRE_CONSOLE: "off",
       // What workers say is information.
       CADASTRE_LOG_LEVEL: executes === "workers" ? "info" : "warn",
       ...options.register,

@@ -1,0 +1,44 @@
+/** Changes: what is sent, the sentence that says what it did, and everything on the page read anew. */
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+import { call, type Answer, type Input, type Operation } from "./client.ts";
+import type { ApiError } from "./errors.ts";
+
+export interface ActionOptions<O extends Operation> {
+  /** What was done, in a sentence: "Unlocked network-production." */
+  readonly done: string | ((answer: Answer<O>, input: Input<O>) => string);
+  readonly after?: (answer: Answer<O>, input: Input<O>) => void | Promise<void>;
+  /** A form shows refusals beside its fields; a button has no place for them, and they come as a message. */
+  readonly refusal?: "message" | "form";
+}
+
+export type Action<O extends Operation> = UseMutationResult<Answer<O>, ApiError, Input<O>>;
+
+export function useAction<O extends Operation>(
+  operation: O,
+  { done, after, refusal = "message" }: ActionOptions<O>,
+): Action<O> {
+  const client = useQueryClient();
+  return useMutation<Answer<O>, ApiError, Input<O>>({
+    mutationFn: (input) => call(operation, input),
+    onSuccess: async (answer, input) => {
+      tell(typeof done === "string" ? done : done(answer, input));
+      await after?.(answer, input);
+      await client.invalidateQueries();
+    },
+    onError: (error) => {
+      if (refusal === "message") tellRefusal(error);
+    },
+  });
+}
+
+export const tell = (message: string): void => void notifications.show({ message, color: "teal", withBorder: true });
+
+export const tellRefusal = (error: unknown): void =>
+  void notifications.show({
+    title: "Not done",
+    message: error instanceof Error ? error.message : String(error),
+    color: "red",
+    withBorder: true,
+    autoClose: 15_000,
+  });

@@ -1,0 +1,96 @@
+/** The one way in which the console speaks to the server: the public API, with the session's cookie, typed by its own description. */
+import { ApiError, problemsIn, unreachable } from "./errors.ts";
+import type { Operations, Resources, Thing } from "./schema.gen.ts";
+
+export type { Operations, Resources, Thing };
+export type Operation = keyof Operations;
+/** A resource as documents show it: `Resource<"workspaces">`. */
+export type Resource<T extends keyof Resources> = Thing<T>;
+export type Attributes<T extends keyof Resources> = Resources[T]["attributes"];
+
+export type Input<O extends Operation> = (Operations[O]["path"] extends undefined
+  ? { readonly path?: undefined }
+  : { readonly path: Operations[O]["path"] }) &
+  (Operations[O]["body"] extends undefined
+    ? { readonly body?: undefined }
+    : { readonly body: Operations[O]["body"] }) & {
+    readonly query?: Operations[O]["query"] | Readonly<Record<string, string | number | undefined>>;
+    /** The version that was seen: refused with 412 when it is another one now. */
+    readonly ifMatch?: string | undefined;
+  };
+
+/** The document, and the version that a later change can be bound to. */
+export type Answer<O extends Operation> = Operations[O]["answer"] & { readonly etag?: string | undefined };
+
+export const mediaType = "application/vnd.api+json";
+export const basePath = "/api/v2";
+
+type Loose = {
+  path?: Record<string, string | undefined> | undefined;
+  query?: Record<string, string | number | undefined> | undefined;
+  body?: unknown;
+  ifMatch?: string | undefined;
+};
+
+/** `GET /workspaces/{workspace_id}` and its parameters as an address on this server. */
+export function addressOf<O extends Operation>(operation: O, input: Input<O>): string {
+  const { path = {}, query = {} } = input as Loose;
+  const template = operation.slice(operation.indexOf(" ") + 1);
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(asked.map(([name, value]) => [name, String(value)])).toString();
+  const from = template.startsWith("/oauth") ? "" : basePath;
+  return `${from}${filled}${search === "" ? "" : `?${search}`}`;
+}
+
+export const methodOf = (operation: Operation): string => operation.slice(0, operation.indexOf(" "));
+
+export async function call<O extends Operation>(
+  operation: O,
+  input: Input<O>,
+  signal?: AbortSignal,
+): Promise<Answer<O>> {
+  const { body, ifMatch } = input as Loose;
+  const response = await fetch(addressOf(operation, input), {
+    method: methodOf(operation),
+    headers: {
+      accept: mediaType,
+      "content-type": mediaType,
+      ...(ifMatch !== undefined && { "if-match": ifMatch }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw unreachable();
+  });
+  const text = await response.text();
+  if (!response.ok) throw new ApiError(response.status, problemsIn(response, text));
+  const etag = response.headers.get("etag") ?? undefined;
+  return { ...(text === "" ? {} : JSON.parse(text)), etag };
+}
+
+/** What is not JSON:API: logs, states, plans. Addresses are those that documents name. */
+export async function textAt(address: string, signal?: AbortSignal): Promise<string> {
+  const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch(() => {
+    throw unreachable();
+  });
+  const text = await response.text();
+  if (!response.ok) throw new ApiError(response.status, problemsIn(response, text));
+  return text;
+}
+
+/** Documents name the service by its public address; the page may have been reached by another. */
+export function sameOrigin(address: string): string {
+  const { pathname, search } = new URL(address, location.origin);
+  return `${pathname}${search}`;
+}
+
+/** One of the `included` resources of a document, by what a relationship names. */
+export function includedIn<T extends keyof Resources>(
+  document: { readonly included?: readonly any[] | undefined } | undefined,
+  type: T,
+  id: string | undefined,
+): Resource<T> | undefined {
+  return document?.included?.find((one) => one.type === type && one.id === id);
+}

@@ -1,0 +1,72 @@
+/** Refusals, as the server words them. */
+
+export interface Problem {
+  readonly title: string;
+  readonly detail: string;
+  /** Where in the body: `/data/attributes/name`. */
+  readonly pointer: string | undefined;
+}
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly problems: readonly Problem[];
+
+  constructor(status: number, problems: readonly Problem[]) {
+    super(problems.map(({ detail }) => detail).join(" "));
+    this.status = status;
+    this.problems = problems;
+  }
+
+  /** Somebody else changed it since it was read. */
+  get isStale(): boolean {
+    return this.status === 412;
+  }
+}
+
+export const unreachable = (): ApiError =>
+  new ApiError(0, [
+    {
+      title: "no answer",
+      detail: "The server did not answer. Check the connection and try again; nothing that you typed is lost.",
+      pointer: undefined,
+    },
+  ]);
+
+export function problemsIn(response: Response, text: string): Problem[] {
+  try {
+    const { errors } = JSON.parse(text) as {
+      errors: { title: string; detail?: string; source?: { pointer?: string } }[];
+    };
+    return errors.map(({ title, detail, source }) => ({ title, detail: detail ?? title, pointer: source?.pointer }));
+  } catch {
+    return [
+      {
+        title: response.statusText,
+        detail: `The server answered ${response.status} without saying why. Try again in a moment.`,
+        pointer: undefined,
+      },
+    ];
+  }
+}
+
+/** The problems that belong to fields of a form, by attribute, and the sentence for all the others. */
+export function sortProblems(
+  error: unknown,
+  fields: readonly string[],
+): { byField: Record<string, string>; rest: string[] } {
+  const problems =
+    error instanceof ApiError ? error.problems : [{ title: "", detail: String(error), pointer: undefined }];
+  const byField: Record<string, string> = {};
+  const rest: string[] = [];
+  for (const { detail, pointer } of problems) {
+    const field = fields.find(
+      (name) =>
+        pointer === `/data/attributes/${name}` ||
+        pointer?.startsWith(`/data/attributes/${name}/`) ||
+        pointer?.startsWith(`/data/relationships/${name}`),
+    );
+    if (field === undefined) rest.push(detail);
+    else byField[field] = [byField[field], detail].filter(Boolean).join(" ");
+  }
+  return { byField, rest };
+}

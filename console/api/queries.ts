@@ -1,0 +1,49 @@
+/** What pages ask for. The key of a query is its operation with its parameters, so the cache and "Show as API" both know what was asked. */
+import { queryOptions, keepPreviousData, QueryCache, QueryClient, type UseQueryOptions } from "@tanstack/react-query";
+import { call, type Answer, type Input, type Operation } from "./client.ts";
+import { ApiError } from "./errors.ts";
+
+export type Reading = Extract<Operation, `GET ${string}`>;
+
+export type ApiQuery<O extends Reading> = UseQueryOptions<Answer<O>, ApiError, Answer<O>, readonly [O, Input<O>]>;
+
+export function asking<O extends Reading>(operation: O, input: Input<O>) {
+  return queryOptions<Answer<O>, ApiError, Answer<O>, readonly [O, Input<O>]>({
+    queryKey: [operation, input] as const,
+    queryFn: ({ signal }) => call(operation, input, signal),
+  });
+}
+
+/** The same, showing the page before until the new one is there: for lists that are searched, sorted and turned over. */
+export const askingOn = <O extends Reading>(operation: O, input: Input<O>) => ({
+  ...asking(operation, input),
+  placeholderData: keepPreviousData,
+});
+
+/** Nothing is asked again for what the caller may not see, or did wrong. */
+const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || error.status === 0 || error.status === 503;
+
+export function newQueryClient(onSignedOut: () => void): QueryClient {
+  return new QueryClient({
+    queryCache: new QueryCache({
+      onError: (error) => {
+        if (error instanceof ApiError && error.status === 401) onSignedOut();
+      },
+    }),
+    defaultOptions: {
+      queries: { staleTime: 5_000, retry: (count, error) => count < 2 && isWorthRetrying(error), throwOnError: false },
+      mutations: { retry: false },
+    },
+  });
+}
+
+// ---- what several pages ask for ----
+
+export const account = () => asking("GET /account/details", {});
+export const organization = (name: string) =>
+  asking("GET /organizations/{organization_name}", { path: { organization_name: name } });
+export const workspaceNamed = (organization: string, name: string) =>
+  asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
+    path: { organization_name: organization, workspace_name: name },
+    query: { include: "project,current_run,locked_by" },
+  });

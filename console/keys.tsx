@@ -1,0 +1,58 @@
+/** `?` lists the keys. */
+import { Group, Kbd, Modal, Stack, Text } from "@mantine/core";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
+import { useParams } from "@tanstack/react-router";
+import { useRef } from "react";
+import { paths } from "./paths.ts";
+import { useGo } from "./ui/link.tsx";
+
+const keys: [string, string][] = [
+  ["Ctrl K", "Find a project, workspace, team or person"],
+  ["/", "Search the list on this page"],
+  ["g w", "Go to the workspaces"],
+  ["g p", "Go to the projects"],
+  ["g t", "Go to the teams"],
+  ["g a", "Go to the audit trail"],
+  ["?", "Show these keys"],
+  ["Esc", "Close what is open"],
+];
+
+const chordMs = 1_000;
+
+export function Keys() {
+  const [opened, { open, close }] = useDisclosure();
+  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const begun = useRef(0);
+  const go = useGo();
+  const places: Record<string, (organization: string) => string> = {
+    w: paths.workspaces,
+    p: paths.projects,
+    t: paths.teams,
+    a: paths.audit,
+  };
+  useHotkeys([
+    ["shift+?", open],
+    ["?", open],
+    ["/", () => document.querySelector<HTMLInputElement>("[data-search]")?.focus()],
+    ["g", () => void (begun.current = Date.now()), { preventDefault: false }],
+    ...Object.entries(places).map(([key, path]): [string, () => void, { preventDefault: boolean }] => [
+      key,
+      () => {
+        if (organization && Date.now() - begun.current < chordMs) go(path(organization));
+      },
+      { preventDefault: false },
+    ]),
+  ]);
+  return (
+    <Modal opened={opened} onClose={close} title="Keys" closeButtonProps={{ "aria-label": "Close" }}>
+      <Stack gap="xs">
+        {keys.map(([key, what]) => (
+          <Group key={key} justify="space-between">
+            <Text>{what}</Text>
+            <Kbd>{key}</Kbd>
+          </Group>
+        ))}
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,36 @@
+/** Where the console begins: the theme, the cache of what was asked, and the pages. */
+import "@mantine/core/styles.css";
+import "@mantine/notifications/styles.css";
+import "@mantine/spotlight/styles.css";
+import "./style.css";
+import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { newQueryClient } from "./api/queries.ts";
+import { paths } from "./paths.ts";
+import { newRouter } from "./routes.tsx";
+import { theme } from "./theme.ts";
+
+/** Styles that are made while the page runs carry the mark that the policy asks for. */
+const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce;
+
+const client = newQueryClient(() => {
+  const { pathname, searchStr } = router.state.location;
+  if (!pathname.startsWith(paths.signIn()))
+    void router.navigate({ href: paths.signIn(`${pathname}${searchStr}`) } as never);
+});
+const router = newRouter(client);
+
+createRoot(document.getElementById("root")!).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" {...(nonce && { getStyleNonce: () => nonce })}>
+      <QueryClientProvider client={client}>
+        <Notifications position="bottom-right" limit={4} />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

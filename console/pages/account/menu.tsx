@@ -1,0 +1,42 @@
+/** Oneself: who is signed in, one's own pages, and the way out. */
+import { Avatar, Menu, UnstyledButton } from "@mantine/core";
+import { IconUser } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { asking, account } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useGo } from "../../ui/link.tsx";
+
+export function AccountMenu() {
+  const me = useQuery(account());
+  const sessions = useQuery({ ...asking("GET /sessions", {}), enabled: me.isSuccess });
+  const current = sessions.data?.data.find((session) => session.attributes.current);
+  const go = useGo();
+  const leave = () => window.location.assign(`/app${paths.signIn()}`);
+  const signOut = useAction("DELETE /sessions/{session_id}", { done: "Signed out.", after: leave });
+  const name = me.data?.data.attributes.username ?? "";
+  if (!me.data) return null;
+  return (
+    <Menu position="bottom-end" width={220}>
+      <Menu.Target>
+        <UnstyledButton aria-label={`Account of ${name}`}>
+          <Avatar size={28} radius="xl" color="accent">
+            <IconUser size={16} />
+          </Avatar>
+        </UnstyledButton>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Signed in as {name}</Menu.Label>
+        <Menu.Item onClick={() => go(paths.account())}>Account, sessions and tokens</Menu.Item>
+        {me.data.data.attributes["is-site-admin"] && (
+          <Menu.Item onClick={() => go(paths.site())}>Site administration</Menu.Item>
+        )}
+        <Menu.Item onClick={() => go(paths.home())}>All organizations</Menu.Item>
+        <Menu.Divider />
+        {current && (
+          <Menu.Item onClick={() => signOut.mutate({ path: { session_id: current.id } })}>Sign out</Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

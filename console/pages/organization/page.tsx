@@ -1,0 +1,140 @@
+/** An organization at a glance: its projects with their counts, and what needs somebody. */
+import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { includedIn } from "../../api/client.ts";
+import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Link, LinkButton } from "../../ui/link.tsx";
+import { Page, Section } from "../../ui/page.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { Pager, Table } from "../../ui/table.tsx";
+import { counted, When } from "../../ui/text.tsx";
+import { RunStatus, runStatusChoices } from "../runs/status.tsx";
+
+export default function OrganizationPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  return (
+    <Page
+      title={organization}
+      actions={
+        <>
+          <LinkButton to={paths.workspaces(organization)} variant="default">
+            All workspaces
+          </LinkButton>
+          {rights?.["can-create-workspace"] && (
+            <LinkButton to={paths.newWorkspace(organization)}>New workspace</LinkButton>
+          )}
+        </>
+      }
+    >
+      <NeedsSomebody organization={organization} />
+      <Projects organization={organization} />
+    </Page>
+  );
+}
+
+function NeedsSomebody({ organization }: { readonly organization: string }) {
+  const query = useQuery(
+    asking("GET /organizations/{organization_name}/workspaces", {
+      path: { organization_name: organization },
+      query: {
+        "filter[current-run][status]": runStatusChoices[0]!.value,
+        include: "current_run",
+        sort: "-current-run.created-at",
+        "page[size]": 5,
+      },
+    }),
+  );
+  const waiting = query.data?.data ?? [];
+  if (waiting.length === 0) return null;
+  return (
+    <Section title="Needs somebody">
+      <Table
+        label="Workspaces whose run needs somebody"
+        rows={waiting}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: "Workspace",
+            cell: ({ attributes: { name } }) => (
+              <Link to={paths.workspace(organization, name)} className="mono">
+                {name}
+              </Link>
+            ),
+          },
+          {
+            title: "Run",
+            cell: ({ attributes: { name }, relationships }) => {
+              const run = includedIn(query.data, "runs", relationships["current-run"]?.data?.id);
+              return (
+                run && (
+                  <Link to={paths.run(organization, name, run.id)} c="inherit">
+                    <RunStatus status={run.attributes.status} /> {run.attributes.message}
+                  </Link>
+                )
+              );
+            },
+          },
+          {
+            title: "Since",
+            cell: ({ relationships }) => (
+              <When
+                time={includedIn(query.data, "runs", relationships["current-run"]?.data?.id)?.attributes["created-at"]}
+              />
+            ),
+          },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Projects({ organization }: { readonly organization: string }) {
+  const { search, set } = useAddress();
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/projects", {
+      path: { organization_name: organization },
+      query: { "page[size]": 24, "page[number]": search["page"], sort: "name" },
+    }),
+  );
+  return (
+    <Section title="Projects">
+      <Asked query={query}>
+        {({ data, meta }) =>
+          data.length === 0 ? (
+            <Empty title="No project that you may see">Ask an owner for access, or make a project.</Empty>
+          ) : (
+            <>
+              <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} spacing="sm">
+                {data.map(({ id, attributes }) => (
+                  <Paper key={id} withBorder p="sm">
+                    <Stack gap={2}>
+                      <Link to={paths.project(organization, id)} fw={600}>
+                        {attributes.name}
+                      </Link>
+                      <Text c="dimmed" fz="sm" lineClamp={2}>
+                        {attributes.description}
+                      </Text>
+                      <Group gap="md" fz="sm">
+                        <Link to={paths.workspaces(organization, { project: id })} c="inherit">
+                          {counted(attributes["workspace-count"], "workspace")}
+                        </Link>
+                        <Link to={paths.projectAccess(organization, id)} c="dimmed">
+                          {counted(attributes["team-count"], "team")}
+                        </Link>
+                      </Group>
+                    </Stack>
+                  </Paper>
+                ))}
+              </SimpleGrid>
+              <Pager pagination={meta?.pagination} one="project" onPage={(page) => set({ page: String(page) })} />
+            </>
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}

@@ -1,0 +1,51 @@
+/** All organizations that one is a member of; the first thing that a new person sees. */
+import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Link, LinkButton } from "../../ui/link.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { Pager } from "../../ui/table.tsx";
+import { When } from "../../ui/text.tsx";
+
+export default function OrganizationsPage() {
+  const { search, set } = useAddress();
+  const query = useQuery(
+    askingOn("GET /organizations", { query: { "page[number]": search["page"], "page[size]": 30 } }),
+  );
+  const create = <LinkButton to={paths.newOrganization()}>New organization</LinkButton>;
+  return (
+    <Page title="Organizations" actions={create}>
+      <Asked query={query}>
+        {({ data, meta }) =>
+          data.length === 0 ? (
+            <Empty title="Name your organization" action={create}>
+              An organization holds projects, workspaces and teams. Yours will have its first workspace, ready for
+              Terraform or OpenTofu, in a minute.
+            </Empty>
+          ) : (
+            <>
+              <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+                {data.map(({ id, attributes }) => (
+                  <Paper key={id} withBorder p="md">
+                    <Stack gap={4}>
+                      <Link to={paths.organization(attributes.name)} fw={600}>
+                        {attributes.name}
+                      </Link>
+                      <Group gap={4} c="dimmed" fz="sm">
+                        <Text inherit>made</Text> <When time={attributes["created-at"]} />
+                      </Group>
+                    </Stack>
+                  </Paper>
+                ))}
+              </SimpleGrid>
+              <Pager pagination={meta?.pagination} one="organization" onPage={(page) => set({ page: String(page) })} />
+            </>
+          )
+        }
+      </Asked>
+    </Page>
+  );
+}

@@ -1,0 +1,39 @@
+/** The organization that the page is in, and the others that one is a member of. */
+import { Button, Menu } from "@mantine/core";
+import { IconSelector } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useGo } from "../../ui/link.tsx";
+
+const shown = 20;
+
+export function OrganizationSwitcher({ organization }: { readonly organization: string }) {
+  const go = useGo();
+  const all = useQuery(asking("GET /organizations", { query: { "page[size]": shown } }));
+  return (
+    <Menu position="bottom-start" width={240}>
+      <Menu.Target>
+        <Button
+          variant="subtle"
+          color="gray"
+          px={8}
+          rightSection={<IconSelector size={14} />}
+          aria-label={`Organization ${organization}`}
+          maw={200}
+        >
+          {organization}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {all.data?.data.map(({ id, attributes }) => (
+          <Menu.Item key={id} onClick={() => go(paths.organization(attributes.name))}>
+            {attributes.name}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => go(paths.home())}>All organizations</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,54 @@
+/** A run's status: a shape and a word, never a colour alone. */
+import { Group, Text } from "@mantine/core";
+
+type Look = { readonly sign: string; readonly color: string; readonly words?: string };
+
+const waiting: Look = { sign: "○", color: "dimmed" };
+const working: Look = { sign: "◐", color: "blue" };
+const looks: Record<string, Look> = {
+  pending: waiting,
+  queuing: waiting,
+  plan_queued: { ...waiting, words: "plan queued" },
+  apply_queued: { ...waiting, words: "apply queued" },
+  fetching: working,
+  pre_plan_running: working,
+  planning: working,
+  applying: working,
+  planned: { sign: "▲", color: "orange", words: "needs you" },
+  planned_and_saved: { sign: "▲", color: "orange", words: "plan saved" },
+  cost_estimated: { sign: "▲", color: "orange", words: "needs you" },
+  policy_checked: { sign: "▲", color: "orange", words: "needs you" },
+  applied: { sign: "●", color: "teal" },
+  planned_and_finished: { sign: "●", color: "teal", words: "no changes" },
+  errored: { sign: "✕", color: "red" },
+  canceled: { sign: "–", color: "dimmed" },
+  force_canceled: { sign: "–", color: "dimmed", words: "force-canceled" },
+  discarded: { sign: "–", color: "dimmed" },
+};
+
+export function RunStatus({ status }: { readonly status: string | undefined }) {
+  if (status === undefined)
+    return (
+      <Text span inherit c="dimmed">
+        –
+      </Text>
+    );
+  const { sign, color, words = status.replaceAll("_", " ") } = looks[status] ?? waiting;
+  return (
+    <Group gap={6} wrap="nowrap" component="span" display="inline-flex">
+      <Text span c={color} aria-hidden fz="sm">
+        {sign}
+      </Text>
+      <span>{words}</span>
+    </Group>
+  );
+}
+
+/** What a filter offers: groups of statuses under one word. */
+export const runStatusChoices: { readonly value: string; readonly label: string }[] = [
+  { value: "planned,cost_estimated,policy_checked,planned_and_saved", label: "needs you" },
+  { value: "pending,fetching,queuing,plan_queued,planning,apply_queued,applying", label: "under way" },
+  { value: "applied,planned_and_finished", label: "finished" },
+  { value: "errored", label: "errored" },
+  { value: "canceled,force_canceled,discarded", label: "canceled or discarded" },
+];

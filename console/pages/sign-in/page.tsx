@@ -1,0 +1,76 @@
+/** Signing in: by name and password, or by a token. */
+import { Center, Paper, PasswordInput, SegmentedControl, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { useQueryClient } from "@tanstack/react-query";
+import { useGo } from "../../ui/link.tsx";
+
+export default function SignInPage() {
+  useDocumentTitle("Sign in · Cadastre");
+  const { search } = useAddress();
+  const [way, setWay] = useState("password");
+  return (
+    <Center mih="80vh" p="md" component="main">
+      <Paper withBorder p="xl" w={380}>
+        <Stack>
+          <Stack gap={2} align="center">
+            <img src="/app/icon.svg" width={40} height={40} alt="" />
+            <Title order={1}>Sign in to Cadastre</Title>
+          </Stack>
+          <SegmentedControl
+            aria-label="How to sign in"
+            value={way}
+            onChange={setWay}
+            data={[
+              { value: "password", label: "Password" },
+              { value: "token", label: "Token" },
+            ]}
+          />
+          <SignInForm key={way} way={way} to={ownPath(search["return"])} />
+          <Text c="dimmed" fz="xs">
+            On the first start the service printed the admin's password and token. Lost? On its machine:{" "}
+            <code>cadastre user set-password admin</code>
+          </Text>
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
+
+/** Back to where one came from, which is always a page of the console. */
+const ownPath = (path: string | undefined) => (path?.startsWith("/") && !path.startsWith("//") ? path : paths.home());
+
+function SignInForm({ way, to }: { readonly way: string; readonly to: string }) {
+  const go = useGo();
+  const client = useQueryClient();
+  const draft = useDraft<Record<string, string>>(way === "token" ? { token: "" } : { username: "", password: "" });
+  const signIn = useAction("POST /sessions", {
+    done: "Signed in.",
+    refusal: "form",
+    after: () => {
+      client.clear();
+      go(to, { replace: true });
+    },
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={signIn}
+      verb="Sign in"
+      input={(attributes) => ({ body: { data: { type: "sessions", attributes } } }) as never}
+    >
+      {way === "token" ? (
+        <PasswordInput label="Token" {...draft.getInputProps("token")} autoFocus autoComplete="off" />
+      ) : (
+        <>
+          <TextInput label="User name" {...draft.getInputProps("username")} autoFocus autoComplete="username" />
+          <PasswordInput label="Password" {...draft.getInputProps("password")} autoComplete="current-password" />
+        </>
+      )}
+    </ActionForm>
+  );
+}

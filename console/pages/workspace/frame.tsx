@@ -1,0 +1,53 @@
+/** What stands around every page of a workspace: its name, its places, and what can be done to it at once. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Resource } from "../../api/client.ts";
+import { workspaceNamed } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Page } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+
+export interface Place {
+  readonly organization: string;
+  readonly workspace: Resource<"workspaces">;
+  readonly included: readonly any[];
+  readonly etag: string | undefined;
+}
+
+const tabsOf = (organization: string, name: string) => [{ label: "Overview", to: paths.workspace(organization, name) }];
+
+export function useWorkspaceNames(): { readonly organization: string; readonly name: string } {
+  const { organization, workspace } = useParams({ strict: false }) as { organization: string; workspace: string };
+  return { organization, name: workspace };
+}
+
+interface FrameProps {
+  readonly actions?: (place: Place) => ReactNode;
+  readonly children: (place: Place) => ReactNode;
+}
+
+export function WorkspaceFrame({ actions, children }: FrameProps) {
+  const { organization, name } = useWorkspaceNames();
+  const query = useQuery(workspaceNamed(organization, name));
+  const place: Place | undefined = query.data && {
+    organization,
+    workspace: query.data.data,
+    included: query.data.included ?? [],
+    etag: query.data.etag,
+  };
+  return (
+    <Page
+      title={name}
+      crumbs={[
+        { label: organization, to: paths.organization(organization) },
+        { label: "Workspaces", to: paths.workspaces(organization) },
+      ]}
+      about={place?.workspace.attributes.description}
+      actions={place && actions?.(place)}
+      tabs={tabsOf(organization, name)}
+    >
+      <Asked query={query}>{() => place && children(place)}</Asked>
+    </Page>
+  );
+}

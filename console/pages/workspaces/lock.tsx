@@ -1,0 +1,42 @@
+/** Who holds a workspace's lock, why, and since when. */
+import { Text } from "@mantine/core";
+import { includedIn, type Resource } from "../../api/client.ts";
+import { When } from "../../ui/text.tsx";
+
+interface LockedByProps {
+  readonly workspace: Resource<"workspaces">;
+  readonly included: readonly any[] | undefined;
+}
+
+export function LockedBy({ workspace, included }: LockedByProps) {
+  const { locked } = workspace.attributes;
+  if (!locked)
+    return (
+      <Text span inherit c="dimmed">
+        –
+      </Text>
+    );
+  const { "locked-at": since, "lock-reason": reason } = workspace.attributes as {
+    "locked-at"?: string;
+    "lock-reason"?: string;
+  };
+  return (
+    <span>
+      {holderOf({ workspace, included })}
+      {reason && <>, “{reason}”</>}
+      {since && (
+        <Text span inherit c="dimmed">
+          {" "}
+          <When time={since} />
+        </Text>
+      )}
+    </span>
+  );
+}
+
+export function holderOf({ workspace, included }: LockedByProps): string {
+  const holder = workspace.relationships["locked-by"]?.data as { type: string; id: string } | null | undefined;
+  if (!holder) return "locked";
+  const known = includedIn({ included: included ?? [] }, holder.type as "users", holder.id) as any;
+  return known?.attributes.username ?? known?.attributes.name ?? holder.id;
+}

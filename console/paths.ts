@@ -1,0 +1,72 @@
+/**
+ * Every address of the console, built in one place, without the prefix that the server gives it (`/app`). What is not an organization's
+ * stands under `~`, which no organization can be called; signing in has the address that the API fixes.
+ */
+const part = encodeURIComponent;
+const withSearch = (path: string, search: Record<string, string | undefined>) => {
+  const text = new URLSearchParams(
+    Object.entries(search).filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== ""),
+  ).toString();
+  return text === "" ? path : `${path}?${text}`;
+};
+
+const inOrganization = (organization: string) => `/${part(organization)}`;
+const workspace = (organization: string, name: string) => `${inOrganization(organization)}/workspaces/${part(name)}`;
+const project = (organization: string, id: string) => `${inOrganization(organization)}/projects/${part(id)}`;
+const team = (organization: string, id: string) => `${inOrganization(organization)}/teams/${part(id)}`;
+const person = (organization: string, id: string) => `${inOrganization(organization)}/people/${part(id)}`;
+
+export const paths = {
+  home: () => "/",
+  signIn: (to?: string) => withSearch("/sign-in", { return: to }),
+  newOrganization: () => "/~/new-organization",
+  account: () => "/~/account",
+  site: () => "/~/site",
+
+  organization: inOrganization,
+  workspaces: (organization: string, search: Record<string, string | undefined> = {}) =>
+    withSearch(`${inOrganization(organization)}/workspaces`, search),
+  newWorkspace: (organization: string, project?: string) =>
+    withSearch(`${inOrganization(organization)}/new-workspace`, { project }),
+
+  workspace,
+  workspaceRuns: (organization: string, name: string) => `${workspace(organization, name)}/runs`,
+  run: (organization: string, name: string, run: string) => `${workspace(organization, name)}/runs/${part(run)}`,
+  workspaceStates: (organization: string, name: string) => `${workspace(organization, name)}/states`,
+  state: (organization: string, name: string, state: string) =>
+    `${workspace(organization, name)}/states/${part(state)}`,
+  workspaceVariables: (organization: string, name: string) => `${workspace(organization, name)}/variables`,
+  workspaceAccess: (organization: string, name: string) => `${workspace(organization, name)}/access`,
+  workspaceAudit: (organization: string, name: string) => `${workspace(organization, name)}/audit`,
+  workspaceNotifications: (organization: string, name: string) => `${workspace(organization, name)}/notifications`,
+  workspaceSettings: (organization: string, name: string) => `${workspace(organization, name)}/settings`,
+
+  projects: (organization: string) => `${inOrganization(organization)}/projects`,
+  project,
+  projectAccess: (organization: string, id: string) => `${project(organization, id)}/access`,
+  projectSettings: (organization: string, id: string) => `${project(organization, id)}/settings`,
+
+  grant: (organization: string, search: { team?: string; project?: string; workspace?: string } = {}) =>
+    withSearch(`${inOrganization(organization)}/grant`, search),
+  move: (organization: string, search: { workspaces?: string; from?: string } = {}) =>
+    withSearch(`${inOrganization(organization)}/move`, search),
+
+  runs: (organization: string) => `${inOrganization(organization)}/runs`,
+  teams: (organization: string) => `${inOrganization(organization)}/teams`,
+  team,
+  teamReach: (organization: string, id: string) => `${team(organization, id)}/reach`,
+  people: (organization: string) => `${inOrganization(organization)}/people`,
+  person,
+  holders: (organization: string, permission?: string) =>
+    withSearch(`${inOrganization(organization)}/who-can`, { permission }),
+  tokens: (organization: string) => `${inOrganization(organization)}/tokens`,
+  tokenReach: (organization: string, id: string) => `${inOrganization(organization)}/tokens/${part(id)}`,
+  audit: (organization: string) => `${inOrganization(organization)}/audit`,
+  variableSets: (organization: string) => `${inOrganization(organization)}/variable-sets`,
+  variableSet: (organization: string, id: string) => `${inOrganization(organization)}/variable-sets/${part(id)}`,
+  sshKeys: (organization: string) => `${inOrganization(organization)}/ssh-keys`,
+  agentPools: (organization: string) => `${inOrganization(organization)}/agent-pools`,
+  agentPool: (organization: string, id: string) => `${inOrganization(organization)}/agent-pools/${part(id)}`,
+  connections: (organization: string) => `${inOrganization(organization)}/connections`,
+  organizationSettings: (organization: string) => `${inOrganization(organization)}/settings`,
+} as const;

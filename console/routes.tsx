@@ -1,0 +1,82 @@
+/** Every page, once: its address, what it preloads, and the file that draws it, which is loaded when it is first needed. */
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+  type AnyRoute,
+} from "@tanstack/react-router";
+import { NotFound, PageFailed } from "./pages/failed.tsx";
+import { account, organization, workspaceNamed } from "./api/queries.ts";
+import { paths } from "./paths.ts";
+import { Shell } from "./shell.tsx";
+import { parseSearch, stringifySearch } from "./ui/address.ts";
+import { prefix } from "./ui/link.tsx";
+
+interface Context {
+  readonly client: QueryClient;
+}
+
+const root = createRootRouteWithContext<Context>()({ notFoundComponent: NotFound });
+
+// ---- without a session ----
+const outside = createRoute({ getParentRoute: () => root, id: "outside" });
+// ---- with one ----
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  loader: ({ context }) => context.client.ensureQueryData(account()),
+});
+const inOrganization = createRoute({
+  getParentRoute: () => inside,
+  path: "$organization",
+  loader: ({ context, params }) => context.client.ensureQueryData(organization((params as any).organization)),
+});
+const inWorkspace = createRoute({
+  getParentRoute: () => inOrganization,
+  path: "workspaces/$workspace",
+  loader: ({ context, params }: any) =>
+    context.client.ensureQueryData(workspaceNamed(params.organization, params.workspace)),
+});
+
+type Component = () => React.JSX.Element | null;
+const page = (parent: AnyRoute, path: string, load: () => Promise<{ default: Component }>): AnyRoute =>
+  createRoute({ getParentRoute: () => parent, path, component: lazyRouteComponent(load) });
+
+const pages = root.addChildren([
+  outside.addChildren([page(outside, "sign-in", () => import("./pages/sign-in/page.tsx"))]),
+  inside.addChildren([
+    page(inside, "/", () => import("./pages/organizations/page.tsx")),
+    inOrganization.addChildren([
+      page(inOrganization, "/", () => import("./pages/organization/page.tsx")),
+      page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx")),
+      // The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`.
+      createRoute({
+        getParentRoute: () => inOrganization,
+        path: "$workspace/runs/$run",
+        loader: ({ params: { organization, workspace, run } }: any) => {
+          throw redirect({ href: paths.run(organization, workspace, run), replace: true } as never);
+        },
+      }),
+      inWorkspace.addChildren([page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx"))]),
+    ]),
+  ]),
+]);
+
+export function newRouter(client: QueryClient) {
+  return createRouter({
+    routeTree: pages,
+    basepath: prefix,
+    context: { client },
+    parseSearch,
+    stringifySearch,
+    defaultPreload: "intent",
+    defaultPreloadStaleTime: 0,
+    scrollRestoration: true,
+    defaultErrorComponent: PageFailed,
+    defaultNotFoundComponent: NotFound,
+  });
+}

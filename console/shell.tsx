@@ -1,0 +1,177 @@
+/** What stands around every page: the organization's places at the side; search, theme and oneself at the top. */
+import {
+  ActionIcon,
+  AppShell,
+  Box,
+  Burger,
+  Button,
+  Group,
+  Kbd,
+  ScrollArea,
+  Text,
+  Tooltip,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
+import { Outlet, useLocation, useParams } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { ShowAsApi } from "./api/show-as-api.tsx";
+import { AccountMenu } from "./pages/account/menu.tsx";
+import { Keys } from "./keys.tsx";
+import { Palette, openPalette } from "./palette.tsx";
+import { paths } from "./paths.ts";
+import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
+import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
+
+export function Shell() {
+  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const [isOpen, { toggle, close }] = useDisclosure();
+  const { pathname } = useLocation();
+  useEffect(close, [pathname, close]);
+  return (
+    <AppShell
+      header={{ height: 48 }}
+      {...(organization && { navbar: { width: 208, breakpoint: "sm", collapsed: { mobile: !isOpen } } })}
+      padding="md"
+    >
+      <AppShell.Header px="md">
+        <a className="skip-link" href="#content">
+          Skip to the content
+        </a>
+        <Group h="100%" gap="sm" wrap="nowrap">
+          {organization && <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Places" />}
+          <Link to={paths.home()} underline="never" c="inherit">
+            <Group gap={8} wrap="nowrap">
+              <img src="/app/icon.svg" width={22} height={22} alt="" />
+              <Text fw={650} visibleFrom="xs">
+                Cadastre
+              </Text>
+            </Group>
+          </Link>
+          {organization && <OrganizationSwitcher organization={organization} />}
+          <Box flex={1} />
+          {organization && <SearchButton />}
+          <ShowAsApi />
+          <SchemeButton />
+          <AccountMenu />
+        </Group>
+      </AppShell.Header>
+      {organization && (
+        <AppShell.Navbar>
+          <ScrollArea p="xs">
+            <Places organization={organization} />
+          </ScrollArea>
+        </AppShell.Navbar>
+      )}
+      <AppShell.Main id="content" tabIndex={-1}>
+        <Box maw="84rem" mx="auto">
+          <Outlet />
+        </Box>
+      </AppShell.Main>
+      {organization && <Palette organization={organization} />}
+      <Keys />
+    </AppShell>
+  );
+}
+
+const groups = (organization: string): [string, [string, string][]][] => [
+  [
+    "Register",
+    [
+      ["Overview", paths.organization(organization)],
+      ["Workspaces", paths.workspaces(organization)],
+      ["Projects", paths.projects(organization)],
+      ["Runs", paths.runs(organization)],
+      ["Variable sets", paths.variableSets(organization)],
+    ],
+  ],
+  [
+    "Access",
+    [
+      ["Who can", paths.holders(organization)],
+      ["Teams", paths.teams(organization)],
+      ["People", paths.people(organization)],
+      ["Tokens", paths.tokens(organization)],
+      ["Audit", paths.audit(organization)],
+    ],
+  ],
+  [
+    "Connections",
+    [
+      ["Version control", paths.connections(organization)],
+      ["SSH keys", paths.sshKeys(organization)],
+      ["Agent pools", paths.agentPools(organization)],
+    ],
+  ],
+  ["Organization", [["Settings", paths.organizationSettings(organization)]]],
+];
+
+function Places({ organization }: { readonly organization: string }) {
+  const { pathname } = useLocation();
+  const isHere = (to: string) =>
+    to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
+  return (
+    <nav aria-label="Places of the organization">
+      {groups(organization).map(([title, places]) => (
+        <Box key={title} mb="sm">
+          <Text fz="xs" c="dimmed" px="xs" mb={2} fw={500}>
+            {title}
+          </Text>
+          {places.map(([label, to]) => (
+            <NavigationLink
+              key={to}
+              to={to}
+              label={label}
+              active={isHere(to)}
+              aria-current={isHere(to) ? "page" : undefined}
+              py={5}
+              px="xs"
+              style={{ borderRadius: "var(--mantine-radius-sm)" }}
+            />
+          ))}
+        </Box>
+      ))}
+    </nav>
+  );
+}
+
+function SearchButton() {
+  return (
+    <>
+      <Button
+        variant="default"
+        c="dimmed"
+        fw={400}
+        onClick={openPalette}
+        leftSection={<IconSearch size={14} />}
+        rightSection={<Kbd size="xs">Ctrl K</Kbd>}
+        visibleFrom="sm"
+      >
+        Find anything
+      </Button>
+      <ActionIcon variant="default" onClick={openPalette} hiddenFrom="sm" aria-label="Find anything" size="lg">
+        <IconSearch size={16} />
+      </ActionIcon>
+    </>
+  );
+}
+
+function SchemeButton() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const isDark =
+    colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const label = isDark ? "Light colours" : "Dark colours";
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        onClick={() => setColorScheme(isDark ? "light" : "dark")}
+      >
+        {isDark ? <IconSun size={16} /> : <IconMoon size={16} />}
+      </ActionIcon>
+    </Tooltip>
+  );
+}

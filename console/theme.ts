@@ -1,0 +1,44 @@
+/** Colours, spacing and type; light and dark from the same names. One accent; other colours mean something. */
+import { createTheme, type MantineColorsTuple } from "@mantine/core";
+
+/** The green of a surveyor's map. */
+const accent: MantineColorsTuple = [
+  "#e9f7f1",
+  "#d5ece2",
+  "#abd8c4",
+  "#7dc3a4",
+  "#57b188",
+  "#3ea777",
+  "#2f9a6b",
+  "#1f7f57",
+  "#146b48",
+  "#045939",
+];
+
+export const theme = createTheme({
+  colors: { accent },
+  primaryColor: "accent",
+  primaryShade: { light: 8, dark: 6 },
+  autoContrast: true,
+  fontFamily: "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamilyMonospace: "ui-monospace, 'SF Mono', 'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace",
+  fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.125rem" },
+  lineHeights: { xs: "1.4", sm: "1.45", md: "1.5", lg: "1.5", xl: "1.5" },
+  spacing: { xs: "0.5rem", sm: "0.75rem", md: "1rem", lg: "1.5rem", xl: "2rem" },
+  headings: {
+    fontWeight: "600",
+    sizes: { h1: { fontSize: "1.375rem" }, h2: { fontSize: "1.0625rem" }, h3: { fontSize: "0.9375rem" } },
+  },
+  defaultRadius: "sm",
+  cursorType: "pointer",
+  focusRing: "auto",
+  components: {
+    Button: { defaultProps: { size: "xs" } },
+    TextInput: { defaultProps: { size: "sm" } },
+    Select: { defaultProps: { size: "sm", allowDeselect: false } },
+    Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },
+    Badge: { defaultProps: { radius: "sm", variant: "light" } },
+    Tooltip: { defaultProps: { withArrow: true, openDelay: 250, events: { hover: true, focus: true, touch: true } } },
+    Drawer: { defaultProps: { position: "right", size: "lg" } },
+  },
+});

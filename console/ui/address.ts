@@ -1,0 +1,32 @@
+/** The state of a page is in its address: filters, sort, page, an open panel. Reloaded, shared and gone back to, it is the same page. */
+import { useLocation, useRouter } from "@tanstack/react-router";
+
+export type Search = Readonly<Record<string, string | undefined>>;
+
+export interface Address {
+  readonly search: Search;
+  /** Absent and empty are the same: neither is in the address. */
+  set(changes: Search, options?: { replace?: boolean }): void;
+}
+
+export function useAddress(): Address {
+  const router = useRouter();
+  const { search, pathname } = useLocation();
+  return {
+    search: search as Search,
+    set: (changes, { replace = true } = {}) => {
+      const now = router.state.location.search as Search;
+      const next = Object.entries({ ...now, ...changes }).filter(([, value]) => value !== undefined && value !== "");
+      void router.navigate({ to: pathname, search: Object.fromEntries(next), replace, resetScroll: false } as never);
+    },
+  };
+}
+
+/** Plain words in the address, as people would write them: `?project=prj-1&sort=-name`. */
+export const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
+export function stringifySearch(search: Search): string {
+  const text = new URLSearchParams(
+    Object.entries(search).flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[name, value]])),
+  ).toString();
+  return text === "" ? "" : `?${text}`;
+}

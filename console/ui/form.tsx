@@ -1,0 +1,98 @@
+/** Forms: they hold what was typed, show each refusal beside its field, and offer a way on when somebody else was faster. */
+import { Alert, Button, Group, Stack } from "@mantine/core";
+import { useForm, type UseFormReturnType } from "@mantine/form";
+import { useState, type ReactNode } from "react";
+import type { Action } from "../api/actions.ts";
+import type { Input, Operation } from "../api/client.ts";
+import { ApiError, sortProblems } from "../api/errors.ts";
+import { Refusal } from "./states.tsx";
+
+export type Draft<Values extends object> = UseFormReturnType<Values>;
+
+/** What was typed, by the names of the attributes that are sent. */
+export const useDraft = <Values extends object>(initialValues: Values): Draft<Values> =>
+  useForm<Values>({ initialValues });
+
+/** Only what was changed: a PATCH leaves the rest as it is, also where somebody else has changed it meanwhile. */
+export function changesIn<Values extends object>(draft: Draft<Values>): Partial<Values> {
+  const all = Object.entries(draft.getValues()) as [string, unknown][];
+  return Object.fromEntries(all.filter(([name]) => draft.isDirty(name as never))) as Partial<Values>;
+}
+
+export interface ActionFormProps<Values extends object, O extends Operation> {
+  readonly draft: Draft<Values>;
+  readonly action: Action<O>;
+  /** What is sent; `etag` is the version that the form was filled from. */
+  readonly input: (values: Values, etag: string | undefined) => Input<O>;
+  readonly etag?: string | undefined;
+  /** Reads the thing anew and gives its version: what was typed is then sent again on top of it. */
+  readonly reload?: () => Promise<string | undefined>;
+  readonly verb: string;
+  readonly color?: string;
+  readonly isReady?: boolean;
+  readonly onCancel?: () => void;
+  readonly children: ReactNode;
+}
+
+export function ActionForm<Values extends object, O extends Operation>(props: ActionFormProps<Values, O>) {
+  const { draft, action, input, etag, reload, verb, color, isReady = true, onCancel, children } = props;
+  const [rest, setRest] = useState<ApiError>();
+  const [stale, setStale] = useState(false);
+  const send = (version: string | undefined) => {
+    setRest(undefined);
+    setStale(false);
+    draft.clearErrors();
+    action.mutate(input(draft.getValues(), version), {
+      onError: (error) => {
+        if (error instanceof ApiError && error.isStale && reload) return setStale(true);
+        const { byField, rest } = sortProblems(error, Object.keys(draft.getValues()));
+        draft.setErrors(byField as never);
+        if (rest.length > 0)
+          setRest(
+            new ApiError(
+              error.status,
+              rest.map((detail) => ({ title: "", detail, pointer: undefined })),
+            ),
+          );
+        else focusFirstFault();
+      },
+    });
+  };
+  return (
+    <form
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        send(etag);
+      }}
+    >
+      <Stack gap="sm">
+        {children}
+        {rest && <Refusal error={rest} />}
+        {stale && reload && (
+          <Alert color="yellow" title="Somebody changed this meanwhile" role="alert">
+            Nothing was saved. What you typed is still here: send it again on top of the new version, or leave the form
+            to see that first.
+            <Group mt="sm">
+              <Button variant="default" onClick={() => void reload().then(send)}>
+                Reload and apply mine
+              </Button>
+            </Group>
+          </Alert>
+        )}
+        <Group gap="xs" mt={4}>
+          <Button type="submit" loading={action.isPending} disabled={!isReady} color={color}>
+            {verb}
+          </Button>
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              Cancel
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+const focusFirstFault = () => setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), 0);

@@ -1,0 +1,93 @@
+/** Real links: they open in a new tab, are copied and shown on hover like any other, and turn the page without loading it anew. */
+import { Anchor, Button, NavLink, Tabs, type AnchorProps, type ButtonProps, type NavLinkProps } from "@mantine/core";
+import { useLocation, useRouter } from "@tanstack/react-router";
+import type { MouseEvent, ReactNode } from "react";
+
+/** Addresses are written by `paths.ts`, without the prefix that the server gives the console. */
+export const prefix = "/app";
+
+type Goes = { readonly to: string; readonly children?: ReactNode };
+
+export function useGo(): (to: string, options?: { replace?: boolean }) => void {
+  const router = useRouter();
+  return (to, options) => void router.navigate({ href: to, ...options } as never);
+}
+
+/** What an `<a>` needs to be a real link and yet stay on the page. */
+function useLink(to: string) {
+  const go = useGo();
+  return {
+    href: `${prefix}${to}`,
+    onClick: (event: MouseEvent<HTMLAnchorElement>) => {
+      if (
+        event.defaultPrevented ||
+        event.button !== 0 ||
+        event.metaKey ||
+        event.ctrlKey ||
+        event.shiftKey ||
+        event.altKey
+      )
+        return;
+      event.preventDefault();
+      go(to);
+    },
+  };
+}
+
+export function Link({ to, ...rest }: Goes & AnchorProps & { title?: string }) {
+  return <Anchor inherit {...useLink(to)} {...rest} />;
+}
+
+export function LinkButton({ to, ...rest }: Goes & ButtonProps) {
+  return <Button component="a" {...useLink(to)} {...rest} />;
+}
+
+export function NavigationLink({ to, ...rest }: Omit<Goes, "children"> & NavLinkProps) {
+  return <NavLink {...useLink(to)} {...rest} />;
+}
+
+export interface Tab {
+  readonly to: string;
+  readonly label: ReactNode;
+}
+
+/** Places of one thing, beside each other; each is an address. */
+export function PageTabs({ tabs }: { readonly tabs: readonly Tab[] }) {
+  const { pathname } = useLocation();
+  const here = tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
+  return (
+    <Tabs value={here?.to ?? null} mb="md" component="nav" aria-label="Parts of this page">
+      <Tabs.List style={{ overflowX: "auto", flexWrap: "nowrap" }}>
+        {tabs.map((tab) => (
+          <TabLink key={tab.to} {...tab} isHere={tab === here} />
+        ))}
+      </Tabs.List>
+    </Tabs>
+  );
+}
+
+function TabLink({ to, label, isHere }: Tab & { readonly isHere: boolean }) {
+  return (
+    <Anchor
+      {...useLink(to)}
+      underline="never"
+      c={isHere ? undefined : "dimmed"}
+      fw={isHere ? 600 : 400}
+      px="sm"
+      py={8}
+      aria-current={isHere ? "page" : undefined}
+      style={{
+        whiteSpace: "nowrap",
+        marginBottom: -1,
+        borderBottom: isHere ? "2px solid var(--mantine-primary-color-filled)" : "2px solid transparent",
+      }}
+    >
+      {label}
+    </Anchor>
+  );
+}
+
+export const isWithin = (pathname: string, to: string): boolean => {
+  const path = pathname.replace(/\/$/, "");
+  return path === to || path.startsWith(`${to}/`);
+};

@@ -1,0 +1,105 @@
+/** A table of any length: only the rows in view are there, and pages are asked for as they come into view. */
+import { Box, Skeleton, Text, UnstyledButton } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { Column } from "./table.tsx";
+import classes from "./long-table.module.css";
+
+export interface LongTableProps<Row> {
+  readonly label: string;
+  readonly columns: readonly Column<Row>[];
+  /** How many there are in all, on the server. */
+  readonly count: number;
+  /** The row at this place; undefined while it is on its way. */
+  readonly rowAt: (index: number) => Row | undefined;
+  /** The first and the last row in view. */
+  readonly onRange: (first: number, last: number) => void;
+  readonly sort?: string | undefined;
+  readonly onSort?: (sort: string) => void;
+}
+
+const rowHeight = 34;
+
+export function LongTable<Row>({ label, columns: all, count, rowAt, onRange, sort, onSort }: LongTableProps<Row>) {
+  const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
+  const columns = isNarrow ? all.filter(({ isExtra }) => !isExtra) : all;
+  const body = useRef<HTMLDivElement>(null);
+  const [offset, setOffset] = useState(0);
+  useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
+  const virtualizer = useWindowVirtualizer({
+    count,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+    scrollMargin: offset,
+  });
+  const items = virtualizer.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => onRange(first, last), [first, last, onRange]);
+  const template = columns
+    .map(({ width }) => (typeof width === "number" ? `${width}px` : (width ?? "minmax(0, 1fr)")))
+    .join(" ");
+  return (
+    <div role="table" aria-label={label} aria-rowcount={count + 1} className={classes["table"]}>
+      <div role="rowgroup" className={classes["head"]}>
+        <div role="row" aria-rowindex={1} className={classes["row"]} style={{ gridTemplateColumns: template }}>
+          {columns.map((column) => (
+            <Head key={column.title} column={column} sort={sort} onSort={onSort} />
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" ref={body} style={{ position: "relative", height: virtualizer.getTotalSize() }}>
+        {items.map(({ index, start }) => {
+          const row = rowAt(index);
+          return (
+            <div
+              key={index}
+              role="row"
+              aria-rowindex={index + 2}
+              className={`${classes["row"]} ${classes["placed"]}`}
+              style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${start - offset}px)` }}
+            >
+              {columns.map(({ title, cell, isFigure }) => (
+                <div key={title} role="cell" className={`${classes["cell"]} ${isFigure ? "figure" : ""}`}>
+                  {row === undefined ? <Skeleton height={14} width="70%" /> : cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+interface HeadProps {
+  readonly column: Column<any>;
+  readonly sort: string | undefined;
+  readonly onSort: ((sort: string) => void) | undefined;
+}
+
+function Head({ column: { title, sort: by, isFigure }, sort, onSort }: HeadProps) {
+  const direction =
+    by === undefined ? undefined : sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
+  return (
+    <Box role="columnheader" aria-sort={direction} className={`${classes["cell"]} ${isFigure ? "figure" : ""}`}>
+      {by === undefined || onSort === undefined ? (
+        <Text span fz="xs" c="dimmed" fw={500}>
+          {title}
+        </Text>
+      ) : (
+        <UnstyledButton
+          fz="xs"
+          c="dimmed"
+          fw={direction === "none" ? 500 : 700}
+          onClick={() => onSort(sort === by ? `-${by}` : by)}
+        >
+          {title}
+          {direction === "ascending" && " ↑"}
+          {direction === "descending" && " ↓"}
+        </UnstyledButton>
+      )}
+    </Box>
+  );
+}

@@ -1,0 +1,79 @@
+/** The frame of every page: where it is, what it is called, what can be done here. */
+import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import type { ReactNode } from "react";
+import { Link, PageTabs, type Tab } from "./link.tsx";
+
+export interface Crumb {
+  readonly label: string;
+  readonly to: string;
+}
+
+export interface PageProps {
+  readonly title: string;
+  readonly crumbs?: readonly Crumb[];
+  /** Beside the title: a status, a badge. */
+  readonly beside?: ReactNode;
+  readonly about?: ReactNode;
+  readonly actions?: ReactNode;
+  readonly tabs?: readonly Tab[];
+  readonly children: ReactNode;
+}
+
+export function Page({ title, crumbs = [], beside, about, actions, tabs, children }: PageProps) {
+  useDocumentTitle([title, ...crumbs.map(({ label }) => label).toReversed(), "Cadastre"].join(" · "));
+  return (
+    <Stack gap={0} component="article">
+      {crumbs.length > 0 && (
+        <Breadcrumbs component="nav" aria-label="Where this is" fz="sm" mb={4} separatorMargin={6}>
+          {crumbs.map(({ label, to }) => (
+            <Link key={to} to={to} c="dimmed">
+              {label}
+            </Link>
+          ))}
+        </Breadcrumbs>
+      )}
+      <Group justify="space-between" align="flex-start" mb="md" gap="sm">
+        <Stack gap={2} miw={0} flex={1}>
+          <Group gap="sm">
+            <Title order={1} style={{ overflowWrap: "anywhere" }}>
+              {title}
+            </Title>
+            {beside}
+          </Group>
+          {about && (
+            <Text c="dimmed" component="div">
+              {about}
+            </Text>
+          )}
+        </Stack>
+        {actions && <Group gap="xs">{actions}</Group>}
+      </Group>
+      {tabs && <PageTabs tabs={tabs} />}
+      {children}
+    </Stack>
+  );
+}
+
+/** A part of a page under a heading of its own. */
+export function Section({
+  title,
+  about,
+  actions,
+  children,
+}: Pick<PageProps, "title" | "about" | "actions" | "children">) {
+  return (
+    <Stack gap="xs" mb="xl" component="section" aria-label={title}>
+      <Group justify="space-between" align="baseline" gap="sm">
+        <Title order={2}>{title}</Title>
+        {actions && <Group gap="xs">{actions}</Group>}
+      </Group>
+      {about && (
+        <Text c="dimmed" fz="sm" maw="46rem" component="div">
+          {about}
+        </Text>
+      )}
+      {children}
+    </Stack>
+  );
+}

@@ -1,0 +1,121 @@
+/**
+ * The console's files: those that a package carries, or, in a checkout, those that are built from its sources at the first start after
+ * these have changed. The service answers meanwhile; only the console's pages wait.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "pino";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const sources = join(root, "console");
+const built = join(root, "dist/console");
+const builder = join(root, "node_modules/vite/bin/vite.js");
+const stampName = ".built-from";
+/** Beside the sources: what they are typed by, and what they are built with. */
+const others = ["test/goldens/openapi.json", "package-lock.json"];
+
+export class ConsoleFiles {
+  readonly #logger: Logger;
+  readonly #stopped = new AbortController();
+  #files: ReadonlyMap<string, Buffer> | undefined;
+  #failure: string | undefined;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** The files by their path under the console's address; undefined until they are there. */
+  files(): ReadonlyMap<string, Buffer> | undefined {
+    return this.#files;
+  }
+
+  /** Why there are none, if there will be none. */
+  failure(): string | undefined {
+    return this.#failure;
+  }
+
+  async load(): Promise<void> {
+    const { signal } = this.#stopped;
+    try {
+      if (existsSync(sources)) await buildWhenChanged(this.#logger, signal);
+      this.#files = await readAll(built);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#failure = (error as Error).message;
+      this.#logger.error({ err: error }, "there is no console");
+    }
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+}
+
+async function buildWhenChanged(logger: Logger, signal: AbortSignal): Promise<void> {
+  const stamp = await stampOfSources();
+  if ((await readFile(join(built, stampName), "utf8").catch(() => "")) === stamp) return;
+  if (!existsSync(builder))
+    throw new Error(
+      "The console is not built, and what builds it is not installed. Run `npm ci` without leaving out development packages, or use a release.",
+    );
+  logger.info("building the console, once, because its sources have changed; the API answers meanwhile");
+  const begun = Date.now();
+  // Several servers may start at once: each builds beside, and the last one to finish stays.
+  await mkdir(dirname(built), { recursive: true });
+  const beside = await mkdtemp(`${built}.`);
+  try {
+    await run(signal, join(sources, "api/generate.ts"));
+    const config = join(sources, "vite.config.ts");
+    await run(signal, builder, "build", "--config", config, "--outDir", beside, "--logLevel", "error");
+    await writeFile(join(beside, stampName), stamp);
+    await rm(built, { recursive: true, force: true });
+    await rename(beside, built).catch((error: NodeJS.ErrnoException) => {
+      // Another server, from the same sources, was faster.
+      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    });
+  } finally {
+    await rm(beside, { recursive: true, force: true });
+  }
+  logger.info(`the console is built (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
+}
+
+async function stampOfSources(): Promise<string> {
+  const inside = (await readdir(sources, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".gen.ts"))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  const hash = createHash("sha256");
+  for (const file of [...inside, ...others.map((name) => join(root, name))]) {
+    hash.update(file.slice(root.length)).update("\0");
+    hash.update(await readFile(file).catch(() => "")).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/** As a process of its own: a build takes seconds, in which requests must be answered. */
+function run(signal: AbortSignal, ...words: string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, words, { cwd: root, signal, stdio: ["ignore", "pipe", "pipe"] });
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (said += part));
+    child.on("error", reject);
+    child.on("close", (code) =>
+      code === 0 ? resolve() : reject(new Error(`The console could not be built: ${said.trim().slice(-2_000)}`)),
+    );
+  });
+}
+
+async function readAll(folder: string): Promise<ReadonlyMap<string, Buffer>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = new Map<string, Buffer>();
+  for (const entry of entries) {
+    if (!entry.isFile() || entry.name === stampName) continue;
+    const path = join(entry.parentPath, entry.name);
+    files.set(path.slice(folder.length + 1).replaceAll("\\", "/"), await readFile(path));
+  }
+  return files;
+}

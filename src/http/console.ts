@@ -1,0 +1,103 @@
+/** `/app`: the console's files. Whatever is no file is one of its pages, which the console itself tells apart. */
+import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { notFound } from "../kernel/errors.ts";
+import { sendError, statusOfWaiting } from "./respond.ts";
+
+export interface ServedConsole {
+  files(): ReadonlyMap<string, Buffer> | undefined;
+  failure(): string | undefined;
+}
+
+export const consolePath = "/app";
+export const consoleRoutes = [consolePath, `${consolePath}/*`] as const;
+
+const types: Record<string, string> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+  png: "image/png",
+  json: "application/json",
+};
+
+/** Scripts and everything else from here alone; styles that are made while a page runs by the mark of that page. */
+const policy = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+
+export function mountConsole(server: FastifyInstance, served: ServedConsole | undefined): void {
+  const squeezed = new Squeezed();
+  for (const route of consoleRoutes)
+    server.get(route, async (request, reply) => {
+      if (served === undefined) return sendError(reply, notFound("path"));
+      const files = served.files();
+      if (files === undefined) return sendWaiting(reply, served.failure());
+      const name = (request.params as { "*"?: string })["*"] ?? "";
+      const file = name === "index.html" ? undefined : files.get(name);
+      if (file === undefined && name.startsWith("assets/")) return sendError(reply, notFound("path"));
+      if (file === undefined) return sendPage(reply, files.get("index.html")!);
+      reply.header("content-type", types[name.split(".").at(-1)!] ?? "application/octet-stream");
+      // What is under assets has a hash of its content in its name.
+      reply.header("cache-control", name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache");
+      return squeezed.send(reply, name, file, request.headers["accept-encoding"] ?? "");
+    });
+}
+
+function sendPage(reply: FastifyReply, index: Buffer): FastifyReply {
+  const nonce = randomBytes(16).toString("base64");
+  return asPage(reply, policy(nonce)).send(index.toString("utf8").replaceAll("NONCE", nonce));
+}
+
+const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
+  reply
+    .header("content-type", types["html"])
+    .header("content-security-policy", policy)
+    .header("referrer-policy", "no-referrer")
+    .header("cache-control", "no-store");
+
+/** Nobody waits for longer than a few seconds here; the page looks again by itself. */
+function sendWaiting(reply: FastifyReply, failure: string | undefined): FastifyReply {
+  const words = failure === undefined ? "The console is being built. This page looks again by itself." : failure;
+  if (failure === undefined) reply.header("refresh", "1");
+  const text = words.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
+  return asPage(reply, "default-src 'none'; frame-ancestors 'none'")
+    .code(statusOfWaiting)
+    .send(
+      `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cadastre</title><p>${text}</p></html>`,
+    );
+}
+
+const brotli = promisify(brotliCompress);
+const gzipped = promisify(gzip);
+
+/** Each file is made smaller once, when it is first asked for, off the thread that answers. */
+class Squeezed {
+  readonly #done = new Map<string, Promise<Buffer>>();
+
+  async send(reply: FastifyReply, name: string, file: Buffer, accepted: string): Promise<FastifyReply> {
+    const way = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gzip" : undefined;
+    reply.header("vary", "accept-encoding");
+    if (way === undefined || name.endsWith(".png")) return reply.send(file);
+    const key = `${way}:${name}:${file.length}`;
+    let small = this.#done.get(key);
+    if (small === undefined) {
+      small =
+        way === "br" ? brotli(file, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }) : gzipped(file, { level: 9 });
+      this.#done.set(key, small);
+    }
+    return reply.header("content-encoding", way).send(await small);
+  }
+}

@@ -1,0 +1,107 @@
+/** A real browser on a real server: the console as a person meets it. `npm run test:console` builds it and finds the browser. */
+import { readFileSync } from "node:fs";
+import type axe from "axe-core";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import pino from "pino";
+import { afterAll, beforeAll, expect } from "vitest";
+import { ConsoleFiles } from "../../../src/console.ts";
+import { type Api, type ApiOptions, startApi } from "../../support/api.ts";
+
+/** Debian's; another by CHROMIUM. */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const quietly = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export interface Visitor {
+  readonly page: Page;
+  /** To an address of the console: `/acme/workspaces`. */
+  go(path: string): Promise<void>;
+  /** What the browser complained of: errors of scripts, refused by the policy, requests to other hosts. */
+  readonly complaints: readonly string[];
+}
+
+export interface Console {
+  readonly api: Api;
+  /** Somebody with a browser of their own; signed in with this token, where there is one. */
+  visit(token?: string, options?: BrowserContextOptions): Promise<Visitor>;
+}
+
+/** A server with its console and a browser, for the tests of one file. */
+export function useConsole(options: ApiOptions = {}): Console {
+  let api: Api | undefined;
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    const files = new ConsoleFiles(pino({ level: "silent" }));
+    [api, browser] = await Promise.all([
+      startApi({ ...options, console: files }),
+      chromium.launch({ executablePath, args: quietly }),
+      files.load(),
+    ]);
+    if (files.failure() !== undefined) throw new Error(files.failure());
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await api?.stop();
+  });
+  return {
+    get api() {
+      return api!;
+    },
+    visit: (token, more = {}) => visit(browser!, api!.url, token, more),
+  };
+}
+
+async function visit(
+  browser: Browser,
+  url: string,
+  token: string | undefined,
+  options: BrowserContextOptions,
+): Promise<Visitor> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    // A refusal of the API is shown to the person; that the browser notes it too is no fault.
+    if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) complaints.push(message.text());
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith("data:")) complaints.push(`asked ${request.url()}`);
+  });
+  if (token !== undefined) await signIn(page, url, token);
+  return {
+    page,
+    complaints,
+    go: async (path) => {
+      await page.goto(`${url}/app${path}`);
+      await page.waitForLoadState("networkidle");
+    },
+  };
+}
+
+/** Without the page of signing in, which has its own tests. */
+async function signIn(page: Page, url: string, token: string): Promise<void> {
+  const answer = await page.request.post(`${url}/api/v2/sessions`, {
+    headers: { "content-type": "application/vnd.api+json", origin: url },
+    data: JSON.stringify({ data: { type: "sessions", attributes: { token } } }),
+  });
+  expect(answer.status()).toBe(201);
+}
+
+const axeSource = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+/** Nothing serious for those who use a keyboard or a screen reader. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axeSource);
+  const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as axe.AxeResults;
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  expect(serious.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html.slice(0, 300)) }))).toEqual([]);
+}
