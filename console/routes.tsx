@@ -61,7 +61,11 @@ const pages = root.addChildren([
           throw redirect({ href: paths.run(organization, workspace, run), replace: true } as never);
         },
       }),
-      inWorkspace.addChildren([page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx"))]),
+      page(inOrganization, "projects/$project/access", () => import("./pages/who-can/project.tsx")),
+      inWorkspace.addChildren([
+        page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx")),
+        page(inWorkspace, "access", () => import("./pages/workspace/access.tsx")),
+      ]),
     ]),
   ]),
 ]);

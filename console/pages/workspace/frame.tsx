@@ -15,7 +15,10 @@ export interface Place {
   readonly etag: string | undefined;
 }
 
-const tabsOf = (organization: string, name: string) => [{ label: "Overview", to: paths.workspace(organization, name) }];
+const tabsOf = (organization: string, name: string) => [
+  { label: "Overview", to: paths.workspace(organization, name) },
+  { label: "Access", to: paths.workspaceAccess(organization, name) },
+];
 
 export function useWorkspaceNames(): { readonly organization: string; readonly name: string } {
   const { organization, workspace } = useParams({ strict: false }) as { organization: string; workspace: string };

@@ -1,7 +1,7 @@
 /** Who holds a permission: every team and person of an organization that does, on how much, and by what. The inverse of reach. */
 import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 import { filterPermission } from "../reach/definition.ts";
 
@@ -30,6 +30,7 @@ export interface HolderView {
   readonly workspacesCount: number;
   /** Only where one project or workspace is asked about. */
   readonly permissions: Readonly<Record<string, boolean>> | undefined;
+  readonly values: Readonly<Record<string, string | boolean>> | undefined;
   readonly givenBy: readonly HolderSource[];
   readonly hiddenSources: number;
 }
@@ -54,6 +55,10 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
       z.record(z.string(), z.boolean()),
       "Every `can-*` on the project or workspace that is asked about; only where one is.",
     ),
+    values: readOnly(
+      z.record(z.string(), z.union([z.string(), z.boolean()])),
+      "The value of every permission there, spelled as in explanations; only where one project or workspace is asked about.",
+    ),
     "given-by": readOnly(z.array(source), "What gives it: the records of a team, counted by kind and level."),
     "hidden-sources": readOnly(count, "How many more teams give it that the caller may not know of."),
   },
@@ -75,6 +80,7 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
         paged: true,
         parameters: {
           "filter[permission]": filterPermission,
+          "filter[kind]": choice(["team", "user"], "Only teams, or only people."),
           "filter[project][id]": textParameter("Only on this project and its workspaces."),
           "filter[workspace][id]": textParameter("Only on this workspace."),
         },

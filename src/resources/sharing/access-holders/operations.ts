@@ -6,11 +6,17 @@ import { findScope, pageOfHolders } from "./store.ts";
 
 export const accessHolderResource = implement(accessHolders, {
   async listAccessHolders({ context: { actor, database }, params, query }) {
-    const { filterPermission: permission, page } = query;
+    const { filterPermission: permission, filterKind: kind, page } = query;
     const narrowing = narrowedBy(query.filterProjectId, query.filterWorkspaceId);
     const found = await findScope(database.reader, actor, params.organizationName, narrowing);
     const scope = grantHolders(found, narrowing);
-    const { rows, totalCount, hiddenTeams } = await pageOfHolders(database.reader, actor, scope, permission, page);
+    const { rows, totalCount, hiddenTeams } = await pageOfHolders(
+      database.reader,
+      actor,
+      scope,
+      { permission, kind },
+      page,
+    );
     return { views: viewsOf(scope, permission, rows), totalCount, meta: { hidden: { teams: hiddenTeams } } };
   },
 });

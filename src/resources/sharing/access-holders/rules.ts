@@ -3,7 +3,9 @@ import { everywhereOf, organizationBit, organizationPermissionNames } from "../.
 import { grant } from "../../../access/granted.ts";
 import { projectRightsOf, workspaceRightsOf } from "../../../access/permissions.ts";
 import { bitsGiving, fulfils, managesHolders, permissionsOn, wantedOn } from "../../../access/reach.ts";
+import { setOf } from "../../../access/permission-set.ts";
 import { AppError, notFound } from "../../../kernel/errors.ts";
+import { kebab } from "../../../kernel/names.ts";
 import type { HolderSource, HolderView } from "./definition.ts";
 import type { HolderRow, Narrowing, Scope } from "./store.ts";
 
@@ -57,6 +59,9 @@ function recordSources(row: HolderRow, isAlone: boolean): HolderSource[] {
   return [{ kind, team: { id: teamId, name: teamName }, level, ...itself }];
 }
 
+const valuesOf = (mask: number): Record<string, string | boolean> =>
+  Object.fromEntries(Object.entries(setOf(mask)).map(([name, value]) => [kebab(name), value]));
+
 function viewOf(scope: Scope, permission: string | undefined, rows: readonly [HolderRow, ...HolderRow[]]): HolderView {
   const [first] = rows;
   const { allowForceDeleteWorkspaces, workspaceId, projectId } = scope;
@@ -89,6 +94,7 @@ function viewOf(scope: Scope, permission: string | undefined, rows: readonly [Ho
     projectsCount: Number(first.projects),
     workspacesCount: Number(first.workspaces),
     permissions: projectId === null ? undefined : permissionsOn(kind, { mask: Number(first.mask) }, owning),
+    values: projectId === null ? undefined : valuesOf(Number(first.mask)),
     givenBy: [...itself, ...giving.filter((each) => each.isKnown).flatMap((each) => each.sources)],
     hiddenSources: giving.filter((each) => !each.isKnown).length,
   };

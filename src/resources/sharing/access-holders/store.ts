@@ -198,26 +198,34 @@ function recordsTable({ organizationId, projectId, workspaceId }: Scope): RawBui
       where (g.permissions & base.workspace_bits) <> 0 group by page.id, g.team_id, g.access)`;
 }
 
+/** What is asked of holders: this permission, or any; this kind of holder, or both. */
+export interface HoldersAsked {
+  readonly permission: string | undefined;
+  readonly kind: string | undefined;
+}
+
 /** One statement: the page in the order of names, its total, and how many teams the caller may not know of. */
 export async function pageOfHolders(
   tx: Tx,
   actor: Actor,
   scope: Scope,
-  permission: string | undefined,
+  { permission, kind }: HoldersAsked,
   page: Page,
 ): Promise<{ rows: HolderRow[]; totalCount: number; hiddenTeams: number }> {
   const { standing } = scope;
+  const ofKind = kind === undefined ? sql`` : sql`and kind = ${kind}`;
   const result = await sql<HolderRow & { totalCount: number; hiddenTeams: number }>`
     with ${seatsTables(scope, actor)}, ${baseTable(scope, permission)}, ${scopeTable(scope)}, ${sumsTables(scope)}, ${holdersTables()},
     page as materialized (
-      select * from holders where is_known = 1 order by name_key, id limit ${page.size} offset ${(page.number - 1) * page.size}),
+      select * from holders where is_known = 1 ${ofKind} order by name_key, id limit ${page.size} offset ${(page.number - 1) * page.size}),
     ${recordsTable(scope)}
     select totals.total_count, totals.hidden_teams, page.id, page.kind, page.name, page.is_site_admin, page.is_everywhere,
       page.projects, page.workspaces, base.is_owner, base.mask | coalesce(op.mask, 0) | coalesce(ow.mask, 0) as mask,
       t.id as team_id, t.name as team_name, t.is_owners, t.organization_access,
       case when ${teamIsVisible(actor, standing)} then 1 else 0 end as is_known,
       records.kind as record_kind, records.level as record_level, records.records, records.record_id
-    from (select coalesce(sum(is_known), 0) as total_count, coalesce(sum(1 - is_known), 0) as hidden_teams from holders) as totals
+    from (select coalesce(sum(is_known), 0) as total_count, coalesce(sum(1 - is_known), 0) as hidden_teams from holders
+      where 1 = 1 ${ofKind}) as totals
     left join page on true
     left join base on base.holder = page.id
     left join on_projects as op on op.holder = page.id and op.project_id = cast(${scope.projectId} as text)

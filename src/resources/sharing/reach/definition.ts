@@ -62,6 +62,7 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
   attributes: {
     kind: readOnly(z.enum(thingKinds as ["project", "workspace"]), "What is reached."),
     name: readOnly(text(), "The name of the project or workspace."),
+    "project-name": readOnly(text(), "The name of the project, or of the one that holds the workspace."),
     level: readOnly(
       z.enum(["read", "plan", "write", "maintain", "admin", "custom"]),
       "The level that gives exactly this; `custom` where none does.",

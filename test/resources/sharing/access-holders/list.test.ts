@@ -131,8 +131,27 @@ describe("listAccessHolders", () => {
       "workspaces-count": 1,
       permissions: { "can-read": true, "can-update": true, "can-destroy": true, "can-create-workspace": true },
     });
+    // Spelled and valued as the explanation of the same person there.
+    const explained = data(await org.owner.get(`/projects/${project.id}/access?filter[user][id]=${person.id}`));
+    const valued = Object.entries<Json>(explained.attributes.permissions).map(([name, { value }]) => [name, value]);
+    expect(Object.fromEntries(valued)).toMatchObject(onProject[person.id].attributes.values);
+    expect(Object.keys(onProject[person.id].attributes.values)).toHaveLength(14);
+    expect(onWorkspace[both.id].attributes.values).toMatchObject({ runs: "read", locking: false });
+    expect((await listed(org.owner)).data[0].attributes.values).toBeUndefined();
     expect(onProject[readers!.id]).toBeUndefined();
     expect(onProject[secret!.id]).toBeUndefined();
+  });
+
+  it("only teams, or only people, with totals of those", async () => {
+    const [teams, people] = [
+      await listed(org.owner, "&filter[kind]=team"),
+      await listed(org.owner, "&filter[kind]=user"),
+    ];
+    expect(new Set(teams.data.map(holderOf))).toEqual(new Set([org.ownersTeamId, admins!.id, readers!.id, secret!.id]));
+    expect(teams.meta.pagination["total-count"]).toBe(4);
+    expect(new Set(people.data.map(holderOf))).toEqual(new Set([founder, org.owner.id, person.id, both.id]));
+    expect(people.meta.pagination["total-count"]).toBe(4);
+    expect((await org.owner.get(path("&filter[kind]=organization"))).status).toBe(400);
   });
 
   it("in pages, by name", async () => {

@@ -60,12 +60,14 @@ describe("listTeamReach: a team with a few records", () => {
     const body = await listed(org.owner, path());
     expect(things(body)).toEqual([apples!.id, inBerries!.id, berries!.id, aside!.id, inApples!.id]);
     const [project, , , alone, both] = body.data;
+    expect(alone.attributes["project-name"]).toBe("cherries");
     expect(project).toMatchObject({
       id: `${apples!.id}:${team.id}`,
       type: "reaches",
       attributes: {
         kind: "project",
         name: "apples",
+        "project-name": "apples",
         level: "write",
         permissions: { "can-read": true, "can-update": false, "can-destroy": false, "can-create-workspace": false },
         "hidden-sources": 0,

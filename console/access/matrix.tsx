@@ -1,0 +1,241 @@
+/** Who can: teams or people × permissions on one project or workspace. Each value says, when asked, why it is so. */
+import {
+  Checkbox,
+  Group,
+  ScrollArea,
+  SegmentedControl,
+  Select,
+  Stack,
+  Table,
+  Text,
+  UnstyledButton,
+} from "@mantine/core";
+import { Fragment, type KeyboardEvent } from "react";
+import { paths } from "../paths.ts";
+import { useAddress } from "../ui/address.ts";
+import { Link } from "../ui/link.tsx";
+import { Asked, Empty } from "../ui/states.tsx";
+import { Pager } from "../ui/table.tsx";
+import { counted } from "../ui/text.tsx";
+import classes from "./access.module.css";
+import { columnsOn, type MatrixColumn, told } from "./columns.ts";
+import { type Row, type Rows, useOwnAccess, usePeopleRows, useTeamRows } from "./rows.ts";
+import { Why } from "./why.tsx";
+import { onDay, sourceInShort, type Source, type Thing } from "./words.ts";
+
+export interface MatrixProps {
+  readonly organization: string;
+  readonly thing: Thing;
+}
+
+export function Matrix({ organization, thing }: MatrixProps) {
+  const { search, set } = useAddress();
+  const columns = columnsOn(thing.kind);
+  const isPeople = search["who"] === "people";
+  const permission = columns.find(({ key }) => key === search["permission"]);
+  const onlyDifferences = search["differences"] === "only";
+  const asked = { organization, thing, page: Number(search["page"] ?? 1), permission };
+  const teams = useTeamRows({ ...asked, enabled: !isPeople });
+  const people = usePeopleRows({ ...asked, enabled: isPeople });
+  const { mayManage } = useOwnAccess(thing);
+  const shown = isPeople ? people : teams;
+  const rows = shown.rows
+    .filter(({ values }) => permission === undefined || permission.value(values) !== false)
+    .filter((row) => !onlyDifferences || isDifferent(row, thing));
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <SegmentedControl
+          size="xs"
+          aria-label="Who"
+          data={[
+            { value: "teams", label: "Teams" },
+            { value: "people", label: "People" },
+          ]}
+          value={isPeople ? "people" : "teams"}
+          onChange={(who) => set({ who: who === "people" ? who : undefined, why: undefined, page: undefined })}
+        />
+        <Select
+          size="xs"
+          aria-label="Permission"
+          placeholder="Any permission"
+          clearable
+          clearButtonProps={{ "aria-label": "Any permission" }}
+          w={200}
+          data={columns.map(({ key, label, about }) => ({ value: key, label: `${label}: ${about}` }))}
+          comboboxProps={{ width: 340, position: "bottom-start" }}
+          value={permission?.key ?? null}
+          onChange={(key) => set({ permission: key ?? undefined, page: undefined })}
+        />
+        <Checkbox
+          size="xs"
+          label={`Only differences from the ${thing.kind === "workspace" ? "project" : "organization"}`}
+          checked={onlyDifferences}
+          onChange={(event) => set({ differences: event.currentTarget.checked ? "only" : undefined })}
+        />
+        <Text c="dimmed" fz="sm" ml="auto" aria-live="polite">
+          {isPeople ? counted(rows.length, "person", "people") : counted(rows.length, "team")}
+        </Text>
+      </Group>
+      <Asked query={shown.query}>
+        {() => (
+          <Drawn
+            {...{ organization, thing, columns, rows, shown, mayManage, isPeople }}
+            open={search["why"]}
+            onOpen={(why) => set({ why })}
+          />
+        )}
+      </Asked>
+      {shown.pagination && shown.pagination["total-pages"] > 1 && (
+        <Pager
+          pagination={shown.pagination}
+          one={isPeople ? "holder" : "team"}
+          onPage={(page) => set({ page: String(page) })}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Held by a record of the thing itself, and not only by what its project or the organization gives to all like it. */
+function isDifferent({ sources }: Row, { kind }: Thing): boolean {
+  const own = kind === "workspace" ? ["team-workspace"] : ["team-project", "team-workspace"];
+  return sources.some((source) => own.includes(source.kind));
+}
+
+interface DrawnProps extends MatrixProps {
+  readonly columns: readonly MatrixColumn[];
+  readonly rows: readonly Row[];
+  readonly shown: Rows;
+  readonly mayManage: boolean;
+  readonly isPeople: boolean;
+  /** The cell that is asked about: `team-1:apply`. */
+  readonly open: string | undefined;
+  readonly onOpen: (cell: string | undefined) => void;
+}
+
+function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople, open, onOpen }: DrawnProps) {
+  if (rows.length === 0)
+    return (
+      <Empty title={isPeople ? "No person is like that" : "No team is like that"}>
+        Nobody whom you may see holds this here. Owners hold everything, always.
+      </Empty>
+    );
+  return (
+    <>
+      {shown.isOnlyOneself && (
+        <Text c="dimmed" fz="sm">
+          This is what you may do. Other people are shown to those who manage the access here, or the organization's
+          members.
+        </Text>
+      )}
+      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, "aria-label": "Who can, scrolls sideways" } as never}>
+        <Table className={classes["matrix"]} verticalSpacing={0} aria-label="Who can" onKeyDown={moveByArrows}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th scope="col" className={classes["name"]}>
+                {isPeople ? "Person" : "Team"}
+              </Table.Th>
+              {columns.map(({ key, label, about }) => (
+                <Table.Th key={key} scope="col" title={about} ta="center">
+                  {label}
+                </Table.Th>
+              ))}
+              <Table.Th scope="col">By</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map((row) => (
+              <MatrixRow
+                key={row.subject.id}
+                {...{ organization, thing, columns, row, mayManage, isPeople, onOpen }}
+                open={open?.startsWith(`${row.subject.id}:`) ? open.slice(row.subject.id.length + 1) : undefined}
+              />
+            ))}
+          </Table.Tbody>
+        </Table>
+      </ScrollArea>
+    </>
+  );
+}
+
+type MatrixRowProps = Omit<DrawnProps, "rows" | "shown"> & { readonly row: Row };
+
+function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, open, onOpen }: MatrixRowProps) {
+  const { subject, values, sources, hiddenSources, explanation } = row;
+  const asked = columns.find(({ key }) => key === open);
+  const to = isPeople ? paths.person(organization, subject.id) : paths.team(organization, subject.id);
+  return (
+    <Fragment>
+      <Table.Tr data-row>
+        <Table.Th scope="row" fw={500} className={classes["name"]}>
+          <Link to={to} title={subject.name}>
+            {subject.name}
+          </Link>
+        </Table.Th>
+        {columns.map((column) => {
+          const value = column.value(values);
+          const isOpen = column.key === open;
+          return (
+            <Table.Td key={column.key} className={classes["value"]}>
+              <UnstyledButton
+                className={`${classes["cell"]} ${value === false ? classes["none"] : ""}`}
+                aria-label={`${subject.name}, ${column.label}: ${told(value)}. Why?`}
+                aria-expanded={isOpen}
+                onClick={() => onOpen(isOpen ? undefined : `${subject.id}:${column.key}`)}
+              >
+                {value === true ? "●" : value === false ? "–" : value}
+              </UnstyledButton>
+            </Table.Td>
+          );
+        })}
+        <Table.Td fz="xs" c="dimmed">
+          {shortly(sources, hiddenSources, isPeople)}
+        </Table.Td>
+      </Table.Tr>
+      {asked && (
+        <Table.Tr>
+          <Table.Td colSpan={columns.length + 2} className={classes["why"]} p="sm">
+            <div className={classes["whyInner"]} role="region" aria-label={`Why ${subject.name}, ${asked.label}`}>
+              <Why
+                {...{ organization, thing, subject, values, sources, mayManage }}
+                column={asked}
+                {...(explanation && { explanation })}
+              />
+            </div>
+          </Table.Td>
+        </Table.Tr>
+      )}
+    </Fragment>
+  );
+}
+
+function shortly(sources: readonly Source[], hidden: number, isPeople: boolean): string {
+  const all = sources.map((source) => {
+    const until = source.until ? ` · until ${onDay(source.until)}` : "";
+    const team = isPeople && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";
+    return `${team}${sourceInShort(source)}${until}`;
+  });
+  return [...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ");
+}
+
+const steps: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** From value to value, like in a sheet. */
+function moveByArrows(event: KeyboardEvent<HTMLTableElement>) {
+  const step = steps[event.key];
+  const row = (event.target as HTMLElement).closest("tr[data-row]");
+  if (step === undefined || row === null) return;
+  const rows = [...event.currentTarget.querySelectorAll("tr[data-row]")];
+  const cellsIn = (of: Element | undefined) => [...(of?.querySelectorAll<HTMLElement>("td button") ?? [])];
+  const at = cellsIn(row).indexOf(event.target as HTMLElement);
+  const next = at < 0 ? undefined : cellsIn(rows[rows.indexOf(row) + step[0]])[at + step[1]];
+  if (next === undefined) return;
+  event.preventDefault();
+  next.focus();
+}

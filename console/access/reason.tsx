@@ -1,0 +1,77 @@
+/** What gives somebody a permission, as a sentence. */
+import { useQuery } from "@tanstack/react-query";
+import { asking, organization as organizationQuery } from "../api/queries.ts";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { When } from "../ui/text.tsx";
+import { plain, type Source, type Subject, type Thing } from "./words.ts";
+
+interface ReasonProps {
+  readonly organization: string;
+  readonly source: Source;
+  readonly subject: Subject;
+  readonly thing: Thing;
+}
+
+export function Reason({ organization, source, subject, thing }: ReasonProps) {
+  const { team, level, permission } = source;
+  const isItself = team !== undefined && team.id === subject.id;
+  const who = team && (
+    <>
+      {isItself ? "it" : "the team "}
+      {!isItself && <Link to={paths.team(organization, team.id)}>{team.name}</Link>}
+    </>
+  );
+  switch (source.kind) {
+    case "site-admin":
+      return <>site admins may do everything, everywhere</>;
+    case "ownership":
+      return <>{isItself ? "owners" : who} may do everything in the organization</>;
+    case "organization-permission":
+      return (
+        <>
+          {who} may {plain(permission ?? "")} of the whole organization
+        </>
+      );
+    case "team-project":
+      return (
+        <>
+          {who} has <b>{level}</b> on{" "}
+          {thing.project ? (
+            <>
+              the project <Link to={paths.projectAccess(organization, thing.project.id)}>{thing.project.name}</Link>
+            </>
+          ) : (
+            "this project"
+          )}
+        </>
+      );
+    case "team-workspace":
+      return (
+        <>
+          {who} has <b>{level}</b> on this workspace
+        </>
+      );
+    default:
+      return <>{plain(source.kind)}</>;
+  }
+}
+
+/** Who gave it, and when, from the audit trail: for those who may read that. */
+export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const trail = useQuery({
+    ...asking("GET /organizations/{organization_name}/audit-events", {
+      path: { organization_name: organization },
+      query: { "filter[subject][id]": record, "page[size]": 20 },
+    }),
+    enabled: rights?.["can-manage-auditing"] === true,
+  });
+  const given = trail.data?.data.findLast(({ attributes }) => attributes.action.endsWith(".create"));
+  if (!given) return null;
+  return (
+    <>
+      , granted by {given.attributes["actor-name"]} <When time={given.attributes["created-at"]} />
+    </>
+  );
+}

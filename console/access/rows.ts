@@ -1,0 +1,123 @@
+/** The rows of the matrix: teams from their explanations, people from those who hold anything there, or only oneself. */
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import type { Resource } from "../api/client.ts";
+import { account, asking, askingOn, organization as organizationQuery } from "../api/queries.ts";
+import type { Pagination } from "../api/schema.gen.ts";
+import type { MatrixColumn } from "./columns.ts";
+import type { Source, Subject, Thing, Values } from "./words.ts";
+
+export interface Row {
+  readonly subject: Subject;
+  readonly values: Values;
+  readonly sources: readonly Source[];
+  readonly hiddenSources: number;
+  readonly explanation?: Resource<"access-explanations">;
+}
+
+export interface Rows {
+  readonly query: UseQueryResult<unknown, unknown>;
+  readonly rows: readonly Row[];
+  readonly pagination: Pagination | undefined;
+  /** Set where only oneself is shown, because the caller may not know of others. */
+  readonly isOnlyOneself?: boolean;
+}
+
+const size = 100;
+
+/** Every record that gives any of it, once. */
+function sourcesIn(explanation: Resource<"access-explanations">): Source[] {
+  const all = Object.values(explanation.attributes.permissions).flatMap(
+    (each) => each["given-by"] as readonly Source[],
+  );
+  return [...new Map(all.map((source) => [`${source.kind} ${source.id} ${source.permission ?? ""}`, source])).values()];
+}
+
+function rowOf(explanation: Resource<"access-explanations">, type: Subject["type"]): Row {
+  const { permissions, "subject-name": name } = explanation.attributes;
+  return {
+    subject: { type, id: explanation.relationships.subject?.data?.id ?? "", name },
+    values: Object.fromEntries(Object.entries(permissions).map(([permission, { value }]) => [permission, value])),
+    sources: sourcesIn(explanation),
+    hiddenSources: 0,
+    explanation,
+  };
+}
+
+interface Asked {
+  readonly organization: string;
+  readonly thing: Thing;
+  readonly page: number;
+  readonly permission: MatrixColumn | undefined;
+  readonly enabled: boolean;
+}
+
+export function useTeamRows({ thing, page, enabled }: Asked): Rows {
+  const query = { "page[size]": size, "page[number]": page };
+  const onWorkspace = useQuery({
+    ...askingOn("GET /workspaces/{workspace_id}/team-access", { path: { workspace_id: thing.id }, query }),
+    enabled: enabled && thing.kind === "workspace",
+  });
+  const onProject = useQuery({
+    ...askingOn("GET /projects/{project_id}/team-access", { path: { project_id: thing.id }, query }),
+    enabled: enabled && thing.kind === "project",
+  });
+  const asked = thing.kind === "workspace" ? onWorkspace : onProject;
+  return {
+    query: asked,
+    rows: asked.data?.data.map((explanation) => rowOf(explanation, "teams")) ?? [],
+    pagination: asked.data?.meta?.pagination,
+  };
+}
+
+export function usePeopleRows({ organization, thing, page, permission, enabled }: Asked): Rows {
+  const mine = useOwnAccess(thing);
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const mayAsk = mine.mayManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
+  const holders = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/access-holders", {
+      path: { organization_name: organization },
+      query: {
+        [thing.kind === "workspace" ? "filter[workspace][id]" : "filter[project][id]"]: thing.id,
+        "filter[kind]": "user",
+        "filter[permission]": permission?.can,
+        "page[size]": size,
+        "page[number]": page,
+      },
+    }),
+    enabled: enabled && mayAsk,
+  });
+  const me = useQuery(account()).data?.data;
+  if (!mayAsk)
+    return {
+      query: mine.query,
+      rows: mine.explanation && me ? [rowOf(mine.explanation, "users")] : [],
+      pagination: undefined,
+      isOnlyOneself: true,
+    };
+  return {
+    query: holders,
+    rows:
+      holders.data?.data.map(({ attributes, relationships }) => ({
+        subject: { type: "users", id: relationships.holder?.data?.id ?? "", name: attributes.name },
+        values: attributes.values,
+        sources: attributes["given-by"],
+        hiddenSources: attributes["hidden-sources"],
+      })) ?? [],
+    pagination: holders.data?.meta?.pagination,
+  };
+}
+
+/** What oneself may do there, and whether that is to manage access. */
+export function useOwnAccess(thing: Thing | undefined) {
+  const onWorkspace = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/access", { path: { workspace_id: thing?.id } }),
+    enabled: thing?.kind === "workspace",
+  });
+  const onProject = useQuery({
+    ...asking("GET /projects/{project_id}/access", { path: { project_id: thing?.id } }),
+    enabled: thing?.kind === "project",
+  });
+  const query = thing?.kind === "project" ? onProject : onWorkspace;
+  const explanation = query.data?.data;
+  return { query, explanation, mayManage: explanation?.attributes.can["can-manage-team-access"] === true };
+}

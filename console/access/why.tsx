@@ -1,0 +1,182 @@
+/** Why somebody may do something: the records that give it, who gave them and until when; and what would be left if one were taken away. */
+import { Button, Group, List, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Resource } from "../api/client.ts";
+import { asking } from "../api/queries.ts";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { LoadingRows } from "../ui/states.tsx";
+import { type Change, leavingTeam, takingAway } from "./changes.ts";
+import { Preview } from "./preview.tsx";
+import { type MatrixColumn, told } from "./columns.ts";
+import { Granted, Reason } from "./reason.tsx";
+import { onDay, type Source, type Subject, type Thing, type Values } from "./words.ts";
+
+export interface WhyProps {
+  readonly organization: string;
+  readonly thing: Thing;
+  readonly subject: Subject;
+  readonly column: MatrixColumn;
+  readonly values: Values;
+  /** Where the row brought its own explanation. */
+  readonly explanation?: Resource<"access-explanations">;
+  /** What gives anything at all, for those who may not ask for more. */
+  readonly sources: readonly Source[];
+  /** Whether the caller manages the access here, and may be offered to change it. */
+  readonly mayManage: boolean;
+}
+
+/** The explanation of another person or team. The caller may know the records and yet not be the one to ask for this. */
+function useExplanation({ thing, subject, explanation }: WhyProps) {
+  const query = { [subject.type === "teams" ? "filter[team][id]" : "filter[user][id]"]: subject.id };
+  const enabled = explanation === undefined;
+  const onWorkspace = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/access", { path: { workspace_id: thing.id }, query }),
+    enabled: enabled && thing.kind === "workspace",
+  });
+  const onProject = useQuery({
+    ...asking("GET /projects/{project_id}/access", { path: { project_id: thing.id }, query }),
+    enabled: enabled && thing.kind === "project",
+  });
+  const asked = thing.kind === "workspace" ? onWorkspace : onProject;
+  return { isLoading: enabled && asked.isLoading, found: explanation ?? asked.data?.data };
+}
+
+export function Why(props: WhyProps) {
+  const { organization, thing, subject, column, values, sources, mayManage } = props;
+  const { isLoading, found } = useExplanation(props);
+  if (isLoading) return <LoadingRows rows={2} />;
+  const value = column.value(values);
+  const permission = column.permission(values);
+  const explained = (found?.attributes.permissions as Record<string, { "given-by": readonly Source[] }> | undefined)?.[
+    permission
+  ];
+  const giving = explained?.["given-by"] ?? sources;
+  const level = values[permission];
+  const isMore = typeof level === "string" && value === true && level !== column.key;
+  if (value === false)
+    return (
+      <Text fz="sm">
+        Nothing lets <b>{subject.name}</b> {column.about} here.
+        {mayManage && subject.type === "teams" && (
+          <>
+            {" "}
+            <Link to={paths.grant(organization, { team: subject.id, [thing.kind]: thing.id })}>
+              Grant access to {subject.name}
+            </Link>
+          </>
+        )}
+      </Text>
+    );
+  return (
+    <Stack gap="xs">
+      <Text fz="sm">
+        <b>{subject.name}</b> may {column.about}
+        {value !== true && <> ({told(value)})</>}
+        {isMore && <>, as part of “{level}”</>}, because:
+      </Text>
+      <List fz="sm" spacing={4} styles={{ itemWrapper: { width: "100%" }, itemLabel: { width: "100%" } }}>
+        {giving.map((source, index) => (
+          <List.Item key={`${source.kind} ${source.id ?? index}`}>
+            <Given {...props} source={source} />
+          </List.Item>
+        ))}
+      </List>
+      {giving.length === 0 && <Text fz="sm">A team that you may not know of gives it.</Text>}
+    </Stack>
+  );
+}
+
+// ---- one of the reasons ----
+
+interface Removal {
+  readonly label: string;
+  readonly verb: string;
+  readonly done: string;
+  readonly change: Change;
+}
+
+function removalsOf(source: Source, subject: Subject): Removal[] {
+  const { team, type, id } = source;
+  const isRecord = source.kind === "team-project" || source.kind === "team-workspace";
+  return [
+    ...(isRecord && type !== undefined && id !== undefined
+      ? [
+          {
+            label: "What if this grant were removed?",
+            verb: "Remove the grant",
+            done: `Removed the grant of ${team?.name}.`,
+            change: takingAway(type, id),
+          },
+        ]
+      : []),
+    ...(subject.type === "users" && team !== undefined
+      ? [
+          {
+            label: `What if ${subject.name} left ${team.name}?`,
+            verb: `Take ${subject.name} out of ${team.name}`,
+            done: `${subject.name} is no longer in ${team.name}.`,
+            change: leavingTeam(team.id, subject.name),
+          },
+        ]
+      : []),
+  ];
+}
+
+function Given({ organization, thing, subject, mayManage, source }: WhyProps & { readonly source: Source }) {
+  const [open, setOpen] = useState<string>();
+  const removals = mayManage ? removalsOf(source, subject) : [];
+  const chosen = removals.find(({ label }) => label === open);
+  const isRecord = source.kind === "team-project" || source.kind === "team-workspace";
+  return (
+    <Stack gap={6}>
+      <span>
+        <Reason source={source} subject={subject} thing={thing} organization={organization} />
+        {isRecord && source.id !== undefined && <Granted organization={organization} record={source.id} />}
+        {source.until && <>, until {onDay(source.until)}</>}
+        {source.reason && <>: “{source.reason}”</>}.
+      </span>
+      {removals.length > 0 && (
+        <Group gap="xs">
+          {removals.map(({ label }) => (
+            <Button
+              key={label}
+              variant="default"
+              size="compact-xs"
+              aria-expanded={open === label}
+              onClick={() => setOpen(open === label ? undefined : label)}
+            >
+              {label}
+            </Button>
+          ))}
+          {isRecord && source.team && (
+            <Link to={paths.grant(organization, placeOf(source, thing))} fz="xs">
+              Change this grant
+            </Link>
+          )}
+        </Group>
+      )}
+      {chosen && (
+        <Preview
+          key={chosen.label}
+          organization={organization}
+          changes={[chosen.change]}
+          verb={chosen.verb}
+          color="red"
+          done={chosen.done}
+          after={() => setOpen(undefined)}
+          onCancel={() => setOpen(undefined)}
+        />
+      )}
+    </Stack>
+  );
+}
+
+/** Where a record is about the project of a workspace, the page of grants finds the project by itself. */
+const placeOf = ({ kind, team }: Source, thing: Thing): { team?: string; project?: string; workspace?: string } => ({
+  ...(team && { team: team.id }),
+  ...(kind === "team-project"
+    ? { project: thing.kind === "project" ? thing.id : (thing.project?.id ?? "") }
+    : { workspace: thing.id }),
+});

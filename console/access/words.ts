@@ -1,0 +1,127 @@
+/** Permissions, levels and what gives them, in the words of the page. What they amount to is decided by the server; here they are only named. */
+import type { Resources } from "../api/client.ts";
+
+/** The value of each permission that somebody holds on a thing: `runs: "apply"`, `locking: true`. */
+export type Values = Readonly<Record<string, string | boolean>>;
+export type Source = Partial<
+  Resources["access-explanations"]["attributes"]["permissions"]["settings"]["given-by"][number]
+> & { readonly kind: string; readonly records?: number };
+
+export type ThingKind = "project" | "workspace";
+
+/** A project or a workspace whose access is looked at. */
+export interface Thing {
+  readonly kind: ThingKind;
+  readonly id: string;
+  readonly name: string;
+  /** The one that holds a workspace. */
+  readonly project?: { readonly id: string; readonly name: string } | undefined;
+}
+
+/** A team or a person. */
+export interface Subject {
+  readonly type: "teams" | "users";
+  readonly id: string;
+  readonly name: string;
+}
+
+// ---- permissions as documents and previews spell them ----
+
+/** In the order in which they are told; several that always go together have one word, and the first of a ladder's names is its highest. */
+const words: readonly (readonly [word: string, ...names: string[]])[] = [
+  ["read", "can-read-settings", "can-read-run", "can-read-assessment-results"],
+  ["plan", "can-queue-run"],
+  ["apply", "can-queue-apply", "can-queue-destroy"],
+  ["write variables", "can-update-variable"],
+  ["read variables", "can-read-variable"],
+  ["write states", "can-create-state-versions"],
+  ["read states", "can-read-state-versions"],
+  ["read outputs", "can-read-state-outputs"],
+  ["lock", "can-lock", "can-unlock"],
+  ["force-unlock", "can-force-unlock"],
+  ["change settings", "can-manage-tags", "can-manage-assessments", "can-manage-ephemeral-workspaces"],
+  ["run tasks", "can-manage-run-tasks"],
+  ["force-delete", "can-force-delete"],
+  ["create workspaces", "can-create-workspace"],
+  ["move workspaces", "can-move-workspaces"],
+  ["manage access", "can-manage-team-access"],
+  ["see access", "can-read-team-access"],
+];
+/** What a project and a workspace both have, and mean by it. */
+const shared: Readonly<Record<string, Readonly<Record<ThingKind, string>>>> = {
+  "can-update": { project: "change the project", workspace: "change settings" },
+  "can-destroy": { project: "delete the project", workspace: "delete" },
+  "can-read": { project: "see the project", workspace: "read" },
+};
+/** Told only where the higher one is not told too. */
+const lower: Readonly<Record<string, readonly string[]>> = {
+  "read variables": ["write variables"],
+  "read states": ["write states"],
+  "read outputs": ["read states", "write states"],
+  "see access": ["manage access"],
+};
+
+/** `["can-queue-run", "can-queue-apply"]` → "plan, apply". */
+export function inWords(permissions: readonly string[], kind: ThingKind): string {
+  const found = new Set<string>();
+  for (const [word, ...names] of words) if (names.some((name) => permissions.includes(name))) found.add(word);
+  for (const name of permissions) {
+    const known = shared[name]?.[kind];
+    if (known !== undefined) found.add(known);
+    else if (!words.some(([, ...names]) => names.includes(name))) found.add(plain(name));
+  }
+  return [...found].filter((word) => !lower[word]?.some((higher) => found.has(higher))).join(", ");
+}
+
+/** "can-manage-run-tasks" → "manage run tasks". */
+export const plain = (name: string): string => name.replace(/^can-/, "").replaceAll("-", " ");
+
+/** Every permission that can be asked for, in words. */
+export const askable: readonly { readonly value: string; readonly label: string }[] = [
+  "can-read-run",
+  "can-queue-run",
+  "can-queue-apply",
+  "can-read-variable",
+  "can-update-variable",
+  "can-read-state-outputs",
+  "can-read-state-versions",
+  "can-create-state-versions",
+  "can-lock",
+  "can-force-unlock",
+  "can-update",
+  "can-manage-run-tasks",
+  "can-destroy",
+  "can-force-delete",
+  "can-create-workspace",
+].map((value) => ({
+  value,
+  label:
+    value === "can-update"
+      ? "change settings"
+      : value === "can-create-workspace"
+        ? "create workspaces"
+        : inWords([value], "workspace"),
+}));
+
+// ---- what gives it ----
+
+/** In a few words, beside a row: "project: write". */
+export function sourceInShort({ kind, permission, level }: Source): string {
+  switch (kind) {
+    case "site-admin":
+      return "site admin";
+    case "organization-token":
+      return "the organization's token";
+    case "ownership":
+      return "owner";
+    case "organization-permission":
+      return `organization: ${plain(permission ?? "")}`;
+    case "team-project":
+      return `project: ${level}`;
+    default:
+      return `workspace: ${level}`;
+  }
+}
+
+export const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+export const onDay = (time: string): string => day.format(new Date(time));
