@@ -21,6 +21,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/identity/authentication-tokens": ["tokens"],
   "resources/identity/sessions": ["passwords"],
   "resources/identity/identity-trusts": ["identityTrusts"],
+  "resources/identity/sso-providers": ["ssoProviders", "ssoIdentities", "ssoSessions", "ssoReplies"],
   "resources/site/terraform-versions": ["engineVersions"],
   "resources/register/projects": ["projects"],
   "resources/register/workspaces": ["workspaces"],

@@ -64,6 +64,9 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
     "resources/runs/identity-keys/store.ts deleteKeys",
     "resources/runs/identity-keys/store.ts insertKey",
   ],
+  "what is remembered of somebody who is nobody yet, so that it can't be used again": [
+    "resources/identity/sso-providers/store.ts noteReply",
+  ],
   "background work, which nobody asked for": [
     "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",

@@ -30,6 +30,8 @@ export interface Lasting {
 /** By a team: until the person's place in it ends, or the record does, whichever comes first. */
 interface ByTeam extends Lasting {
   readonly team: TeamName;
+  /** How the person comes to be in the team, where nobody put the person there: by a group at a provider. */
+  readonly membership?: string;
 }
 
 /** Where a grant comes from. */
@@ -53,6 +55,8 @@ export interface TeamHolding {
   /** Of the place in the team by which it is the subject's; nulls where the team itself is asked about. */
   readonly placeUntil?: string | null;
   readonly placeReason?: string | null;
+  /** The same, where a group gave it. */
+  readonly placeGroup?: string | null;
   readonly projectRecordId: string | null;
   readonly projectLevel: string | null;
   readonly projectPermissions: Mask | null;
@@ -82,9 +86,12 @@ const placeOf = ({ placeUntil = null, placeReason = null }: TeamHolding): Lastin
   reason: placeReason,
 });
 
+const membershipBy = ({ placeGroup }: TeamHolding): { membership?: string } =>
+  placeGroup == null ? {} : { membership: placeGroup };
+
 function organizationGrants(holding: TeamHolding, name: TeamName): SourcedGrant[] {
   const access = holding.organizationAccess;
-  const team = { team: name, ...placeOf(holding) };
+  const team = { team: name, ...placeOf(holding), ...membershipBy(holding) };
   if (holding.isOwners === 1) return [{ mask: everywhereOf(access), source: { kind: "ownership", ...team } }];
   return organizationPermissionNames
     .filter((permission) => (access & organizationBit(permission)) !== 0)
@@ -104,7 +111,12 @@ function recordGrants(holding: TeamHolding, team: TeamName): SourcedGrant[] {
   ): SourcedGrant[] =>
     recordId === null || level === null || mask === null
       ? []
-      : [{ mask, source: { kind, team, recordId, level, ...sooner(placeOf(holding), lasting) } }];
+      : [
+          {
+            mask,
+            source: { kind, team, recordId, level, ...sooner(placeOf(holding), lasting), ...membershipBy(holding) },
+          },
+        ];
   return [
     ...record("team-project", holding.projectRecordId, holding.projectLevel, holding.projectPermissions, {
       until: holding.projectUntil,

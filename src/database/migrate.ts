@@ -23,6 +23,7 @@ import { imports } from "./migrations/0019-imports.ts";
 import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
 import { identityTrusts } from "./migrations/0023-identity-trusts.ts";
 import { signIn } from "./migrations/0022-sign-in.ts";
+import { singleSignOn } from "./migrations/0024-single-sign-on.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -47,6 +48,7 @@ export const migrations: readonly Migration[] = [
   movesOfWorkspaces,
   signIn,
   identityTrusts,
+  singleSignOn,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

@@ -6,7 +6,9 @@ import type { Browser } from "../resources/shared/context.ts";
 import { mediaType } from "./respond.ts";
 
 const cookieName = "cadastre_session";
-const cookie = new RegExp(`(?:^|;)\\s*${cookieName}=([\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]+)`);
+const cookieCalled = (name: string): RegExp =>
+  new RegExp(`(?:^|;)\\s*${name}=([\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e]+)`);
+const cookie = cookieCalled(cookieName);
 
 type Headers = Pick<IncomingMessage, "headers">;
 
@@ -48,13 +50,33 @@ function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string
   return asked !== undefined && (asked.host === host || asked.origin === new URL(publicUrl).origin);
 }
 
+/** For no script, and only of this host; a link from elsewhere brings it along, another site's form does not. */
+const attributes = (publicUrl: string, path: string, seconds: number): string =>
+  `Path=${path}; HttpOnly; SameSite=Lax${publicUrl.startsWith("https:") ? "; Secure" : ""}; Max-Age=${seconds}`;
+
+/** What a browser takes along to a provider of single sign-on and brings back: it is sent to the way back alone. */
+const flowName = "cadastre_sso";
+const flowCookie = cookieCalled(flowName);
+const flowPath = "/app/sign-in/sso";
+
+export const flowIn = ({ headers }: Headers): string | undefined => flowCookie.exec(headers.cookie ?? "")?.[1];
+
+/** Takes it back where nothing is to be kept. */
+export function keepFlow(
+  reply: FastifyReply,
+  publicUrl: string,
+  kept?: { readonly flow: string; readonly seconds: number },
+): void {
+  const { flow = "", seconds = 0 } = kept ?? {};
+  void reply.header("set-cookie", `${flowName}=${flow}; ${attributes(publicUrl, flowPath, seconds)}`);
+}
+
 const nameLengthMax = 256;
 
 /** The browser that a request comes from, as operations see it. */
 export function browserOf(request: FastifyRequest, reply: FastifyReply, publicUrl: () => string): Browser {
-  const attributes = () => `Path=/; HttpOnly; SameSite=Lax${publicUrl().startsWith("https:") ? "; Secure" : ""}`;
   const set = (value: string, seconds: number) =>
-    reply.header("set-cookie", `${cookieName}=${value}; ${attributes()}; Max-Age=${seconds}`);
+    reply.header("set-cookie", `${cookieName}=${value}; ${attributes(publicUrl(), "/", seconds)}`);
   return {
     name: request.headers["user-agent"]?.slice(0, nameLengthMax) ?? null,
     keep: (secret, until) => void set(secret, Math.max(0, Math.floor((Date.parse(until) - Date.now()) / 1000))),

@@ -35,6 +35,8 @@ declare module "fastify" {
     readonly operation?: string;
     readonly signed?: true | undefined;
     readonly open?: true | undefined;
+    /** A browser that asks for it shows what it is answered: refusals are pages, too. */
+    readonly isPage?: true | undefined;
     /** What a body that is too large is answered with. */
     readonly tooLarge?: string | undefined;
   }

@@ -197,6 +197,9 @@ export function sendOauth(reply: FastifyReply, kind: "answer" | "refusal", docum
   );
 }
 
+/** For this time; the next one may lead elsewhere. */
+export const sendRedirect = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -230,6 +233,13 @@ function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, s
     // The rest of the request may still come, and is not to be taken for the next one.
     ...(code === "timed-out" && { connection: "close" }),
   };
+}
+
+/** For a page that tells the same: the status, the headers, and the sentences to be shown. */
+export function refusedAs(reply: FastifyReply, error: unknown): string[] {
+  const { status, headers, text } = errorAnswer(error);
+  reply.code(status).headers(headers);
+  return (JSON.parse(text) as { errors: { detail: string }[] }).errors.map(({ detail }) => detail);
 }
 
 export function sendError(reply: FastifyReply, error: unknown): FastifyReply {

@@ -29,6 +29,7 @@ import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
 import { mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
+import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
 import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
 
@@ -68,6 +69,7 @@ const open = new Set([
   "/readyz",
   "/metrics",
   tokenPath,
+  ...Object.values<string>(ssoRoutes),
   ...consoleRoutes,
 ]);
 
@@ -96,7 +98,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     if (!(known instanceof AppError)) tell("error", known);
     // A caller's own doing, such as going away in the middle, is no error of the service.
     else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
-    return sendError(reply, known);
+    return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
   });
   server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
   const log = requestLog(server.log as Logger);
@@ -120,18 +122,18 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
-  mountOauth(server, {
-    contextOf: ({ id, ip }) => ({
-      actor: { kind: "anonymous" },
-      database,
-      vault: settings.vault,
-      options,
-      neighbours,
-      requestId: id,
-      address: ip,
-      signIns: authenticator.signInsFrom(ip),
-    }),
+  const contextOf = ({ id, ip }: FastifyRequest): Context => ({
+    actor: { kind: "anonymous" },
+    database,
+    vault: settings.vault,
+    options,
+    neighbours,
+    requestId: id,
+    address: ip,
+    signIns: authenticator.signInsFrom(ip),
   });
+  mountOauth(server, { contextOf });
+  mountSso(server, { contextOf, publicUrl: () => options.publicUrl });
   mountResources(server, resources, {
     ...settings,
     options,
@@ -246,7 +248,7 @@ export function describeApi(version: string): object {
     },
     resources,
     httpFacts,
-    oauthPaths,
+    { ...oauthPaths, ...ssoPaths },
   );
 }
 

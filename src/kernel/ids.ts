@@ -13,6 +13,7 @@ export const idPrefixes = {
   "authentication-tokens": "at",
   sessions: "sess",
   "identity-trusts": "idt",
+  "sso-providers": "sso",
   projects: "prj",
   "team-projects": "tprj",
   "audit-events": "ae",

@@ -46,6 +46,8 @@ import { teamResource } from "./identity/teams/operations.ts";
 import { terraformVersionResource } from "./site/terraform-versions/operations.ts";
 import { identityTrustResource } from "./identity/identity-trusts/operations.ts";
 import { sessionResource } from "./identity/sessions/operations.ts";
+import { signInOptionsResource } from "./identity/sign-in-options/operations.ts";
+import { ssoProviderResource } from "./identity/sso-providers/operations.ts";
 import { userResource } from "./identity/users/operations.ts";
 import { agentJobResource } from "./runs/agent-jobs/operations.ts";
 import { agentResource } from "./runs/agents/operations.ts";
@@ -86,6 +88,8 @@ export const resources: readonly Resource<Context>[] = [
   authenticationTokenResource,
   sessionResource,
   identityTrustResource,
+  signInOptionsResource,
+  ssoProviderResource,
   teamResource,
   projectResource,
   workspaceResource,

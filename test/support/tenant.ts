@@ -92,6 +92,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       membership_id: member.membershipId,
       token_id: token.id,
       identity_trust_id: await makeTrust(org, team.id),
+      sso_provider_id: await makeProvider(api, org),
       session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
       workspace_id: workspace.id,
       workspace_name: workspace.attributes.name,
@@ -121,6 +122,17 @@ async function makeTrust({ name, owner }: Org, teamId: string): Promise<string> 
   const team = { data: { type: "teams", id: teamId } };
   const path = `/organizations/${name}/identity-trusts`;
   return data(await owner.post(path, resource("identity-trusts", attributes, { team }))).id;
+}
+
+async function makeProvider(api: Api, { name }: Org): Promise<string> {
+  const attributes = {
+    name: unique("sso"),
+    issuer: "https://sso.example",
+    "client-id": "cadastre",
+    organization: name,
+  };
+  const body = resource("sso-providers", { ...attributes, organization: name, "client-secret": "a secret" });
+  return data(await api.admin.post("/admin/sso-providers", body)).id;
 }
 
 /** A set with one variable, applied to the workspace and its project. */

@@ -10,6 +10,8 @@ export interface UserTable {
   unconfirmedEmail: string | null;
   isSiteAdmin: number;
   isServiceAccount: number;
+  /** The organization whose own provider has signed the user in: a member of no other until a site admin sets the address. */
+  managedById: string | null;
   createdAt: string;
   version: number;
 }
@@ -146,6 +148,9 @@ export interface TeamMemberTable {
   /** The moment from which on the person is not in the team any more; null for ever. And why the person is in it. */
   expiresAt: string | null;
   reason: string | null;
+  /** The provider and its group by which the person is in it; null where somebody put the person there. */
+  ssoProviderId: string | null;
+  ssoGroup: string | null;
   createdAt: string;
 }
 

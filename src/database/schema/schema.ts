@@ -41,6 +41,7 @@ import type {
 } from "./runs.ts";
 import type { ImportLinkTable } from "./imports.ts";
 import type { MetaTable, MigrationTable } from "./meta.ts";
+import type { SsoIdentityTable, SsoProviderTable, SsoReplyTable, SsoSessionTable } from "./sso.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
 import type { JobTable, StateResourceTable, StateVersionOutputTable, StateVersionTable } from "./state.ts";
 import type { VarsetProjectTable, VarsetTable, VarsetWorkspaceTable, VarTable } from "./variables.ts";
@@ -61,6 +62,10 @@ export interface Schema {
   users: UserTable;
   passwords: PasswordTable;
   identityTrusts: IdentityTrustTable;
+  ssoProviders: SsoProviderTable;
+  ssoIdentities: SsoIdentityTable;
+  ssoSessions: SsoSessionTable;
+  ssoReplies: SsoReplyTable;
   organizations: OrganizationTable;
   organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
   moduleConsumers: ModuleConsumerTable;

@@ -203,6 +203,19 @@ export async function deleteSessionRows(tx: Tx, user: SessionEnder, id?: string)
     .execute();
 }
 
+export async function deleteSessionRowsOfProvider(
+  tx: Tx,
+  provider: Granted<{ readonly id: string }, "can-administer">,
+) {
+  return tx.db
+    .deleteFrom("tokens")
+    .where("id", "in", (query) =>
+      query.selectFrom("ssoSessions").select("tokenId").where("ssoProviderId", "=", provider.id),
+    )
+    .returning(toldOfRemoved)
+    .execute();
+}
+
 /** Those of an organization's teams that `listTeamTokens` shows to the caller: one statement. */
 export async function deleteTeamTokenRows(
   tx: Tx,

@@ -15,6 +15,7 @@ import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type Wanted
 import {
   deleteExpiredTokenRows,
   deleteSessionRows,
+  deleteSessionRowsOfProvider,
   deleteTokenRow,
   insertToken,
   lockFreeTokens,
@@ -93,6 +94,15 @@ export async function endSession(tx: Tx, context: Maker, user: SessionEnder, id:
 /** All of a user's. */
 export async function endSessions(tx: Tx, context: Maker, user: SessionEnder): Promise<void> {
   await recordRevoked(tx, context, await deleteSessionRows(tx, user));
+}
+
+/** Those that began by a provider of single sign-on, before it goes. */
+export async function endSessionsOfProvider(
+  tx: Tx,
+  context: Maker,
+  provider: Granted<{ readonly id: string }, "can-administer">,
+): Promise<void> {
+  await recordRevoked(tx, context, await deleteSessionRowsOfProvider(tx, provider));
 }
 
 /** At most `limit` of them, those that expired first. Gives how many; by the database's clock, because it can't be undone. */

@@ -16,7 +16,7 @@ import { discountMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
 import { invitedUserView, toUserView, usersByIds } from "../users/reads.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
-import { newMembership } from "./rules.ts";
+import { managedFaults, newMembership } from "./rules.ts";
 import {
   deleteMembershipRow,
   findMembership,
@@ -46,6 +46,7 @@ export const organizationMembershipResource = implement(organizationMemberships,
         ...(person.taken
           ? [attributeFault("email", "Email has already been taken: the address has a membership in this organization")]
           : []),
+        ...managedFaults(person.user, organization.id),
         ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),
       ]);
       const row = newMembership(body.attributes, organization.id, person.user?.id ?? null);

@@ -1,7 +1,8 @@
 /** Pure rules of memberships. */
-import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
+import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { organizationMemberships } from "./definition.ts";
@@ -21,4 +22,15 @@ export function newMembership(
     createdAt: now(),
     version: 1,
   };
+}
+
+/** Whoever another organization's own provider speaks for may be anybody: the address is not proven to this one. */
+export function managedFaults(user: Pick<UserTable, "managedById"> | undefined, organizationId: string): Fault[] {
+  if (user === undefined || user.managedById === null || user.managedById === organizationId) return [];
+  return [
+    attributeFault(
+      "email",
+      "Email is known by another organization's single sign-on alone; a site admin confirms it by setting it on the user",
+    ),
+  ];
 }

@@ -1,6 +1,7 @@
 /** What neighbours have done to memberships. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { Overtaken, type Tx } from "../../../database/database.ts";
+import type { Granted } from "../../../access/granted.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
 import { newId } from "../../../kernel/ids.ts";
@@ -11,6 +12,7 @@ import type { Context } from "../../shared/context.ts";
 import { afterUpdate, raised } from "../../shared/versions.ts";
 import { activateSeats, endSeatsOf, inheritSeats, seatFirstOwner, tidySeats } from "../teams/writes.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
+import { newMembership } from "./rules.ts";
 import { membershipsWhere } from "./store.ts";
 
 /** Who makes a change. */
@@ -72,6 +74,39 @@ export async function raiseMembershipsInTeam(tx: Tx, teamId: string): Promise<vo
     .execute();
 }
 
+/** Who has signed in by a provider is a member where it, or one of its groups, says so. Gives the memberships by organization. */
+export async function admitMembers(
+  tx: Tx,
+  context: Maker,
+  user: Granted<UserTable, "can-sign-in">,
+  organizationIds: readonly string[],
+): Promise<{ memberships: ReadonlyMap<string, string>; made: ReadonlySet<string> }> {
+  if (organizationIds.length === 0) return { memberships: new Map(), made: new Set() };
+  const present = await tx.db
+    .selectFrom("organizationMemberships")
+    .select(["id", "organizationId"])
+    .where("userId", "=", user.id)
+    .where(tx.dialect.isOneOf(sql.ref("organizationId"), organizationIds))
+    .execute();
+  const known = new Map(present.map(({ id, organizationId }) => [organizationId, id]));
+  const { id: userId, email } = user;
+  const rows = organizationIds
+    .filter((id) => !known.has(id))
+    .map((organizationId) => newMembership({ email }, organizationId, userId));
+  if (rows.length > 0) {
+    await tx.db.insertInto("organizationMemberships").values(rows).execute();
+    const events = rows.map(({ id, organizationId, status }) => ({
+      organizationId,
+      verb: "create",
+      subject: { type: organizationMemberships.type, id },
+      after: { email, status, teams: [] },
+    }));
+    await recordEvents(tx, context, events);
+  }
+  const made = rows.map(({ id, organizationId }): [string, string] => [organizationId, id]);
+  return { memberships: new Map([...known, ...made]), made: new Set(rows.map(({ id }) => id)) };
+}
+
 /** Organizations that are held, by id. */
 export type Held = ReadonlySet<string>;
 
@@ -81,7 +116,11 @@ export type Held = ReadonlySet<string>;
  */
 export async function holdOrganizations(
   tx: Tx,
-  { userId, emailKey }: { readonly userId?: string; readonly emailKey?: string },
+  {
+    userId,
+    emailKey,
+    further,
+  }: { readonly userId?: string; readonly emailKey?: string; readonly further?: RawBuilder<string> },
 ): Promise<Held> {
   const concerned = tx.db
     .selectFrom("organizationMemberships as m")
@@ -95,7 +134,9 @@ export async function holdOrganizations(
   const rows = await tx.db
     .selectFrom("organizations as o")
     .select("o.id")
-    .where("o.id", "in", concerned)
+    .where((where) =>
+      where.or([where("o.id", "in", concerned), ...(further === undefined ? [] : [sql<SqlBool>`o.id in ${further}`])]),
+    )
     .orderBy("o.id")
     .modifyEnd(tx.dialect.lockRows("o"))
     .execute();
@@ -109,8 +150,16 @@ function refuseUnheld(memberships: readonly MembershipView[], held: Held): void 
 }
 
 /** A user appears: the invitations to its address become memberships, in their teams too. */
-export async function activateInvitations(tx: Tx, context: Maker, user: UserTable, held: Held): Promise<void> {
-  const invitations = await invitationsTo(tx, context, user);
+export async function activateInvitations(
+  tx: Tx,
+  context: Maker,
+  user: UserTable,
+  held: Held,
+  /** Where the address counts in one organization alone. */
+  organizationId?: string,
+): Promise<void> {
+  const all = await invitationsTo(tx, context, user);
+  const invitations = all.filter((invitation) => [undefined, invitation.organizationId].includes(organizationId));
   refuseUnheld(invitations, held);
   await recordMemberships(tx, context, await activate(tx, invitations, user));
 }

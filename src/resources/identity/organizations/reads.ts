@@ -10,6 +10,7 @@ import { mayReadEntitlements } from "../../../access/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
+import type { Administration } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { OrganizationView } from "./definition.ts";
@@ -27,6 +28,15 @@ export async function loadOrganization(
   const organization = await findOrganization(tx, context.actor, name, lock);
   if (organization === undefined || !organization.standing.member) throw notFound("organization");
   return organization;
+}
+
+/** For whoever administers the register: any that there is, whatever it refuses. */
+export async function organizationOfName(
+  tx: Tx,
+  _by: Administration,
+  name: string,
+): Promise<OrganizationView | undefined> {
+  return findOrganization(tx, { kind: "operator" }, name);
 }
 
 /** The same for whoever asks what the organization can do: a run, too. Raises `not-found`. */

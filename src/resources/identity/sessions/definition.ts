@@ -15,6 +15,8 @@ export interface SessionView {
   readonly lastUsedAt: string | null;
   /** Whether the request that shows it came by it. */
   readonly isCurrent: boolean;
+  /** Only of one that just ended, and began by a provider that signs people out too. */
+  readonly signOutUrl?: string;
 }
 
 interface Credentials {
@@ -61,6 +63,11 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
     "last-used-at": readOnly(timestamp().nullable(), "When it was last used, to within a few seconds.", {
       audited: false,
     }),
+    "sign-out-url": readOnly(
+      text(),
+      "Where the browser goes to sign out at the provider, too; only in the answer that ends a session.",
+      { from: (session) => session.signOutUrl, audited: false },
+    ),
   },
   relationships: {
     user: toOne("users", "Who has signed in.", { id: ({ userId }) => userId }),
@@ -87,16 +94,18 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
     deleteSession: {
       method: "DELETE",
       path: "/sessions/:session_id",
-      summary: "End one of the caller's sessions: sign out there",
+      summary:
+        "End one of the caller's sessions: sign out there; 204, or the session with its sign-out-url where its provider signs people out, too",
       needs,
-      answer: "nothing",
+      answer: "document",
     },
     deleteSessions: {
       method: "DELETE",
       path: "/sessions",
-      summary: "End all of the caller's sessions: sign out everywhere",
+      summary:
+        "End all of the caller's sessions: sign out everywhere; 204, or the present one with its sign-out-url where its provider signs people out, too",
       needs,
-      answer: "nothing",
+      answer: "document",
     },
   },
 }));

@@ -8,7 +8,8 @@ import { isPassword } from "../../../kernel/passwords.ts";
 import { sessionOf } from "../authentication-tokens/reads.ts";
 import { endSession, endSessions } from "../authentication-tokens/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { sessions } from "./definition.ts";
+import { loadSignOut } from "../sso-providers/reads.ts";
+import { sessions, type SessionView } from "./definition.ts";
 import { type Signing, signedIn, wrongCredentials } from "./rules.ts";
 import { findSigning, listSessionRows } from "./store.ts";
 import { beginSession } from "./writes.ts";
@@ -28,17 +29,33 @@ export const sessionResource = implement(sessions, {
 
   async deleteSession({ context, params }) {
     const user = self(context.actor);
-    const isThere = await context.database.write((tx) => endSession(tx, context, user, params.sessionId));
-    if (!isThere) throw notFound("session");
-    if (params.sessionId === user.tokenId) context.browser?.forget();
+    const isCurrent = params.sessionId === user.tokenId;
+    const signOut = await context.database.write(async (tx) => {
+      const leaving = isCurrent ? await loadSignOut(tx, context, user.tokenId) : undefined;
+      if (!(await endSession(tx, context, user, params.sessionId))) throw notFound("session");
+      return leaving;
+    });
+    if (isCurrent) context.browser?.forget();
+    return ended(user, signOut);
   },
 
   async deleteSessions({ context }) {
     const user = self(context.actor);
-    await context.database.write((tx) => endSessions(tx, context, user));
+    const signOut = await context.database.write(async (tx) => {
+      const leaving = await loadSignOut(tx, context, user.tokenId);
+      await endSessions(tx, context, user);
+      return leaving;
+    });
     context.browser?.forget();
+    return ended(user, signOut);
   },
 });
+
+/** Nothing more, unless there is another place to sign out of. */
+function ended(user: Self, signOut: Awaited<ReturnType<typeof loadSignOut>>): { view: SessionView } {
+  if (signOut === undefined) return undefined as never;
+  return { view: { ...signOut, userId: user.id, isCurrent: false } };
+}
 
 type Self = Granted<{ readonly id: string; readonly tokenId: string }, "can-manage">;
 

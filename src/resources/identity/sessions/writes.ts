@@ -44,28 +44,44 @@ export async function setPassword(
   await endSessions(tx, context, user);
 }
 
-/** The browser is told after the commit, and never before. */
+/** Whoever signs in, by the session that begins with it. */
+export const sessionActor = (user: Signing, tokenId: string): Actor => ({
+  kind: "user",
+  userId: user.id,
+  name: user.username,
+  siteAdmin: user.isSiteAdmin === 1,
+  tokenId,
+  tokenAgeMs: 0,
+});
+
 export async function beginSession(context: Context, user: Granted<Signing, "can-sign-in">): Promise<SessionView> {
   const id = newId("sessions");
-  const { browser, options } = context;
-  const actor: Actor = {
-    kind: "user",
-    userId: user.id,
-    name: user.username,
-    siteAdmin: user.isSiteAdmin === 1,
-    tokenId: id,
-    tokenAgeMs: 0,
-  };
-  const expiredAt = sessionEnd(now(), options.sessionHours);
-  const session = await context.database.write((tx) =>
-    issueToken(tx, { ...context, actor }, user, {
-      id,
-      holder: { kind: "session", userId: user.id },
-      isLegacy: false,
-      description: browser?.name ?? null,
-      expiredAt,
-    }),
-  );
-  browser?.keep(session.secret, expiredAt);
+  const own = { ...context, actor: sessionActor(user, id) };
+  const session = await context.database.write((tx) => issueSession(tx, own, user, id));
+  return keepSession(context, session);
+}
+
+export type IssuedSession = SessionView & { readonly secret: string };
+
+/** Within the transaction of whatever else signing in does. */
+export async function issueSession(
+  tx: Tx,
+  context: Context,
+  user: Granted<Signing, "can-sign-in">,
+  id: string,
+): Promise<IssuedSession> {
+  const session = await issueToken(tx, context, user, {
+    id,
+    holder: { kind: "session", userId: user.id },
+    isLegacy: false,
+    description: context.browser?.name ?? null,
+    expiredAt: sessionEnd(now(), context.options.sessionHours),
+  });
   return { ...session, userId: user.id, isCurrent: true };
+}
+
+/** The browser is told after the commit, and never before. */
+export function keepSession({ browser }: Context, session: IssuedSession): SessionView {
+  if (session.expiredAt !== null) browser?.keep(session.secret, session.expiredAt);
+  return session;
 }

@@ -64,9 +64,13 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         column: false,
       },
     ),
-    "sso-team-id": optional(text({ max: 255 }).nullable(), "The team's id at the identity provider.", {
-      default: null,
-    }),
+    "sso-team-id": optional(
+      text({ max: 255 }).nullable(),
+      "The group at a provider of single sign-on whose people are in the team, as the provider's groups claim says it. Setting one needs what putting somebody into the team needs.",
+      {
+        default: null,
+      },
+    ),
     "allow-member-token-management": optional(flag(), "Whether members manage the team's tokens.", { default: true }),
     "users-count": readOnly(wholeNumber(), "How many people are in it.", {
       from: ({ usersCount, endedPlaces = 0 }) => usersCount - endedPlaces,

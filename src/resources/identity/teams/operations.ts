@@ -56,6 +56,7 @@ export const teamResource = implement(teams, {
         grantTeam({ ...view, visibility: "organization" }, "can-update-organization-access");
         await refuseGranting(tx, context, view, 0, row.organizationAccess);
       }
+      if (row.ssoTeamId !== null) grantTeam({ ...view, visibility: "organization" }, "can-update-membership");
       refuseIfAny((await isTeamNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
       await insertTeam(tx, organization, row);
       await recordChange(tx, context, teams, { after: view });
@@ -96,6 +97,11 @@ export const teamResource = implement(teams, {
       if (changes.organizationAccess !== undefined) {
         grantTeam(team, "can-update-organization-access");
         await refuseGranting(tx, context, team, team.organizationAccess, changed.organizationAccess);
+      }
+      if (changes.ssoTeamId != null) {
+        // Whoever names a group puts its people into the team, and may be among them.
+        grantTeam(team, "can-update-membership");
+        await refuseExceeding(tx, context, team.organizationId, [team]);
       }
       const renamed =
         changed.nameKey !== team.nameKey && (await isTeamNameTaken(tx, team.organizationId, changed.name));

@@ -14,6 +14,8 @@ import type { Lock } from "../../shared/locks.ts";
 import type { TeamView } from "./definition.ts";
 import { findTeam, teamsForActor, toTeamView } from "./store.ts";
 
+export { type Grouped, teamsOfGroups } from "./store.ts";
+
 /** Raises `not-found` where the caller may not know of the team. */
 export async function loadTeam(
   tx: Tx,

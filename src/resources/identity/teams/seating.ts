@@ -49,19 +49,26 @@ export function seatingOf(by: MemberKind, body: readonly MemberItem[], found: re
   const said = new Map(body.flatMap(({ id, meta }) => (meta === undefined ? [] : [[keyOf(by, id), meta] as const])));
   const seats = found.map((before) => {
     const sent = keysOf(by, before).flatMap((key) => said.get(key ?? "") ?? [])[0] ?? {};
-    return { before, after: { ...before, ...endingAfter(before.isIn === 1 ? before : lasting, sent) } };
+    const given = before.isIn === 1 && !isByGroup(before) ? before : lasting;
+    return { before, after: { ...before, ...endingAfter(given, sent), ssoProviderId: null } };
   });
   const joining = seats.filter(({ before }) => before.isIn === 0).map(({ after }) => after);
   const changing = seats.filter(({ before, after }) => before.isIn === 1 && differ(before, after));
   const ends = [
     ...unknownItems(by, body, found).map(([, { meta = {} }]) => endOf(endingAfter(lasting, meta))),
     ...joining.map(endOf),
-    ...changing.filter(({ before, after }) => endOf(after) > endOf(before)).map(({ after }) => endOf(after)),
+    ...changing
+      .filter(({ before, after }) => endOf(after) > endOf(before) || isByGroup(before))
+      .map(({ after }) => endOf(after)),
   ];
   return { joining, changing, through: ends.toSorted().at(-1) };
 }
 
-const differ = (one: Ending, other: Ending) => one.expiresAt !== other.expiresAt || one.reason !== other.reason;
+/** What a group gives goes with the group: to be given it by hand is to be given something. */
+const isByGroup = ({ ssoProviderId }: Member) => ssoProviderId !== null;
+
+const differ = (one: Member, other: Member) =>
+  one.expiresAt !== other.expiresAt || one.reason !== other.reason || one.ssoProviderId !== other.ssoProviderId;
 
 /** Who stayed for ever before, and is to go: for an owner that is like leaving. */
 export const givenAnEnd = ({ changing }: Seating): string[] =>

@@ -1,9 +1,10 @@
 /** SQL of teams and of who is in them. */
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Dialect } from "../../../database/dialect.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
@@ -17,6 +18,7 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../users/definition.ts";
 import type { TeamView } from "./definition.ts";
+import type { GroupTeam } from "./groups.ts";
 import { teamIsVisible } from "./visibility.ts";
 
 export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
@@ -118,6 +120,8 @@ export interface Member {
   /** Of the place in the team, where there is one. */
   readonly expiresAt: string | null;
   readonly reason: string | null;
+  /** The provider by whose group the place came; null for one that somebody gave. */
+  readonly ssoProviderId: string | null;
 }
 
 /** Members of the team's organization, by user name (or id) or by membership id, and whether they are in the team. */
@@ -141,7 +145,7 @@ export async function findMembers(
       join.on("seat.teamId", "=", team.id).onRef("seat.membershipId", "=", "m.id"),
     )
     .select(["m.id as membershipId", "m.userId as userId", "u.username as username"])
-    .select(["seat.expiresAt", "seat.reason"])
+    .select(["seat.expiresAt", "seat.reason", "seat.ssoProviderId"])
     .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
     .select(sql<number>`case when ${hasEnded("seat")} then 1 else 0 end`.as("hasEnded"))
     .where("m.organizationId", "=", team.organizationId)
@@ -149,7 +153,7 @@ export async function findMembers(
     .execute();
 }
 
-/** Whoever has a place already, also one that has ended, gets its new end. */
+/** Whoever has a place already, also one that has ended or came by a group, gets its new end, and has it by hand from now on. */
 export async function seatMembers(
   tx: Tx,
   team: Granted<TeamView, "can-update-membership">,
@@ -173,6 +177,8 @@ export async function seatMembers(
       conflict.columns(["teamId", "membershipId"]).doUpdateSet((excluded) => ({
         expiresAt: excluded.ref("excluded.expiresAt"),
         reason: excluded.ref("excluded.reason"),
+        ssoProviderId: null,
+        ssoGroup: null,
       })),
     )
     .execute();
@@ -201,6 +207,53 @@ export async function changeUsersCount(
   change: number,
 ): Promise<void> {
   await updateRow(tx, "teams", team.id, { usersCount: sql`users_count + ${change}` });
+}
+
+/** Somebody at a provider, with the groups that are told of them there. */
+export interface Grouped {
+  readonly userId: string;
+  readonly providerId: string;
+  readonly groups: readonly string[];
+  /** Where the provider is an organization's own: that one's teams alone. */
+  readonly organizationId: string | null;
+}
+
+/** The ids of the teams that name one of the groups, and of those in which the person is by one of the provider's. */
+export function teamsOfGroups(
+  { isOneOf }: Dialect,
+  { userId, providerId, groups, organizationId }: Grouped,
+): RawBuilder<string> {
+  const inside = organizationId === null ? sql`` : sql`and named.organization_id = ${organizationId}`;
+  return sql<string>`(
+    select named.id from teams as named inner join organizations as o on o.id = named.organization_id
+    where named.sso_team_id is not null and ${isOneOf(sql.ref("named.ssoTeamId"), groups)} and o.is_disabled = 0 ${inside}
+    union
+    select given.team_id from team_members as given
+    where given.sso_provider_id = ${providerId} and given.user_id = ${userId})`;
+}
+
+/** The same with the person's places in them, the teams held. */
+export async function lockTeamsOfGroups(tx: Tx, person: Grouped): Promise<GroupTeam[]> {
+  return tx.db
+    .selectFrom("teams as t")
+    .leftJoin("organizationMemberships as m", (join) =>
+      join.onRef("m.organizationId", "=", "t.organizationId").on("m.userId", "=", person.userId),
+    )
+    .leftJoin("teamMembers as seat", (join) =>
+      join.onRef("seat.teamId", "=", "t.id").onRef("seat.membershipId", "=", "m.id"),
+    )
+    .select(["t.id as teamId", "t.organizationId", "t.ssoTeamId", "t.isOwners", "m.id as membershipId"])
+    .select(["seat.expiresAt", "seat.reason", "seat.ssoProviderId as seatProviderId"])
+    .select(sql<number>`case when seat.team_id is not null and ${inForce("seat")} then 1 else 0 end`.as("isIn"))
+    .select(sql<number>`case when ${hasEnded("seat")} then 1 else 0 end`.as("hasEnded"))
+    .select(
+      sql<number>`(select count(*) from team_members as stays where stays.team_id = t.id and t.is_owners = 1
+        and stays.user_id <> ${person.userId} and stays.expires_at is null)`.as("othersStaying"),
+    )
+    .where("t.id", "in", teamsOfGroups(tx.dialect, person) as never)
+    .orderBy("t.id")
+    .modifyEnd(tx.dialect.lockRows("t"))
+    .execute();
 }
 
 /** Who is in each of these teams. */

@@ -1,19 +1,26 @@
 /** What neighbours have done to teams, and to the places of people in them. */
-import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Insertable, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Granted } from "../../../access/granted.ts";
-import type { Tx } from "../../../database/database.ts";
-import type { OrganizationMembershipTable, OrganizationTable, TeamTable } from "../../../database/schema/identity.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
+import type {
+  OrganizationMembershipTable,
+  OrganizationTable,
+  TeamMemberTable,
+  TeamTable,
+} from "../../../database/schema/identity.ts";
+import { now } from "../../../kernel/time.ts";
 import { conflict } from "../../../kernel/errors.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Ending, lasting } from "../../shared/grants/ending.ts";
 import { hasEnded } from "../../shared/grants/in-force.ts";
 import { holdFirstEnded } from "../../shared/grants/tidying.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { raised } from "../../shared/versions.ts";
 import type { TeamView } from "./definition.ts";
 import { newOwnersTeam } from "./rules.ts";
 import { membersEvent } from "./seating.ts";
-import { insertTeam } from "./store.ts";
+import { byGroup, type GroupSeating, groupSeatingOf, type Groups, type GroupTeam } from "./groups.ts";
+import { type Grouped, insertTeam, lockTeamsOfGroups } from "./store.ts";
 
 type Maker = Pick<Context, "actor" | "requestId">;
 
@@ -160,11 +167,17 @@ export async function tidySeats(tx: Tx, context: Maker, limit: number): Promise<
     sql.ref("teamId"),
     held.map(({ id }) => id),
   );
-  return removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inHeld}`);
+  const gone = await removeSeats(tx, context, sql<SqlBool>`expires_at <= ${until} and ${inHeld}`);
+  return gone.map(({ membershipId }) => membershipId);
 }
 
 /** The teams count them no more, and the trail tells of it. */
-async function removeSeats(tx: Tx, context: Maker, condition: RawBuilder<SqlBool>): Promise<string[]> {
+async function removeSeats(
+  tx: Tx,
+  context: Maker,
+  condition: RawBuilder<SqlBool>,
+  verb: "expire-members" | "remove-members" = "expire-members",
+): Promise<{ teamId: string; membershipId: string }[]> {
   const gone = await tx.db
     .deleteFrom("teamMembers")
     .where(condition)
@@ -172,15 +185,149 @@ async function removeSeats(tx: Tx, context: Maker, condition: RawBuilder<SqlBool
     .returning(sql<string | null>`(select username from users where id = user_id)`.as("username"))
     .execute();
   const byTeam = [...Map.groupBy(gone, ({ teamId }) => teamId)];
-  for (const [teamId, seats] of byTeam) {
-    const people = seats.filter(({ userId }) => userId !== null).length;
-    await updateRow(tx, "teams", teamId, { usersCount: sql`users_count - ${people}` });
-  }
+  const people = (seats: typeof gone) => seats.filter(({ userId }) => userId !== null).length;
+  await recount(
+    tx,
+    byTeam.map(([teamId, seats]) => [teamId, -people(seats)]),
+  );
   const events = byTeam.map(([id, seats]) =>
-    membersEvent({ id, organizationId: seats[0]?.organizationId ?? "" }, "expire-members", { before: seats }),
+    membersEvent({ id, organizationId: seats[0]?.organizationId ?? "" }, verb, { before: seats }),
   );
   await recordEvents(tx, context, events);
+  return gone;
+}
+
+/** Somebody who has signed in by a provider, with the groups that it tells of. */
+export type GroupedPerson = Granted<Grouped & Groups & { readonly username: string }, "can-sign-in">;
+
+/** What is to become of the person's places in teams. The teams are held; their organizations have to be by now. */
+export async function findGroupSeating(tx: Tx, person: GroupedPerson): Promise<GroupSeating> {
+  return groupSeatingOf(await lockTeamsOfGroups(tx, person), person);
+}
+
+/** As it was found, with the membership by which the person is in each organization. Gives the memberships that are in other teams now. */
+export async function seatByGroups(
+  tx: Tx,
+  context: Maker,
+  person: GroupedPerson,
+  { joining, renamed, leaving }: GroupSeating,
+  membershipIn: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const { userId, username, providerId, providerName } = person;
+  const membershipOf = ({ membershipId, organizationId }: GroupTeam) =>
+    membershipId ?? membershipIn.get(organizationId) ?? "";
+  const reasonOf = ({ ssoTeamId }: GroupTeam) => byGroup(ssoTeamId ?? "", providerName);
+  const seats = [...joining, ...renamed].map((team) => ({
+    organizationId: team.organizationId,
+    teamId: team.teamId,
+    membershipId: membershipOf(team),
+    userId,
+    expiresAt: null,
+    reason: reasonOf(team),
+    ssoProviderId: providerId,
+    ssoGroup: team.ssoTeamId,
+    createdAt: now(),
+  }));
+  await putSeats(tx, seats);
+  await dropSeats(
+    tx,
+    leaving.map(({ teamId }) => teamId),
+    userId,
+  );
+  await recount(tx, [
+    // A place that has ended and was not tidied up is counted still.
+    ...joining.map(({ teamId, hasEnded: counted }) => [teamId, 1 - counted] as const),
+    ...leaving.map(({ teamId }) => [teamId, -1] as const),
+  ]);
+  const told = (team: GroupTeam, { expiresAt, reason }: Ending) => [
+    { membershipId: membershipOf(team), username, expiresAt, reason },
+  ];
+  const after = (team: GroupTeam) => told(team, { expiresAt: null, reason: reasonOf(team) });
+  const place = (team: GroupTeam) => ({ id: team.teamId, organizationId: team.organizationId });
+  const ended = joining.filter((team) => team.hasEnded === 1);
+  await recordEvents(tx, context, [
+    ...ended.map((team) => membersEvent(place(team), "expire-members", { before: told(team, team) })),
+    ...joining.map((team) => membersEvent(place(team), "add-members", { after: after(team) })),
+    ...renamed.map((team) =>
+      membersEvent(place(team), "update-members", { before: told(team, team), after: after(team) }),
+    ),
+    ...leaving.map((team) => membersEvent(place(team), "remove-members", { before: told(team, team) })),
+  ]);
+  return [...joining, ...leaving].map(membershipOf);
+}
+
+/** Whoever has a place already, also one that has ended, gets this one instead. */
+async function putSeats(tx: Tx, seats: readonly Insertable<TeamMemberTable>[]): Promise<void> {
+  if (seats.length === 0) return;
+  await tx.db
+    .insertInto("teamMembers")
+    .values(seats)
+    .onConflict((conflict) =>
+      conflict.columns(["teamId", "membershipId"]).doUpdateSet((excluded) => ({
+        expiresAt: excluded.ref("excluded.expiresAt"),
+        reason: excluded.ref("excluded.reason"),
+        ssoProviderId: excluded.ref("excluded.ssoProviderId"),
+        ssoGroup: excluded.ref("excluded.ssoGroup"),
+      })),
+    )
+    .execute();
+}
+
+async function dropSeats(tx: Tx, teamIds: readonly string[], userId: string): Promise<void> {
+  if (teamIds.length === 0) return;
+  await tx.db
+    .deleteFrom("teamMembers")
+    .where("userId", "=", userId)
+    .where(tx.dialect.isOneOf(sql.ref("teamId"), teamIds))
+    .execute();
+}
+
+/** Before a provider goes: the organizations and teams in which people are by its groups, in the order of locks. Gives the teams. */
+export async function holdSeatsOfProvider(tx: Tx, providerId: string): Promise<ReadonlySet<string>> {
+  const given = sql`from team_members as given where given.sso_provider_id = ${providerId}`;
+  await tx.db
+    .selectFrom("organizations as o")
+    .select("o.id")
+    .where(sql<SqlBool>`o.id in (select given.organization_id ${given})`)
+    .orderBy("o.id")
+    .modifyEnd(tx.dialect.lockRows("o"))
+    .execute();
+  const held = await tx.db
+    .selectFrom("teams as t")
+    .select("t.id")
+    .where(sql<SqlBool>`t.id in (select given.team_id ${given})`)
+    .orderBy("t.id")
+    .modifyEnd(tx.dialect.lockRows("t"))
+    .execute();
+  return new Set(held.map(({ id }) => id));
+}
+
+/** The provider is held for its removal, so nobody comes any more. Raises `Overtaken` where somebody came before that. */
+export async function removeSeatsOfProvider(
+  tx: Tx,
+  context: Maker,
+  provider: Granted<{ readonly id: string }, "can-administer">,
+  held: ReadonlySet<string>,
+): Promise<string[]> {
+  const gone = await removeSeats(tx, context, sql<SqlBool>`sso_provider_id = ${provider.id}`, "remove-members");
+  if (!gone.every(({ teamId }) => held.has(teamId))) throw new Overtaken("somebody signed in meanwhile");
   return gone.map(({ membershipId }) => membershipId);
+}
+
+/** By how many people each of these teams has changed: one statement for all of them. */
+async function recount(tx: Tx, changes: readonly (readonly [teamId: string, people: number])[]): Promise<void> {
+  if (changes.length === 0) return;
+  const cases = changes.map(([teamId, people]) => sql`when ${teamId} then cast(${people} as bigint)`);
+  await tx.db
+    .updateTable("teams")
+    .set({ usersCount: sql`users_count + case id ${sql.join(cases, sql` `)} end`, ...raised })
+    .where(
+      tx.dialect.isOneOf(
+        sql.ref("id"),
+        changes.map(([teamId]) => teamId),
+      ),
+    )
+    .execute();
 }
 
 const namesMax = 5;

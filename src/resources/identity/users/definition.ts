@@ -8,7 +8,7 @@ import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
 import { avatarOf } from "./avatar.ts";
 
-export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey"> {
+export interface UserView extends Omit<UserTable, "usernameKey" | "emailKey" | "managedById"> {
   /** Whether the caller may see the address: the person itself and site admins may. */
   readonly showsEmail: boolean;
   readonly permissions: Readonly<Record<(typeof userPermissionNames)[number], boolean>>;

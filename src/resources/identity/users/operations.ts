@@ -165,7 +165,8 @@ async function changeUser(
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
   if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(locked);
   await updateUserRow(tx, user, changes);
-  if (changes.email !== undefined) await moveMemberships(tx, context, changed, held);
+  if (changes.email !== undefined || changes.managedById !== undefined)
+    await moveMemberships(tx, context, changed, held);
   await recordChange(tx, context, users, { before: audited(context, user), after: audited(context, changed) });
   return toUserView(context.actor, changed, context.options);
 }

@@ -9,6 +9,8 @@ import type { UserView } from "./definition.ts";
 import { grantUser, toUserView } from "./rules.ts";
 import { findAcquaintances, findUser, findUsers } from "./store.ts";
 
+export { findNamesTaken as namesTaken } from "./store.ts";
+
 export { invitedUserView, toUserView } from "./rules.ts";
 
 /** A user whose tokens the caller may manage. Raises `not-found`. */

@@ -16,6 +16,7 @@ export function newUser(attributes: CreateAttributes<typeof users>): UserTable {
     ...createdColumns(users, attributes),
     unconfirmedEmail: null,
     isServiceAccount: 0,
+    managedById: null,
     createdAt: now(),
     version: 1,
   };
@@ -36,6 +37,8 @@ export function changedUser(
   return {
     ...changedColumns(users, isConfirmed ? attributes : others),
     unconfirmedEmail: isConfirmed ? null : email,
+    // Whoever sets an address for the site has it proven, whosever provider spoke for it before.
+    ...(bySiteAdmin && { managedById: null }),
   };
 }
 

@@ -118,13 +118,26 @@ export async function takenBy(
   };
 }
 
-export async function insertUser(tx: Tx, _by: Administration, row: UserTable): Promise<void> {
+/** Which of these names users have, folded. */
+export async function findNamesTaken(tx: Tx, names: readonly string[]): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("users")
+    .select("usernameKey")
+    .where(tx.dialect.isOneOf(sql.ref("usernameKey"), names.map(fold)))
+    .execute();
+  return rows.map(({ usernameKey }) => usernameKey);
+}
+
+/** Whoever may make users: site admins, and providers of single sign-on that they let. */
+export type UserMaker = Administration | Granted<object, "can-create-users">;
+
+export async function insertUser(tx: Tx, _by: UserMaker, row: UserTable): Promise<void> {
   await tx.db.insertInto("users").values(row).execute();
 }
 
 export async function updateUserRow(
   tx: Tx,
-  user: Granted<UserTable, "can-update">,
+  user: Granted<UserTable, "can-update" | "can-sign-in">,
   changes: Partial<UserTable>,
 ): Promise<void> {
   await updateRow(tx, "users", user.id, changes);

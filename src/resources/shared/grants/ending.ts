@@ -1,4 +1,5 @@
 /** What may be said with access that is given: until when, and for what. The same for records of team access and for places in teams. */
+import { type RawBuilder, sql } from "kysely";
 import { z } from "zod";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { Fault } from "../../../kernel/errors.ts";
@@ -18,6 +19,10 @@ export const endingAfter = (before: Ending, { expiresAt, reason }: SentEnding): 
   expiresAt: expiresAt === undefined ? before.expiresAt : expiresAt,
   reason: reason === undefined ? before.reason : reason,
 });
+
+/** Of a place in a team, by what the statement calls it: why somebody has it, where a group at a provider gave it. */
+export const groupOfPlace = (table: string): RawBuilder<string | null> =>
+  sql<string | null>`case when ${sql.ref(`${table}.ssoProviderId`)} is not null then ${sql.ref(`${table}.reason`)} end`;
 
 export const lasting: Ending = { expiresAt: null, reason: null };
 

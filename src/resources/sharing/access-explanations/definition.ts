@@ -40,6 +40,8 @@ export const source = z.object({
   /** When it ends, because the record or the person's place in the team does; null for ever. */
   until: z.string().nullable().optional(),
   reason: z.string().nullable().optional(),
+  /** How the person comes to be in the team, where nobody put the person there: `by the group X of PROVIDER`. */
+  membership: z.string().optional(),
   links: z.object({ related: z.string() }),
 });
 
@@ -65,8 +67,8 @@ export function sourceOf(
     case "organization-token":
       return { kind: from.kind, ...linked("organizations", organizationName) };
   }
-  const { kind, team, until, reason } = from;
-  const lasting = { until, reason };
+  const { kind, team, until, reason, membership } = from;
+  const lasting = { until, reason, ...(membership !== undefined && { membership }) };
   switch (kind) {
     case "ownership":
       return { kind, ...linked("teams", team.id), team, ...lasting };

@@ -7,6 +7,7 @@ import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import { groupOfPlace } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import {
   actorTeams,
@@ -115,7 +116,7 @@ export async function findThingWithHoldings(
     select thing.*, u.id as person_id, u.username as person_name, u.is_site_admin as person_is_site_admin,
       (select count(*) from organization_memberships as m
         where m.organization_id = thing.organization_id and m.user_id = u.id and m.status = 'active') as person_is_member,
-      ${holdingColumns}, seat.expires_at as place_until, seat.reason as place_reason,
+      ${holdingColumns}, seat.expires_at as place_until, seat.reason as place_reason, ${groupOfPlace("seat")} as place_group,
       case when t.visibility = 'organization' or tp.id is not null or tw.id is not null
           or (t.organization_access & ${organizationBitsOnThings}) <> 0
           or t.id in ${actorTeams(sql.ref("thing.organization_id"), principalOf(actor))} then 1 else 0 end as known_to_caller

@@ -11,6 +11,7 @@ import type { Mask } from "../../../access/permission-set.ts";
 import { fulfils, seeingBits, type ThingKind, type Wanted } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
 import { teamIsVisible } from "../../identity/teams/visibility.ts";
+import { groupOfPlace } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { fulfilsIn, grantTables, wide } from "../../shared/grants/sums.ts";
 
@@ -166,11 +167,11 @@ function seatsTable({ actor, standing, principal }: Asked): RawBuilder<unknown> 
   return sql`seats as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
       case when ${teamIsVisible(actor, standing)} then 1 else 0 end as is_known,
-      place.expires_at as place_until, place.reason as place_reason
+      place.expires_at as place_until, place.reason as place_reason, ${groupOfPlace("place")} as place_group
     from s_mine inner join teams as t on t.id = s_mine.team_id
     left join team_members as place
       on place.organization_id = t.organization_id and place.user_id = ${principal} and place.team_id = t.id and ${inForce("place")}
-    union all select null, null, null, null, null, null, null, null)`;
+    union all select null, null, null, null, null, null, null, null, null)`;
 }
 
 type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
@@ -192,7 +193,7 @@ export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reach
       from page left join workspaces as w on w.id = page.id inner join projects as p on p.id = coalesce(w.project_id, page.id)),
     ${seatsTable(asked)}
     select things.*, seats.id as team_id, seats.name as team_name, seats.is_owners, seats.organization_access, seats.is_known,
-      seats.place_until, seats.place_reason,
+      seats.place_until, seats.place_reason, seats.place_group,
       tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
       tp.expires_at as project_until, tp.reason as project_reason,
       tw.id as workspace_record_id, tw.access as workspace_level, tw.permissions as workspace_permissions,

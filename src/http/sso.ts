@@ -1,0 +1,102 @@
+/** Single sign-on in a browser: on the way to a provider, and back from it. Both are pages, and so is what refuses. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { beginSignIn, finishSignIn, flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/writes.ts";
+import type { Context } from "../resources/shared/context.ts";
+import { browserOf, flowIn, keepFlow } from "./browser.ts";
+import { escaped, sendPage } from "./page.ts";
+import { parseQueryString } from "./query.ts";
+import { refusedAs, sendError, sendRedirect } from "./respond.ts";
+
+export const ssoRoutes = {
+  begin: "/app/sign-in/sso/:sso_provider_id",
+  callback: "/app/sign-in/sso/callback",
+} as const;
+const signInPage = "/app/sign-in";
+
+export interface SsoOptions {
+  /** As whoever is nobody yet. */
+  readonly contextOf: (request: FastifyRequest) => Context;
+  readonly publicUrl: () => string;
+}
+
+export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoOptions): void {
+  const config = { isPage: true } as const;
+  server.get(ssoRoutes.begin, { config }, async (request, reply) => {
+    const { sso_provider_id: id } = request.params as { sso_provider_id: string };
+    const [asked] = parseQueryString(request.query as string).get("return") ?? [];
+    const { url, sealedFlow } = await beginSignIn(contextOf(request), id, pathOfOurs(asked));
+    keepFlow(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
+    return sendRedirect(reply, url);
+  });
+  server.get(ssoRoutes.callback, { config }, async (request, reply) => {
+    // Whatever comes of it, it was used.
+    keepFlow(reply, publicUrl());
+    const context = { ...contextOf(request), browser: browserOf(request, reply, publicUrl) };
+    const { returnTo } = await finishSignIn(context, { sealedFlow: flowIn(request), query: request.query as string });
+    return sendRedirect(reply, returnTo);
+  });
+}
+
+/** As a page for a browser, and as every other refusal for everybody else. */
+export function sendRefusal(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  if (!/\btext\/html\b/i.test(request.headers.accept ?? "")) return sendError(reply, error);
+  const sentences = refusedAs(reply, error).map((sentence) => `<p>${escaped(sentence)}</p>`);
+  return sendPage(
+    reply,
+    "Not signed in",
+    `<h1>You are not signed in</h1>\n${sentences.join("\n")}\n<p><a href="${signInPage}">Back to the sign-in page</a></p>\n`,
+  );
+}
+
+const refusals = {
+  401: { $ref: "#/components/responses/401" },
+  403: { $ref: "#/components/responses/403" },
+  404: { $ref: "#/components/responses/404" },
+  429: { $ref: "#/components/responses/429" },
+  503: { $ref: "#/components/responses/503" },
+};
+const text = { schema: { type: "string" } };
+
+/** For the OpenAPI document. */
+export const ssoPaths = {
+  "/app/sign-in/sso/{sso_provider_id}": {
+    get: {
+      operationId: "beginSingleSignOn",
+      tags: ["sso-providers"],
+      summary: "Begin to sign in by a provider of single sign-on, in a browser",
+      description: "Who may: nobody in particular.",
+      security: [],
+      parameters: [
+        { name: "sso_provider_id", in: "path", required: true, ...text },
+        {
+          name: "return",
+          in: "query",
+          description: "Where to go on afterwards: a path of this service; anything else leads to `/app`.",
+          ...text,
+        },
+      ],
+      responses: {
+        302: { description: "To the provider, with a cookie that has to come back." },
+        404: refusals[404],
+        503: refusals[503],
+      },
+    },
+  },
+  [ssoRoutes.callback]: {
+    get: {
+      operationId: "finishSingleSignOn",
+      tags: ["sso-providers"],
+      summary:
+        "Come back from a provider of single sign-on, in the browser that went: the answer sets the cookie cadastre_session",
+      description: "Who may: whoever began in this browser, and whom the provider knows.",
+      security: [],
+      parameters: [
+        { name: "code", in: "query", ...text },
+        { name: "state", in: "query", required: true, ...text },
+        { name: "iss", in: "query", ...text },
+        { name: "error", in: "query", ...text },
+      ],
+      responses: { 302: { description: "Signed in; on to where it was begun for." }, ...refusals },
+    },
+  },
+};

@@ -1,0 +1,11 @@
+/** Reads, and nothing else, for whoever has not signed in. */
+import { implement } from "../../shared/context.ts";
+import { providersToChooseFrom } from "../sso-providers/reads.ts";
+import { signInOptions } from "./definition.ts";
+
+export const signInOptionsResource = implement(signInOptions, {
+  async showSignInOptions({ context, query }) {
+    const providers = await providersToChooseFrom(context.database.reader, query.filterOrganization);
+    return { view: { providers } };
+  },
+});

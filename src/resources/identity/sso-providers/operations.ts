@@ -1,0 +1,113 @@
+/** Operations on providers: load → authorize → decide → write. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
+import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { endSessionsOfProvider } from "../authentication-tokens/writes.ts";
+import { raiseMemberships } from "../organization-memberships/writes.ts";
+import { factsOf } from "../organizations/definition.ts";
+import { organizationOfName } from "../organizations/reads.ts";
+import { holdSeatsOfProvider, removeSeatsOfProvider } from "../teams/writes.ts";
+import { ssoProviders, type SsoProviderView } from "./definition.ts";
+import { nameTaken, newSsoProvider, organizationFaults, organizationNamed, secretOwner } from "./rules.ts";
+import {
+  deleteSsoProviderRow,
+  findSsoProvider,
+  insertSsoProvider,
+  isProviderNameTaken,
+  listSsoProviderRows,
+  updateSsoProviderRow,
+} from "./store.ts";
+
+export const ssoProviderResource = implement(ssoProviders, {
+  async listSsoProviders({ context, query }) {
+    requireSiteAdmin(context.actor);
+    return listSsoProviderRows(context.database.reader, query.page);
+  },
+
+  async createSsoProvider({ context, body: { attributes, relationships } }) {
+    const administration = requireSiteAdmin(context.actor);
+    const named = { attribute: attributes.organization, relationship: relationships.organization };
+    const organizationName = organizationNamed(named);
+    return context.database.write(async (tx) => {
+      const organization =
+        organizationName === undefined ? undefined : await organizationOfName(tx, administration, organizationName);
+      const identity = { id: newId("sso-providers"), organizationId: organization?.id ?? null, createdAt: now() };
+      const row = newSsoProvider(attributes, identity);
+      refuseIfAny([
+        ...organizationFaults(named, organization !== undefined),
+        ...((await isProviderNameTaken(tx, row.name)) ? [nameTaken()] : []),
+      ]);
+      const clientSecret = sealed(context, row.id, attributes.clientSecret);
+      await insertSsoProvider(tx, administration, { ...row, clientSecret });
+      const facts = organization === undefined ? none : factsOf(organization);
+      const view: SsoProviderView = { ...row, ...facts };
+      await recordChange(tx, context, ssoProviders, { after: view });
+      return { view };
+    });
+  },
+
+  async showSsoProvider({ context, params }) {
+    return { view: await loadProvider(context.database.reader, context, params.ssoProviderId) };
+  },
+
+  async updateSsoProvider({ context, params, body: { attributes }, ifMatch }) {
+    return context.database.write(async (tx) => {
+      const provider = await loadProvider(tx, context, params.ssoProviderId, "change");
+      checkIfMatch(ifMatch, ssoProviders, provider);
+      const { clientSecret: secret } = attributes;
+      const changes = changesOf<SsoProviderView>(provider, changedColumns(ssoProviders, attributes));
+      if (changes === undefined && secret === undefined) return { view: provider };
+      const changed = afterUpdate<SsoProviderView>(provider, changes ?? {});
+      const isRenamed = changed.nameKey !== provider.nameKey;
+      refuseIfAny(isRenamed && (await isProviderNameTaken(tx, changed.name)) ? [nameTaken()] : []);
+      const sealing = secret === undefined ? {} : { clientSecret: sealed(context, provider.id, secret) };
+      await updateSsoProviderRow(tx, provider, { ...changes, ...sealing });
+      // The trail says that the secret was replaced, never by what.
+      const beside = secret === undefined ? {} : { after: { "replaced-secrets": ["client-secret"] } };
+      await recordChange(tx, context, ssoProviders, { before: provider, after: changed }, beside);
+      return { view: changed };
+    });
+  },
+
+  async deleteSsoProvider({ context, params, ifMatch }) {
+    requireSiteAdmin(context.actor);
+    return context.database.write(async (tx) => {
+      // Organizations and teams come before it in the order of locks.
+      const held = await holdSeatsOfProvider(tx, params.ssoProviderId);
+      const provider = await loadProvider(tx, context, params.ssoProviderId, "removal");
+      checkIfMatch(ifMatch, ssoProviders, provider);
+      const leaving = await removeSeatsOfProvider(tx, context, provider, held);
+      if (leaving.length > 0) await raiseMemberships(tx, leaving);
+      await endSessionsOfProvider(tx, context, provider);
+      await deleteSsoProviderRow(tx, provider);
+      await recordChange(tx, context, ssoProviders, { before: provider });
+    });
+  },
+});
+
+const none = { organizationName: null, organizationFacts: null };
+
+const sealed = ({ vault }: Context, id: string, secret: string): Uint8Array =>
+  vault.seal(secretOwner(id), Buffer.from(secret));
+
+/** Raises `not-found`, also for everybody but site admins. */
+async function loadProvider(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  id: string,
+  lock?: "change" | "removal",
+): Promise<Granted<SsoProviderView, "can-administer">> {
+  const administration = requireSiteAdmin(context.actor);
+  const provider = await findSsoProvider(tx, id, lock);
+  if (provider === undefined) throw notFound("provider of single sign-on");
+  return administered(administration, provider);
+}

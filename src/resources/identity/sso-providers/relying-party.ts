@@ -1,0 +1,176 @@
+/**
+ * The protocol: OpenID Connect by the authorization code, with state, nonce and PKCE. Tokens are checked by the provider's own keys, and
+ * everything is fetched the one way in which the service calls others. What goes wrong is told in a sentence without the inside, which
+ * the log has.
+ */
+import * as oidc from "openid-client";
+import { AppError } from "../../../kernel/errors.ts";
+import { outgoingFetch } from "../../../outgoing/fetch.ts";
+import { OutgoingFault } from "../../../outgoing/request.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Claims, type Identity, identityOf, isIncomplete } from "./claims.ts";
+import type { Flow } from "./flow.ts";
+import { secretOwner } from "./rules.ts";
+import type { findProviderToAsk } from "./store.ts";
+
+export type Provider = NonNullable<Awaited<ReturnType<typeof findProviderToAsk>>>;
+type Asking = Pick<Context, "options" | "vault">;
+
+export const callbackPath = "/app/sign-in/sso/callback";
+const callbackUrl = ({ options }: Asking) => `${options.publicUrl}${callbackPath}`;
+
+/** Where to send the browser. Raises `unavailable`. */
+export async function authorizationUrl(context: Asking, provider: Provider, flow: Flow): Promise<URL> {
+  const configuration = await configurationOf(context, provider);
+  return oidc.buildAuthorizationUrl(configuration, {
+    redirect_uri: callbackUrl(context),
+    scope: provider.scopes,
+    state: flow.state,
+    nonce: flow.nonce,
+    code_challenge: await oidc.calculatePKCECodeChallenge(flow.codeVerifier),
+    code_challenge_method: "S256",
+  });
+}
+
+export interface Returned {
+  readonly identity: Identity;
+  /** Where to sign out at the provider; undefined where it offers no such place. */
+  readonly signOutUrl: string | undefined;
+}
+
+/** Who came back, by the query that the browser brought. Raises `unauthorized`, `forbidden` or `unavailable`. */
+export async function identityReturned(
+  context: Asking,
+  provider: Provider,
+  flow: Flow,
+  query: string,
+): Promise<Returned> {
+  const configuration = await configurationOf(context, provider);
+  return told(provider, async () => {
+    const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${callbackUrl(context)}?${query}`), {
+      expectedState: flow.state,
+      expectedNonce: flow.nonce,
+      pkceCodeVerifier: flow.codeVerifier,
+      idTokenExpected: true,
+    });
+    const claims = (tokens.claims() ?? {}) as Claims;
+    const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
+    const more =
+      hasMore && isIncomplete(claims, provider)
+        ? await oidc.fetchUserInfo(configuration, tokens.access_token, String(claims["sub"]))
+        : {};
+    return {
+      identity: identityOf(provider, claims, more),
+      signOutUrl: signOutUrl(context, configuration, tokens.id_token ?? ""),
+    };
+  });
+}
+
+function signOutUrl(context: Asking, configuration: oidc.Configuration, idToken: string): string | undefined {
+  const { end_session_endpoint: place } = configuration.serverMetadata();
+  if (place === undefined || !/^https?:\/\//.test(place)) return undefined;
+  return oidc.buildEndSessionUrl(configuration, {
+    id_token_hint: idToken,
+    post_logout_redirect_uri: `${context.options.publicUrl}/app/sign-in`,
+  }).href;
+}
+
+interface Kept {
+  readonly version: number;
+  readonly found: Promise<oidc.Configuration>;
+  readonly until: number;
+}
+
+const keptMs = 10 * 60_000;
+const providersMax = 1000;
+const timeoutSeconds = 10;
+const clockToleranceSeconds = 60;
+/** What was found of each provider: its addresses, and the keys that it signs with. By its issuer too, because tests share a process. */
+const kept = new Map<string, Kept>();
+
+async function configurationOf(context: Asking, provider: Provider): Promise<oidc.Configuration> {
+  const { id, version, issuer } = provider;
+  const key = `${id} ${issuer}`;
+  const known = kept.get(key);
+  if (known !== undefined && known.version === version && known.until > Date.now()) return known.found;
+  if (kept.size >= providersMax) kept.clear();
+  const found = told(provider, () => discovered(context, provider));
+  kept.set(key, { version, found, until: Date.now() + keptMs });
+  // What failed is not kept.
+  found.catch(() => kept.delete(key));
+  return found;
+}
+
+async function discovered(context: Asking, provider: Provider): Promise<oidc.Configuration> {
+  const { options, vault } = context;
+  const { id, clientId, clientSecret, issuer } = provider;
+  const secret = Buffer.from(vault.open(secretOwner(id), clientSecret)).toString("utf8");
+  // Without TLS only where the operator has named the address, which the way out sees to.
+  const plain = issuer.startsWith("http:") ? [oidc.allowInsecureRequests] : [];
+  const found = await oidc.discovery(
+    new URL(issuer),
+    clientId,
+    { [oidc.clockTolerance]: clockToleranceSeconds },
+    // Not known before the provider says what it takes.
+    (server, client, body, headers) =>
+      takesBasic(server)
+        ? oidc.ClientSecretBasic(secret)(server, client, body, headers)
+        : oidc.ClientSecretPost(secret)(server, client, body, headers),
+    {
+      [oidc.customFetch]: outgoingFetch({ allowed: options.privateAddresses ?? [] }) as never,
+      timeout: timeoutSeconds,
+      // The token comes straight from the provider, but what it says is believed for its signature alone.
+      execute: [oidc.enableNonRepudiationChecks, ...plain],
+    },
+  );
+  if (found.serverMetadata().issuer !== issuer)
+    throw new OutgoingFault(`${issuer} describes the issuer ${found.serverMetadata().issuer}.`);
+  return found;
+}
+
+/** What a provider that says nothing takes, too. */
+const takesBasic = ({ token_endpoint_auth_methods_supported: methods }: oidc.ServerMetadata): boolean =>
+  methods === undefined || methods.includes("client_secret_basic");
+
+/** Only the log is told how the protocol failed: the sentence is for somebody who just wants to sign in. */
+async function told<T>({ name }: Provider, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    if (hasCause(error, OutgoingFault))
+      throw new AppError(
+        "unavailable",
+        `${name} can't be reached. Try again shortly, or ask a site admin to look into the log.`,
+        {
+          internal: error,
+          retryAfterSeconds: 10,
+        },
+      );
+    if (error instanceof oidc.AuthorizationResponseError)
+      throw new AppError(
+        "unauthorized",
+        `${name} did not let you in (${codeIn(error)}). Begin again, or ask its administrators.`,
+        {
+          internal: error,
+        },
+      );
+    throw new AppError(
+      "unauthorized",
+      `What ${name} says of you could not be verified. Begin again; if it happens again, ask a site admin to look into the log.`,
+      {
+        internal: error,
+      },
+    );
+  }
+}
+
+/** Anybody can write a query, so only what looks like a code is repeated. */
+const codeIn = ({ error }: oidc.AuthorizationResponseError): string =>
+  /^[a-z_]{1,64}$/.test(error) ? error : "without a reason";
+
+function hasCause(error: unknown, kind: typeof OutgoingFault): boolean {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
+    if (at instanceof kind) return true;
+  return false;
+}

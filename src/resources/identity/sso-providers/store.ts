@@ -1,0 +1,207 @@
+/** SQL of providers, of who is whom there, and of the sessions that began by them. */
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import type { SsoProviderTable, SsoSessionTable } from "../../../database/schema/sso.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import { now } from "../../../kernel/time.ts";
+import type { Administration } from "../../shared/administration.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import { factsColumns } from "../organizations/definition.ts";
+import type { SsoProviderView } from "./definition.ts";
+
+const shown = [
+  "s.id",
+  "s.organizationId",
+  "s.name",
+  "s.nameKey",
+  "s.issuer",
+  "s.clientId",
+  "s.scopes",
+  "s.groupsClaim",
+  "s.createUsers",
+  "s.assumeEmailVerified",
+  "s.createdAt",
+  "s.version",
+] as const;
+
+function providers(db: Kysely<Schema>) {
+  return db
+    .selectFrom("ssoProviders as s")
+    .leftJoin("organizations as o", "o.id", "s.organizationId")
+    .select(shown)
+    .select(factsColumns);
+}
+
+export async function findSsoProvider(
+  tx: Tx,
+  id: string,
+  lock?: "change" | "removal",
+): Promise<SsoProviderView | undefined> {
+  return providers(tx.db)
+    .where("s.id", "=", id)
+    .modifyEnd(lock === undefined ? sql`` : tx.dialect.lockRows("s", lock))
+    .executeTakeFirst();
+}
+
+export async function listSsoProviderRows(
+  tx: Tx,
+  page: Page,
+): Promise<{ views: SsoProviderView[]; totalCount: number }> {
+  const rows = providers(tx.db);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "s.nameKey" }, { column: "s.id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("s.id")) },
+  });
+  return { views: found.rows, totalCount: found.totals.totalCount };
+}
+
+export async function isProviderNameTaken(tx: Tx, name: string): Promise<boolean> {
+  const row = await tx.db.selectFrom("ssoProviders").select("id").where("nameKey", "=", fold(name)).executeTakeFirst();
+  return row !== undefined;
+}
+
+export async function insertSsoProvider(tx: Tx, _by: Administration, row: SsoProviderTable): Promise<void> {
+  await tx.db.insertInto("ssoProviders").values(row).execute();
+}
+
+type Administered = Granted<SsoProviderView, "can-administer">;
+
+export async function updateSsoProviderRow(
+  tx: Tx,
+  provider: Administered,
+  changes: Partial<SsoProviderTable>,
+): Promise<void> {
+  await updateRow(tx, "ssoProviders", provider.id, changes);
+}
+
+/** Who is whom there, and which sessions began by it, goes along by the foreign keys. */
+export async function deleteSsoProviderRow(tx: Tx, provider: Administered): Promise<void> {
+  await tx.db.deleteFrom("ssoProviders").where("id", "=", provider.id).execute();
+}
+
+/** More would be no choice any more. */
+const choicesMax = 100;
+
+/** Those of the site, and those of an organization that is named; a closed one has none. */
+export async function listChoices(
+  tx: Tx,
+  organizationName: string | undefined,
+): Promise<{ id: string; name: string }[]> {
+  return tx.db
+    .selectFrom("ssoProviders as s")
+    .leftJoin("organizations as o", "o.id", "s.organizationId")
+    .select(["s.id", "s.name"])
+    .where((where) =>
+      where.or([
+        where("s.organizationId", "is", null),
+        where.and([where("o.nameKey", "=", fold(organizationName ?? "")), where("o.isDisabled", "=", 0)]),
+      ]),
+    )
+    .orderBy("s.nameKey")
+    .limit(choicesMax)
+    .execute();
+}
+
+/** The provider with its secret, for a sign-in; none of an organization that is closed. */
+export async function findProviderToAsk(
+  tx: Tx,
+  id: string,
+): Promise<(SsoProviderView & Pick<SsoProviderTable, "clientSecret">) | undefined> {
+  return providers(tx.db)
+    .select("s.clientSecret")
+    .where("s.id", "=", id)
+    .where((where) => where.or([where("s.organizationId", "is", null), where("o.isDisabled", "=", 0)]))
+    .executeTakeFirst();
+}
+
+/** Whether the provider is there, and stays until the transaction ends. */
+export async function holdProvider(tx: Tx, id: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("ssoProviders as s")
+    .select("s.id")
+    .where("s.id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("s", "reference"))
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+export interface Subject {
+  readonly ssoProviderId: string;
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** A user who may be the one who signs in. */
+export interface Candidate extends UserTable {
+  /** 1 for whoever is known by this very subject. */
+  readonly isLinked: number;
+  /** 1 for a member of the provider's organization. */
+  readonly isMember: number;
+  /** How many other organizations the user is in. */
+  readonly elsewhere: number;
+}
+
+/** By the subject, and by the address: at most two, and one statement. */
+export async function findCandidates(
+  tx: Tx,
+  { ssoProviderId, issuer, subject }: Subject,
+  emailKey: string | undefined,
+  organizationId: string | null,
+): Promise<Candidate[]> {
+  const linked = sql`(select i.user_id from sso_identities as i
+    where i.sso_provider_id = ${ssoProviderId} and i.issuer = ${issuer} and i.subject = ${subject})`;
+  const memberships = (condition: RawBuilder<unknown>) =>
+    sql<number>`(select count(*) from organization_memberships as m where m.user_id = u.id and ${condition})`;
+  return tx.db
+    .selectFrom("users as u")
+    .selectAll("u")
+    .select(sql<number>`case when u.id = ${linked} then 1 else 0 end`.as("isLinked"))
+    .select(memberships(sql`m.organization_id = ${organizationId ?? ""}`).as("isMember"))
+    .select(memberships(sql`m.organization_id <> ${organizationId ?? ""}`).as("elsewhere"))
+    .where(sql<SqlBool>`(u.id = ${linked} or u.email_key = ${emailKey ?? ""})`)
+    .execute();
+}
+
+type SignedIn = Granted<{ readonly id: string }, "can-sign-in">;
+
+export async function insertIdentity(tx: Tx, user: SignedIn, known: Subject): Promise<void> {
+  await tx.db
+    .insertInto("ssoIdentities")
+    .values({ ...known, userId: user.id, createdAt: now() })
+    .execute();
+}
+
+export async function insertSsoSession(tx: Tx, _user: SignedIn, row: SsoSessionTable): Promise<void> {
+  await tx.db.insertInto("ssoSessions").values(row).execute();
+}
+
+/** A session with where its holder signs out at its provider, sealed; undefined where there is no such place. */
+export async function findSignOut(tx: Tx, tokenId: string) {
+  return tx.db
+    .selectFrom("ssoSessions as s")
+    .innerJoin("tokens as t", "t.id", "s.tokenId")
+    .select(["t.id", "t.description", "t.createdAt", "t.expiredAt", "t.lastUsedAt", "s.signOutUrl"])
+    .where("s.tokenId", "=", tokenId)
+    .$narrowType<{ signOutUrl: Uint8Array }>()
+    .where("s.signOutUrl", "is not", null)
+    .executeTakeFirst();
+}
+
+/** Whether it is the first time. What was remembered for longer than it can be used goes meanwhile. */
+export async function noteReply(tx: Tx, hash: string, expiresAt: string): Promise<boolean> {
+  await tx.db.deleteFrom("ssoReplies").where("expiresAt", "<", now()).execute();
+  const noted = await tx.db
+    .insertInto("ssoReplies")
+    .values({ hash, expiresAt })
+    .onConflict((conflict) => conflict.column("hash").doNothing())
+    .returning("hash")
+    .execute();
+  return noted.length > 0;
+}

@@ -1,0 +1,173 @@
+/** A provider of single sign-on on the loopback address that says whatever a test has it say, and a browser that goes there and back. */
+import { createHash } from "node:crypto";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+import type { Api, Json } from "./api.ts";
+import { data, resource, unique } from "./builders.ts";
+
+export const privateAddresses = ["127.0.0.1"];
+const secret = "a secret of the provider's";
+
+/** What a token says beside what every good one does, and how it is signed. */
+export interface Saying {
+  readonly claims?: Json;
+  /** `none`, or by another's key. */
+  readonly signed?: "none" | "by another";
+  /** What the userinfo endpoint tells; there is none where it is not said. */
+  readonly userinfo?: Json;
+}
+
+export interface Liar {
+  readonly url: string;
+  readonly http: Server;
+  /** A code for somebody who came with these parameters. */
+  codeFor(asked: URLSearchParams, saying: Saying): Promise<string>;
+}
+
+interface Metadata {
+  readonly metadata?: Json;
+}
+
+export async function startLiar({ metadata = {} }: Metadata = {}): Promise<Liar> {
+  const [pair, other] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
+  const codes = new Map<string, { challenge: string; clientId: string; token: string }>();
+  let userinfo: Json;
+  const answer = async (request: IncomingMessage): Promise<Json> => {
+    const path = new URL(request.url ?? "", url).pathname;
+    if (path === "/.well-known/openid-configuration") return description(url, metadata);
+    if (path === "/keys")
+      return { keys: [{ ...(await exportJWK(pair.publicKey)), kid: "1", alg: "RS256", use: "sig" }] };
+    if (path === "/userinfo") return userinfo;
+    const form = new URLSearchParams(await textOf(request));
+    const given = codes.get(form.get("code") ?? "");
+    const challenge = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url");
+    const basic = `Basic ${Buffer.from(`${given?.clientId}:${encodeURIComponent(secret).replaceAll("%20", "+").replaceAll("'", "%27")}`).toString("base64")}`;
+    if (given === undefined || given.challenge !== challenge || request.headers.authorization !== basic)
+      return undefined;
+    return { access_token: "an access token", token_type: "Bearer", expires_in: 60, id_token: given.token };
+  };
+  const http = createServer((request, response) => {
+    const respond = (document: Json) =>
+      response
+        .writeHead(document === undefined ? 400 : 200, { "content-type": "application/json" })
+        .end(JSON.stringify(document ?? { error: "invalid_grant" }));
+    void answer(request).then(respond);
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  return {
+    url,
+    http,
+    codeFor: async (asked, saying) => {
+      const clientId = asked.get("client_id") ?? "";
+      const seconds = Math.floor(Date.now() / 1000);
+      const usual = { iss: url, aud: clientId, nonce: asked.get("nonce"), iat: seconds, exp: seconds + 300 };
+      const claims = { ...usual, sub: "somebody", ...saying.claims };
+      const key = saying.signed === "by another" ? other.privateKey : pair.privateKey;
+      const token =
+        saying.signed === "none"
+          ? new UnsecuredJWT(claims).encode()
+          : await new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "1" }).sign(key);
+      ({ userinfo } = saying);
+      const code = unique("code");
+      codes.set(code, { challenge: asked.get("code_challenge") ?? "", clientId, token });
+      return code;
+    },
+  };
+}
+
+const description = (url: string, more: Json) => ({
+  issuer: url,
+  authorization_endpoint: `${url}/authorize`,
+  token_endpoint: `${url}/token`,
+  jwks_uri: `${url}/keys`,
+  response_types_supported: ["code"],
+  subject_types_supported: ["public"],
+  id_token_signing_alg_values_supported: ["RS256"],
+  ...more,
+});
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const piece of request) text += String(piece);
+  return text;
+}
+
+export async function makeProvider(api: Api, issuer: string, attributes: object = {}): Promise<Json> {
+  const usual = { name: unique("sso"), issuer, "client-id": "cadastre", "client-secret": secret };
+  return data(await api.admin.post("/admin/sso-providers", resource("sso-providers", { ...usual, ...attributes })));
+}
+
+/** A browser that keeps cookies by name, and is sent nowhere by itself. */
+export class Browser {
+  readonly #cookies = new Map<string, string>();
+
+  get cookie(): string {
+    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
+  has(name: string): boolean {
+    return this.#cookies.has(name);
+  }
+
+  async open(url: string, init: RequestInit = {}): Promise<Response> {
+    const headers = { accept: "text/html", cookie: this.cookie, ...(init.headers as Record<string, string>) };
+    const response = await fetch(url, { redirect: "manual", ...init, headers });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/Max-Age=0\b/i.test(line)) this.#cookies.delete(name);
+      else this.#cookies.set(name, value);
+    }
+    return response;
+  }
+}
+
+export interface Begun {
+  readonly browser: Browser;
+  /** What the provider was asked. */
+  readonly asked: URLSearchParams;
+}
+
+export async function begin(api: Api, providerId: string, query = "", browser = new Browser()): Promise<Begun> {
+  const response = await browser.open(`${api.url}/app/sign-in/sso/${providerId}${query}`);
+  if (response.status !== 302) throw new Error(`not begun: ${response.status} ${await response.text()}`);
+  return { browser, asked: new URL(response.headers.get("location") ?? "").searchParams };
+}
+
+/** Back with this query, after what was begun. */
+export async function comeBack(api: Api, { browser }: Begun, query: Record<string, string>): Promise<Landing> {
+  const url = `${api.url}/app/sign-in/sso/callback?${new URLSearchParams(query)}`;
+  const response = await browser.open(url);
+  return {
+    status: response.status,
+    location: response.headers.get("location"),
+    page: await response.text(),
+    browser,
+    cookie: browser.has("cadastre_session") ? browser.cookie : undefined,
+  };
+}
+
+export interface Landing {
+  readonly status: number;
+  readonly location: string | null;
+  readonly page: string;
+  readonly browser: Browser;
+  /** Undefined for whoever is not signed in. */
+  readonly cookie: string | undefined;
+}
+
+/** There and back again. */
+export async function signIn(
+  api: Api,
+  liar: Liar,
+  providerId: string,
+  saying: Saying = {},
+  query = "",
+): Promise<Landing> {
+  const begun = await begin(api, providerId, query);
+  const { asked } = begun;
+  return comeBack(api, begun, { code: await liar.codeFor(asked, saying), state: asked.get("state") ?? "" });
+}
