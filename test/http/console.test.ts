@@ -1,0 +1,96 @@
+/** `/app`: the console's files, and the policy that its pages come with. */
+import { describe, expect, test } from "vitest";
+import { useApi } from "../support/api.ts";
+
+const script = `console.log("${"x".repeat(2_000)}")`;
+const built = new Map([
+  [
+    "index.html",
+    Buffer.from('<!doctype html><meta property="csp-nonce" nonce="NONCE"><script src="/app/assets/a.js"></script>'),
+  ],
+  ["assets/a.js", Buffer.from(script)],
+  ["icon.svg", Buffer.from("<svg/>")],
+]);
+let failure: string | undefined;
+let files: ReadonlyMap<string, Buffer> | undefined = built;
+
+const api = useApi({ console: { files: () => files, failure: () => failure } });
+const bare = useApi();
+const get = (path: string, headers: Record<string, string> = {}) =>
+  fetch(api.url + path, { headers, redirect: "manual" });
+
+describe("a browser", () => {
+  test("is led from / to the console, a program is not", async () => {
+    const led = await get("/", { accept: "text/html,*/*" });
+    expect([led.status, led.headers.get("location")]).toEqual([302, "/app/"]);
+    expect((await get("/", { accept: "application/json" })).status).toBe(200);
+  });
+
+  test.each(["/app", "/app/", "/app/acme/workspaces/network", "/app/index.html", "/app/~/account?page=2"])(
+    "gets the console's page at %s, with a policy whose mark is the page's own",
+    async (path) => {
+      const answer = await get(path);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(answer.headers.get("cache-control")).toBe("no-store");
+      const nonce = /nonce="([^"]+)"/.exec(await answer.text())?.[1];
+      const policy = answer.headers.get("content-security-policy")?.split("; ") ?? [];
+      expect(policy).toContain("script-src 'self'");
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain(`style-src 'self' 'nonce-${nonce}'`);
+      expect(policy.join()).not.toContain("unsafe");
+    },
+  );
+
+  test("finds another mark in every page", async () => {
+    const [one, two] = await Promise.all([get("/app/"), get("/app/")]);
+    expect(await one!.text()).not.toBe(await two!.text());
+  });
+
+  test("may keep for ever what has its content in its name, as small as it asks for", async () => {
+    for (const encoding of ["br", "gzip"]) {
+      const answer = await get("/app/assets/a.js", { "accept-encoding": encoding });
+      expect(answer.headers.get("content-encoding")).toBe(encoding);
+      expect(answer.headers.get("vary")).toBe("accept-encoding");
+      expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+      expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
+      // Node's client opens it by itself.
+      expect(await answer.text()).toBe(script);
+    }
+    const plain = await get("/app/icon.svg", { "accept-encoding": "identity" });
+    expect([plain.headers.get("content-encoding"), plain.headers.get("cache-control")]).toEqual([null, "no-cache"]);
+    expect(plain.headers.get("content-type")).toBe("image/svg+xml");
+  });
+
+  test("is told plainly of an asset that is not there, and can't leave the folder", async () => {
+    expect((await get("/app/assets/gone.js")).status).toBe(404);
+    const answer = await get("/app/assets/..%2f..%2fpackage.json");
+    expect([200, 404]).toContain(answer.status);
+    expect(await answer.text()).not.toContain("dependencies");
+  });
+});
+
+describe("while there are no files yet", () => {
+  test("a page says so and looks again by itself; a build that failed says why, as text", async () => {
+    files = undefined;
+    try {
+      const waiting = await get("/app/acme");
+      expect([waiting.status, waiting.headers.get("refresh")]).toEqual([503, "1"]);
+      expect(await waiting.text()).toContain("being built");
+      failure = "It could not be built: <script>";
+      const failed = await get("/app/acme");
+      expect([failed.status, failed.headers.get("refresh")]).toEqual([503, null]);
+      expect(await failed.text()).toContain("It could not be built: &#60;script&#62;");
+    } finally {
+      [files, failure] = [built, undefined];
+    }
+  });
+});
+
+test("a service without a console has nothing there", async () => {
+  const answer = await fetch(`${bare.url}/app/acme`);
+  expect(answer.status).toBe(404);
+  expect(((await answer.json()) as any).errors[0].title).toBe("not found");
+});
