@@ -9,6 +9,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { ApiError } from "./api/errors.ts";
 import { newQueryClient } from "./api/queries.ts";
 import { paths } from "./paths.ts";
 import { newRouter } from "./routes.tsx";
@@ -24,7 +25,12 @@ const client = newQueryClient(() => {
 });
 const router = newRouter(client);
 
-createRoot(document.getElementById("root")!).render(
+/** A refusal is shown in place of the page that it concerns; only what nobody expected is a fault of ours. */
+const onCaughtError = (error: unknown) => {
+  if (!(error instanceof ApiError)) reportError(error);
+};
+
+createRoot(document.getElementById("root")!, { onCaughtError }).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" {...(nonce && { getStyleNonce: () => nonce })}>
       <QueryClientProvider client={client}>

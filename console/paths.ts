@@ -26,10 +26,13 @@ export const paths = {
   organization: inOrganization,
   workspaces: (organization: string, search: Record<string, string | undefined> = {}) =>
     withSearch(`${inOrganization(organization)}/workspaces`, search),
-  newWorkspace: (organization: string, project?: string) =>
-    withSearch(`${inOrganization(organization)}/new-workspace`, { project }),
+  /** `first` where it is a step of a first start. */
+  newWorkspace: (organization: string, project?: string, first?: string) =>
+    withSearch(`${inOrganization(organization)}/new-workspace`, { project, first }),
 
   workspace,
+  workspaceStart: (organization: string, name: string, first?: string) =>
+    withSearch(`${workspace(organization, name)}/start`, { first }),
   workspaceRuns: (organization: string, name: string) => `${workspace(organization, name)}/runs`,
   run: (organization: string, name: string, run: string) => `${workspace(organization, name)}/runs/${part(run)}`,
   workspaceStates: (organization: string, name: string) => `${workspace(organization, name)}/states`,

@@ -46,13 +46,22 @@ type Component = () => React.JSX.Element | null;
 const page = (parent: AnyRoute, path: string, load: () => Promise<{ default: Component }>): AnyRoute =>
   createRoute({ getParentRoute: () => parent, path, component: lazyRouteComponent(load) });
 
+/** Inside the shell, with the way to everything else around it. */
+const notFound = (parent: AnyRoute, path = "$"): AnyRoute =>
+  createRoute({ getParentRoute: () => parent, path, component: NotFound });
+
 const pages = root.addChildren([
   outside.addChildren([page(outside, "sign-in", () => import("./pages/sign-in/page.tsx"))]),
   inside.addChildren([
     page(inside, "/", () => import("./pages/organizations/page.tsx")),
+    page(inside, "~/new-organization", () => import("./pages/first-start/new-organization.tsx")),
+    page(inside, "~/account", () => import("./pages/account/page.tsx")),
     inOrganization.addChildren([
       page(inOrganization, "/", () => import("./pages/organization/page.tsx")),
       page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx")),
+      page(inOrganization, "new-workspace", () => import("./pages/first-start/new-workspace.tsx")),
+      page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx")),
+      page(inOrganization, "audit", () => import("./pages/audit/page.tsx")),
       // The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`.
       createRoute({
         getParentRoute: () => inOrganization,
@@ -65,8 +74,14 @@ const pages = root.addChildren([
       inWorkspace.addChildren([
         page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx")),
         page(inWorkspace, "access", () => import("./pages/workspace/access.tsx")),
+        page(inWorkspace, "audit", () => import("./pages/audit/workspace.tsx")),
+        page(inWorkspace, "start", () => import("./pages/first-start/start.tsx")),
+        notFound(inWorkspace),
       ]),
+      notFound(inOrganization),
     ]),
+    notFound(inside, "~/$"),
+    notFound(inside),
   ]),
 ]);
 

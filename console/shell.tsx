@@ -14,8 +14,10 @@ import {
 } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
+import { organization as organizationQuery } from "./api/queries.ts";
 import { ShowAsApi } from "./api/show-as-api.tsx";
 import { AccountMenu } from "./pages/account/menu.tsx";
 import { Keys } from "./keys.tsx";
@@ -25,7 +27,7 @@ import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
 import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
 
 export function Shell() {
-  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const organization = useOrganizationHere();
   const [isOpen, { toggle, close }] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [pathname, close]);
@@ -73,6 +75,13 @@ export function Shell() {
       <Keys />
     </AppShell>
   );
+}
+
+/** The organization that the page is in; none where it is not there, or not the caller's to see. */
+function useOrganizationHere(): string | undefined {
+  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const { isError } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });
+  return isError ? undefined : organization;
 }
 
 const groups = (organization: string): [string, [string, string][]][] => [

@@ -16,7 +16,7 @@ const built = join(root, "dist/console");
 const builder = join(root, "node_modules/vite/bin/vite.js");
 const stampName = ".built-from";
 /** Beside the sources: what they are typed by, and what they are built with. */
-const others = ["test/goldens/openapi.json", "package-lock.json"];
+const others = ["test/goldens/openapi.json", "test/goldens/trail.txt", "package-lock.json"];
 
 export class ConsoleFiles {
   readonly #logger: Logger;

@@ -1,6 +1,7 @@
 /**
- * Writes `schema.gen.ts`: the types of every resource and operation, from the OpenAPI document that the tests keep. `npm run typecheck`
- * and the console's build run it, so a page that asks for what the API does not have does not compile.
+ * Writes `schema.gen.ts`: the types of every resource and operation, from the OpenAPI document that the tests keep, and what the audit
+ * trail can tell of, from theirs. `npm run typecheck` and the console's build run it, so a page that asks for what the API does not have
+ * does not compile.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -84,7 +85,9 @@ function operationOf(operation: Schema): string {
   }; answer: ${answer.join(" | ")} }`;
 }
 
-const document = JSON.parse(readFileSync(new URL("../../test/goldens/openapi.json", import.meta.url), "utf8"));
+const golden = (name: string) => readFileSync(new URL(`../../test/goldens/${name}`, import.meta.url), "utf8");
+const actions = [...new Set(golden("trail.txt").match(/\b[a-z-]+\.[a-z-]+/g))].sort();
+const document = JSON.parse(golden("openapi.json"));
 const resources = Object.entries<Schema>(document.components.schemas)
   .filter(([, schema]) => schema["properties"]?.["type"])
   .map(([name, schema]) => `  ${quoted(name)}: ${resourceOf(schema)};`);
@@ -109,5 +112,6 @@ export type Thing<T extends string> = T extends keyof Resources
 export interface Operations {
 ${operations.join("\n")}
 }
+export const auditActions: readonly string[] = [${actions.map(quoted).join(", ")}];
 `,
 );

@@ -1,5 +1,6 @@
-/** Asking before something is done that can't be taken back. It names the thing and what goes with it. */
+/** What opens over a page: asking before something is done that can't be taken back, which names the thing and what goes with it; and forms. */
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { useState, type ReactNode } from "react";
 
 export interface DangerProps {
@@ -62,6 +63,64 @@ export function DangerDialog({
           </Group>
         </Stack>
       </form>
+    </Modal>
+  );
+}
+
+export interface DangerButtonProps extends Pick<DangerProps, "title" | "children" | "verb" | "typed" | "isBusy"> {
+  readonly onConfirm: () => void;
+  /** What the button that opens it says; its verb unless it must be told from its neighbours. */
+  readonly label?: string;
+  /** In a row of a table: a word, without a frame. */
+  readonly isQuiet?: boolean;
+}
+
+/** The button and what it asks. It closes when it was confirmed: what became of it is told by a message. */
+export function DangerButton({ onConfirm, label, isQuiet = false, verb, ...dialog }: DangerButtonProps) {
+  const [opened, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button
+        variant={isQuiet ? "subtle" : "outline"}
+        color="red"
+        size={isQuiet ? "compact-xs" : "xs"}
+        onClick={open}
+        aria-label={label}
+      >
+        {verb}
+      </Button>
+      <DangerDialog
+        {...dialog}
+        verb={verb}
+        opened={opened}
+        onClose={close}
+        onConfirm={() => {
+          close();
+          onConfirm();
+        }}
+      />
+    </>
+  );
+}
+
+export interface FormDialogProps {
+  readonly opened: boolean;
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** A form over the page that it is about. Its content is made anew whenever it opens. */
+export function FormDialog({ opened, title, onClose, children }: FormDialogProps) {
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={<Text fw={600}>{title}</Text>}
+      size="lg"
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      {children}
     </Modal>
   );
 }

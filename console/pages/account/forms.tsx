@@ -1,0 +1,84 @@
+/** What one may change of oneself: the name, the address, the password. */
+import { Box, PasswordInput, TextInput } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { Section } from "../../ui/page.tsx";
+import { paths } from "../../paths.ts";
+import { useGo } from "../../ui/link.tsx";
+
+export function Profile({ user }: { readonly user: Resource<"users"> }) {
+  const { username, email, permissions, "unconfirmed-email": asked } = user.attributes;
+  const draft = useDraft({ username, email: email ?? "" });
+  const save = useAction("PATCH /account/update", { done: "Saved.", refusal: "form" });
+  return (
+    <Section title="Profile">
+      <Box maw="34rem">
+        <ActionForm
+          draft={draft}
+          action={save}
+          verb="Save"
+          isReady={draft.isDirty()}
+          input={() => ({ body: { data: { type: "users", attributes: changesIn(draft) } } })}
+        >
+          <TextInput
+            label="User name"
+            autoComplete="username"
+            disabled={!permissions["can-change-username"]}
+            {...draft.getInputProps("username")}
+          />
+          <TextInput
+            label="E-mail"
+            type="email"
+            autoComplete="email"
+            disabled={!permissions["can-change-email"]}
+            description={asked ? `You asked for ${asked}: a site admin has to confirm it.` : undefined}
+            {...draft.getInputProps("email")}
+          />
+        </ActionForm>
+      </Box>
+    </Section>
+  );
+}
+
+/** A new password ends every session, this one too. */
+export function Password() {
+  const go = useGo();
+  const client = useQueryClient();
+  const draft = useDraft({ current_password: "", password: "", password_confirmation: "" });
+  const change = useAction("PATCH /account/password", {
+    done: "Changed the password. Sign in with the new one.",
+    refusal: "form",
+    after: () => {
+      client.clear();
+      go(paths.signIn(paths.account()));
+    },
+  });
+  return (
+    <Section title="Password" about="A new password ends all your sessions, this one too. Tokens go on.">
+      <Box maw="34rem">
+        <ActionForm
+          draft={draft}
+          action={change}
+          verb="Change the password"
+          isReady={draft.isDirty()}
+          input={(attributes) => ({ body: { data: { type: "users", attributes } } }) as never}
+        >
+          <PasswordInput
+            label="Present password"
+            description="Empty where you have none yet."
+            autoComplete="current-password"
+            {...draft.getInputProps("current_password")}
+          />
+          <PasswordInput label="New password" autoComplete="new-password" {...draft.getInputProps("password")} />
+          <PasswordInput
+            label="New password again"
+            autoComplete="new-password"
+            {...draft.getInputProps("password_confirmation")}
+          />
+        </ActionForm>
+      </Box>
+    </Section>
+  );
+}

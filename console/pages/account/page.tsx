@@ -1,0 +1,58 @@
+/** Oneself: name and address, password, tokens, and the browsers in which one is signed in. */
+import { useQuery } from "@tanstack/react-query";
+import { account, asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Page, Section } from "../../ui/page.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { MakeToken } from "../tokens/make-token.tsx";
+import { TokensTable } from "../tokens/table.tsx";
+import { Password, Profile } from "./forms.tsx";
+import { Sessions } from "./sessions.tsx";
+
+export default function AccountPage() {
+  const me = useQuery(account());
+  return (
+    <Page title="Account" crumbs={[{ label: "Organizations", to: paths.home() }]}>
+      <Asked query={me}>
+        {({ data, etag }) => (
+          <>
+            <Profile key={etag} user={data} />
+            <Tokens userId={data.id} name={data.attributes.username} />
+            <Sessions />
+            <Password />
+          </>
+        )}
+      </Asked>
+    </Page>
+  );
+}
+
+function Tokens({ userId, name }: { readonly userId: string; readonly name: string }) {
+  const tokens = useQuery(
+    asking("GET /users/{user_id}/authentication-tokens", { path: { user_id: userId }, query: { "page[size]": 100 } }),
+  );
+  return (
+    <Section
+      title="Tokens"
+      about="A token of yours may do whatever you may do. Programs that run by themselves should have a team's."
+      actions={
+        <MakeToken
+          operation="POST /users/{user_id}/authentication-tokens"
+          path={{ user_id: userId }}
+          verb="Make a token"
+          holder={name}
+        />
+      }
+    >
+      <Asked query={tokens}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="No tokens">Make one for Terraform, OpenTofu or a program that calls the API.</Empty>
+          ) : (
+            <TokensTable label="Your tokens" tokens={data} />
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}

@@ -1,0 +1,83 @@
+/** An event of the trail in words: who did what to which thing, and what is other than before. */
+import type { Attributes } from "../../api/client.ts";
+import { paths } from "../../paths.ts";
+
+export type Event = { readonly id: string; readonly attributes: Attributes<"audit-events"> };
+
+const verbs: Readonly<Record<string, string>> = {
+  create: "made",
+  update: "changed",
+  delete: "deleted",
+  lock: "locked",
+  unlock: "unlocked",
+  "force-unlock": "unlocked by force",
+  "renew-lock": "renewed the lock of",
+  "add-members": "added members to",
+  "remove-members": "removed members from",
+  "add-tags": "tagged",
+  "bind-tags": "tagged",
+  "remove-tags": "took tags from",
+  "move-workspaces": "moved workspaces to",
+  "set-password": "set the password of",
+  upload: "sent the content of",
+  apply: "applied",
+  discard: "discarded",
+  cancel: "cancelled",
+  "force-cancel": "cancelled by force",
+};
+
+export const verbOf = (action: string): string => {
+  const verb = action.slice(action.indexOf(".") + 1);
+  return verbs[verb] ?? verb.replaceAll("-", " ");
+};
+
+/** "workspace", of `workspaces`. */
+export const kindOf = (type: string): string =>
+  type
+    .replace(/ies$/, "y")
+    .replace(/(?<!s)s$/, "")
+    .replaceAll("-", " ");
+
+const naming = ["name", "username", "key", "email", "description", "message"];
+
+/** What the thing is called, at the time; its id where it has no name. */
+export function nameOf({ attributes: { before, after, "subject-id": id } }: Event): string {
+  for (const facts of [after, before])
+    for (const name of naming) {
+      const value = (facts as Record<string, unknown> | null)?.[name];
+      if (typeof value === "string" && value !== "") return value;
+    }
+  return id;
+}
+
+/** Where the thing is shown, if it has a page and is still there. */
+export function pageOf(organization: string, event: Event): string | undefined {
+  const { "subject-type": type, "subject-id": id, action } = event.attributes;
+  if (action.endsWith(".delete")) return undefined;
+  if (type === "workspaces") return paths.workspace(organization, nameOf(event));
+  const pages: Record<string, ((organization: string, id: string) => string) | undefined> = {
+    projects: paths.project,
+    teams: paths.team,
+    varsets: paths.variableSet,
+    "agent-pools": paths.agentPool,
+  };
+  return pages[type]?.(organization, id);
+}
+
+export interface Change {
+  readonly name: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+const textOf = (value: unknown): string | undefined =>
+  value === undefined || value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value);
+
+/** Attribute by attribute; of what was made or deleted, whatever it had. */
+export function changesOf({ attributes: { before, after } }: Event): Change[] {
+  const [old, now] = [before, after] as (Record<string, unknown> | null)[];
+  const names = [...new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])];
+  return names
+    .map((name) => ({ name, before: textOf(old?.[name]), after: textOf(now?.[name]) }))
+    .filter((change) => change.before !== change.after);
+}

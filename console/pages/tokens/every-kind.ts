@@ -1,0 +1,107 @@
+/** Tokens of every kind, from the lists of each that the caller may see. */
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { ApiError } from "../../api/errors.ts";
+import { account, asking, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import type { RotateProps } from "./rotate.tsx";
+import type { Token } from "./words.ts";
+
+export interface Held {
+  readonly token: Token;
+  readonly kind: "organization" | "audit trail" | "team" | "you" | "agents";
+  readonly name: string;
+  readonly page?: (organization: string) => string;
+  readonly rotation?: RotateProps["holder"];
+}
+
+const many = { "page[size]": 100 };
+
+export function useTokens(organization: string): { held: Held[]; isLoading: boolean; errors: unknown[] } {
+  const path = { organization_name: organization };
+  const me = useQuery(account()).data?.data;
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const mayManageOwn = rights?.["can-update-api-token"] === true;
+  const ofOrganization = "GET /organizations/{organization_name}/authentication-token";
+  const trail = { token: "audit-trails" };
+  const own = useQuery({ ...asking(ofOrganization, { path }), enabled: mayManageOwn });
+  const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: mayManageOwn });
+  const teamTokens = useQuery({
+    ...asking("GET /organizations/{organization_name}/team-tokens", { path, query: { ...many, sort: "expired-at" } }),
+    enabled: rights?.["can-create-team"] === true,
+  });
+  const teams = useQuery(asking("GET /organizations/{organization_name}/teams", { path, query: many }));
+  const mine = useQuery({
+    ...asking("GET /users/{user_id}/authentication-tokens", { path: { user_id: me?.id ?? "" }, query: many }),
+    enabled: me !== undefined,
+  });
+  const agents = useAgentTokens(organization, rights?.["can-update-agent-pools"] === true);
+  const teamNames = new Map(teams.data?.data.map(({ id, attributes }) => [id, attributes.name]));
+  const held: Held[] = [
+    ...(own.data ? [ofOrganizationItself(own.data.data, organization, "organization")] : []),
+    ...(audit.data ? [ofOrganizationItself(audit.data.data, organization, "audit trail", trail)] : []),
+    ...(teamTokens.data?.data ?? []).map((token): Held => {
+      const id = token.relationships.team?.data?.id ?? "";
+      return {
+        token,
+        kind: "team",
+        name: teamNames.get(id) ?? id,
+        page: (organization) => paths.team(organization, id),
+        rotation: { kind: "teams", id },
+      };
+    }),
+    ...(mine.data?.data ?? []).map((token): Held => ({
+      token,
+      kind: "you",
+      name: me!.attributes.username,
+      page: () => paths.account(),
+      rotation: { kind: "users", id: me!.id },
+    })),
+    ...agents.held,
+  ];
+  const queries = [own, audit, teamTokens, mine];
+  return {
+    held,
+    isLoading: queries.some(({ isLoading }) => isLoading) || agents.isLoading,
+    errors: queries.flatMap(({ error }) => (error && !isNone(error) ? [error] : [])),
+  };
+}
+
+/** An organization without a token, or without one for its trail. */
+const isNone = (error: unknown) => error instanceof ApiError && error.status === 404;
+
+const ofOrganizationItself = (
+  token: Token,
+  organization: string,
+  kind: "organization" | "audit trail",
+  query?: Record<string, string>,
+): Held => ({
+  token,
+  kind,
+  name: organization,
+  rotation: { kind: "organizations", id: organization, ...(query && { query }) },
+});
+
+function useAgentTokens(organization: string, enabled: boolean): { held: Held[]; isLoading: boolean } {
+  const pools = useQuery({
+    ...asking("GET /organizations/{organization_name}/agent-pools", {
+      path: { organization_name: organization },
+      query: many,
+    }),
+    enabled,
+  });
+  const all = pools.data?.data ?? [];
+  const lists = useQueries({
+    queries: all.map(({ id }) =>
+      asking("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: id }, query: many }),
+    ),
+  });
+  const held = all.flatMap(({ id, attributes }, index) =>
+    (lists[index]?.data?.data ?? []).map((token: Token): Held => ({
+      token,
+      kind: "agents",
+      name: attributes.name,
+      page: (organization) => paths.agentPool(organization, id),
+    })),
+  );
+  return { held, isLoading: pools.isLoading };
+}

@@ -1,0 +1,25 @@
+/** A secret that is shown once, with what to do now. It is gone when the page is left. */
+import { Alert, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { CodeToCopy } from "./text.tsx";
+
+interface SecretOnceProps {
+  readonly title: string;
+  readonly secret: string;
+  /** What it is, for the button that copies it. */
+  readonly label: string;
+  readonly children?: ReactNode;
+}
+
+export function SecretOnce({ title, secret, label, children }: SecretOnceProps) {
+  return (
+    <Alert color="teal" title={title} role="status">
+      <Stack gap="xs">
+        <Text fz="sm" component="div">
+          Copy it now: it is not shown again. {children}
+        </Text>
+        <CodeToCopy label={label} text={secret} />
+      </Stack>
+    </Alert>
+  );
+}

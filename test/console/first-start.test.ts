@@ -1,0 +1,102 @@
+/** From nothing to the first state, as a person goes; and pages that are not there. */
+import { describe, expect, test } from "vitest";
+import { makeOrganization, makeMember, resource } from "../support/builders.ts";
+import { managed, stateOf, writeState } from "../support/states.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+
+describe("a first start", () => {
+  test("leads from a name to a project, a workspace, a cloud block, a token and the first state", async () => {
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/");
+    await page.getByRole("link", { name: "New organization" }).first().click();
+    await page.getByLabel("Name").fill("no spaces please");
+    await page.getByRole("button", { name: "Make the organization" }).click();
+    await page.locator("[aria-invalid=true]").waitFor();
+    await page.getByLabel("Name").fill("acme");
+    await page.getByLabel("E-mail").fill("ops@acme.example");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Make the organization" }).click();
+    await page.getByRole("heading", { name: "A project to begin with" }).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel("Name").fill("Network");
+    await page.getByRole("button", { name: "Make the project" }).click();
+    await page.getByRole("heading", { name: "New workspace" }).waitFor();
+    expect(await page.getByRole("combobox", { name: "Project" }).inputValue()).toBe("Network");
+    await page.getByLabel("Name").fill("network-production");
+    await page.getByRole("button", { name: "Make the workspace" }).click();
+
+    await page.getByText("Waiting for the first state").waitFor();
+    expect(await page.getByRole("group", { name: "The cloud block" }).textContent()).toContain(
+      'organization = "acme"\n    workspaces {\n      name = "network-production"',
+    );
+    const file = page.getByRole("group", { name: "cadastre.tfrc" });
+    expect(await file.textContent()).toContain(`"tfe.v2"   = "${console.api.url}/api/v2/"`);
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByText("works for 90 days").waitFor();
+    const token = /token = "([^"]+)"/.exec((await file.textContent())!)![1]!;
+    await expectAccessible(page);
+
+    // With the token that is on the page, as Terraform would.
+    const terraform = console.api.as(token);
+    const { data } = (await terraform.get("/organizations/acme/workspaces/network-production")).body;
+    await writeState(terraform, data.id, stateOf({ resources: [managed("first")] }));
+    await page.getByText("The first state is here: 1 resource").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "Open the workspace" }).click();
+    await page.waitForURL("**/app/acme/workspaces/network-production");
+    expect(complaints).toEqual([]);
+  });
+
+  test("tells whoever may not make organizations or workspaces whom to ask", async () => {
+    const organization = await makeOrganization(console.api);
+    const member = await makeMember(console.api, organization.name);
+    const { page, go, complaints } = await console.visit(member.token);
+    await go("/~/new-organization");
+    await page.getByText("Organizations are made by site admins here").waitFor();
+    await go(`/${organization.name}/new-workspace`);
+    await page.getByText("There is no project in which you may make a workspace").waitFor();
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("what is not there", () => {
+  test("is told inside the shell, with the way to everything else", async () => {
+    const { name, owner } = await makeOrganization(console.api);
+    const { page, go, complaints } = await console.visit(owner.token);
+    for (const path of [`/${name}/nowhere`, "/~/nowhere"]) {
+      await go(path);
+      await page.getByRole("heading", { name: "Not found" }).waitFor();
+      await page.getByRole("button", { name: /^Account of/ }).waitFor();
+    }
+    await go(`/${name}/nowhere`);
+    await page.getByRole("link", { name: "Workspaces" }).waitFor();
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("another's organization is as one that does not exist", async () => {
+    const { owner } = await makeOrganization(console.api);
+    const other = await makeOrganization(console.api);
+    const { page, go } = await console.visit(owner.token);
+    await go(`/${other.name}/workspaces`);
+    await page.getByText("There is no such organization, or you are not allowed to see it.").waitFor();
+    expect(await page.getByRole("navigation", { name: "Places of the organization" }).count()).toBe(0);
+  });
+
+  test("a name that is markup stays a name", async () => {
+    const { name, owner } = await makeOrganization(console.api);
+    const markup = "<img src=x onerror=alert(1)> <b>bold</b>";
+    const made = await owner.post(
+      `/organizations/${name}/projects`,
+      resource("projects", { name: "Network", description: markup }),
+    );
+    expect(made.status).toBe(201);
+    const { page, go, complaints } = await console.visit(owner.token);
+    await go(`/${name}`);
+    await page.getByText(markup).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
