@@ -47,6 +47,7 @@ export const paths = {
   projects: (organization: string) => `${inOrganization(organization)}/projects`,
   project,
   projectAccess: (organization: string, id: string) => `${project(organization, id)}/access`,
+  projectAudit: (organization: string, id: string) => `${project(organization, id)}/audit`,
   projectSettings: (organization: string, id: string) => `${project(organization, id)}/settings`,
 
   grant: (organization: string, search: { team?: string; project?: string; workspace?: string } = {}) =>
@@ -58,6 +59,8 @@ export const paths = {
   teams: (organization: string) => `${inOrganization(organization)}/teams`,
   team,
   teamReach: (organization: string, id: string) => `${team(organization, id)}/reach`,
+  teamTokens: (organization: string, id: string) => `${team(organization, id)}/tokens`,
+  teamSettings: (organization: string, id: string) => `${team(organization, id)}/settings`,
   people: (organization: string) => `${inOrganization(organization)}/people`,
   person,
   holders: (organization: string, permission?: string) =>

@@ -47,3 +47,6 @@ export const workspaceNamed = (organization: string, name: string) =>
     path: { organization_name: organization, workspace_name: name },
     query: { include: "project,current_run,locked_by" },
   });
+export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
+export const team = (id: string) =>
+  asking("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });

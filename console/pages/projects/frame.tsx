@@ -1,0 +1,48 @@
+/** What stands around every page of a project: its name and its places. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Resource } from "../../api/client.ts";
+import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Page } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+
+export interface ProjectPlace {
+  readonly organization: string;
+  readonly project: Resource<"projects">;
+  readonly etag: string | undefined;
+}
+
+interface ProjectFrameProps {
+  readonly actions?: (place: ProjectPlace) => ReactNode;
+  readonly children: (place: ProjectPlace) => ReactNode;
+}
+
+export function ProjectFrame({ actions, children }: ProjectFrameProps) {
+  const { organization, project: id } = useParams({ strict: false }) as { organization: string; project: string };
+  const query = useQuery(projectQuery(id));
+  const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
+    "can-manage-auditing"
+  ];
+  const place = query.data && { organization, project: query.data.data, etag: query.data.etag };
+  return (
+    <Page
+      title={place?.project.attributes.name ?? " "}
+      crumbs={[
+        { label: organization, to: paths.organization(organization) },
+        { label: "Projects", to: paths.projects(organization) },
+      ]}
+      about={place?.project.attributes.description}
+      actions={place && actions?.(place)}
+      tabs={[
+        { label: "Workspaces", to: paths.project(organization, id) },
+        { label: "Access", to: paths.projectAccess(organization, id) },
+        ...(mayReadTrail ? [{ label: "Audit", to: paths.projectAudit(organization, id) }] : []),
+        { label: "Settings", to: paths.projectSettings(organization, id) },
+      ]}
+    >
+      <Asked query={query}>{() => place && children(place)}</Asked>
+    </Page>
+  );
+}

@@ -1,0 +1,101 @@
+/** The projects of an organization, with how much is in each. */
+import { Button, Textarea, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { figure, When } from "../../ui/text.tsx";
+
+export default function ProjectsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { q, page } = useListed();
+  const sort = useAddress().search["sort"] ?? "name";
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/projects", {
+      path: { organization_name: organization },
+      query: { q, "page[number]": page, "page[size]": 50, sort },
+    }),
+  );
+  return (
+    <Page
+      title="Projects"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      actions={rights?.["can-create-project"] && <Button onClick={open}>New project</Button>}
+    >
+      <List
+        one="project"
+        label="Projects"
+        query={query}
+        keyOf={({ id }) => id}
+        sort={sort}
+        empty={<Empty title="No project that you may see">Ask an owner for access, or make a project.</Empty>}
+        columns={() => [
+          {
+            title: "Name",
+            sort: "name",
+            cell: ({ id, attributes }) => <Link to={paths.project(organization, id)}>{attributes.name}</Link>,
+          },
+          { title: "Description", isExtra: true, cell: ({ attributes }) => attributes.description },
+          {
+            title: "Workspaces",
+            isFigure: true,
+            cell: ({ id, attributes }) => (
+              <Link to={paths.workspaces(organization, { project: id })} c="inherit">
+                {figure(attributes["workspace-count"])}
+              </Link>
+            ),
+          },
+          {
+            title: "Teams",
+            isFigure: true,
+            cell: ({ id, attributes }) => (
+              <Link to={paths.projectAccess(organization, id)} c="inherit">
+                {figure(attributes["team-count"])}
+              </Link>
+            ),
+          },
+          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="New project">
+        <NewProject organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+function NewProject({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const go = useGo();
+  const draft = useDraft({ name: "", description: "" });
+  const create = useAction("POST /organizations/{organization_name}/projects", {
+    done: ({ data }) => `Made the project ${data.attributes.name}.`,
+    refusal: "form",
+    after: ({ data }) => go(paths.project(organization, data.id)),
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the project"
+      onCancel={onClose}
+      input={(attributes) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "projects", attributes } },
+      })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+      <Textarea label="Description" autosize minRows={2} {...draft.getInputProps("description")} />
+    </ActionForm>
+  );
+}

@@ -1,0 +1,102 @@
+/** A project: the workspaces in it. */
+import { useQuery } from "@tanstack/react-query";
+import { includedIn } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Link, LinkButton } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { figure, When } from "../../ui/text.tsx";
+import { RunStatus } from "../runs/status.tsx";
+import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
+
+export default function ProjectPage() {
+  return (
+    <ProjectFrame
+      actions={({ organization, project }) => (
+        <>
+          {project.attributes["workspace-count"] > 0 && (
+            <LinkButton to={paths.move(organization, { from: project.id })} variant="default">
+              Move workspaces
+            </LinkButton>
+          )}
+          {project.attributes.permissions["can-create-workspace"] && (
+            <LinkButton to={paths.newWorkspace(organization, project.id)}>New workspace</LinkButton>
+          )}
+        </>
+      )}
+    >
+      {(place) => <Workspaces {...place} />}
+    </ProjectFrame>
+  );
+}
+
+function Workspaces({ organization, project }: ProjectPlace) {
+  const { q, page } = useListed();
+  const sort = useAddress().search["sort"] ?? "name";
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/workspaces", {
+      path: { organization_name: organization },
+      query: {
+        "filter[project][id]": project.id,
+        "search[name]": q,
+        "page[number]": page,
+        "page[size]": 50,
+        sort,
+        include: "current_run",
+      },
+    }),
+  );
+  return (
+    <List
+      one="workspace"
+      label="Workspaces"
+      query={query}
+      keyOf={({ id }) => id}
+      sort={sort}
+      empty={
+        <Empty
+          title="No workspaces here yet"
+          action={
+            project.attributes.permissions["can-create-workspace"] && (
+              <LinkButton to={paths.newWorkspace(organization, project.id)}>New workspace</LinkButton>
+            )
+          }
+        >
+          A workspace keeps the state of one configuration, and everything that happens to it.
+        </Empty>
+      }
+      columns={(answer) => [
+        {
+          title: "Name",
+          sort: "name",
+          cell: ({ attributes: { name } }) => (
+            <Link to={paths.workspace(organization, name)} className="mono">
+              {name}
+            </Link>
+          ),
+        },
+        {
+          title: "Run",
+          sort: "current-run.created-at",
+          cell: ({ relationships }) => (
+            <RunStatus status={includedIn(answer, "runs", relationships["current-run"]?.data?.id)?.attributes.status} />
+          ),
+        },
+        {
+          title: "Resources",
+          isFigure: true,
+          isExtra: true,
+          cell: ({ attributes }) => figure(attributes["resource-count"]),
+        },
+        {
+          title: "Changed",
+          sort: "latest-change-at",
+          isExtra: true,
+          cell: ({ attributes }) => <When time={attributes["latest-change-at"]} />,
+        },
+      ]}
+    />
+  );
+}

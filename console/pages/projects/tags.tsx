@@ -1,0 +1,84 @@
+/** Keys with values: those that are there, one more, or one less. */
+import { ActionIcon, Badge, Button, Group, TextInput } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
+import { useState } from "react";
+
+export interface Binding {
+  readonly key: string;
+  readonly value: string;
+}
+
+interface BindingsProps {
+  readonly bindings: readonly Binding[];
+  readonly mayUpdate: boolean;
+  readonly isBusy: boolean;
+  readonly onAdd: (binding: Binding) => void;
+  /** Without the one that was taken away. */
+  readonly onKeep: (bindings: readonly Binding[]) => void;
+}
+
+export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: BindingsProps) {
+  const [draft, setDraft] = useState({ key: "", value: "" });
+  return (
+    <>
+      <Group gap="xs">
+        {bindings.length === 0 && <span>None.</span>}
+        {bindings.map(({ key, value }) => (
+          <Badge
+            key={key}
+            tt="none"
+            fw={400}
+            size="lg"
+            variant="default"
+            rightSection={
+              mayUpdate && (
+                <ActionIcon
+                  size="xs"
+                  variant="subtle"
+                  color="gray"
+                  aria-label={`Take away ${key}`}
+                  disabled={isBusy}
+                  onClick={() => onKeep(bindings.filter((one) => one.key !== key))}
+                >
+                  <IconX size={12} />
+                </ActionIcon>
+              )
+            }
+          >
+            <b>{key}</b>
+            {value && `: ${value}`}
+          </Badge>
+        ))}
+      </Group>
+      {mayUpdate && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            onAdd(draft);
+            setDraft({ key: "", value: "" });
+          }}
+        >
+          <Group gap="xs" align="flex-end">
+            <TextInput
+              aria-label="Key"
+              placeholder="key"
+              value={draft.key}
+              onChange={({ currentTarget: { value } }) => setDraft((now) => ({ ...now, key: value }))}
+              w={160}
+            />
+            <TextInput
+              aria-label="Value"
+              placeholder="value"
+              value={draft.value}
+              onChange={({ currentTarget: { value } }) => setDraft((now) => ({ ...now, value }))}
+              w={160}
+            />
+            <Button type="submit" variant="default" disabled={draft.key === ""} loading={isBusy}>
+              Add the tag
+            </Button>
+          </Group>
+        </form>
+      )}
+    </>
+  );
+}

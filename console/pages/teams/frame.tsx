@@ -1,0 +1,47 @@
+/** What stands around every page of a team. */
+import { Badge } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Answer } from "../../api/client.ts";
+import { team as teamQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Page } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+
+export interface TeamPlace {
+  readonly organization: string;
+  readonly answer: Answer<"GET /teams/{team_id}">;
+  readonly team: Answer<"GET /teams/{team_id}">["data"];
+}
+
+interface TeamFrameProps {
+  readonly actions?: (place: TeamPlace) => ReactNode;
+  readonly children: (place: TeamPlace) => ReactNode;
+}
+
+export function TeamFrame({ actions, children }: TeamFrameProps) {
+  const { organization, team: id } = useParams({ strict: false }) as { organization: string; team: string };
+  const query = useQuery(teamQuery(id));
+  const place = query.data && { organization, answer: query.data, team: query.data.data };
+  return (
+    <Page
+      title={place?.team.attributes.name ?? " "}
+      crumbs={[
+        { label: organization, to: paths.organization(organization) },
+        { label: "Teams", to: paths.teams(organization) },
+      ]}
+      beside={place?.team.attributes.visibility === "secret" && <Badge color="gray">secret</Badge>}
+      about={place?.team.attributes.description}
+      actions={place && actions?.(place)}
+      tabs={[
+        { label: "People", to: paths.team(organization, id) },
+        { label: "Reach", to: paths.teamReach(organization, id) },
+        { label: "Tokens", to: paths.teamTokens(organization, id) },
+        { label: "Settings", to: paths.teamSettings(organization, id) },
+      ]}
+    >
+      <Asked query={query}>{() => place && children(place)}</Asked>
+    </Page>
+  );
+}

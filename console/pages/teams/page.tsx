@@ -1,0 +1,92 @@
+/** The teams of an organization. */
+import { Badge, Button, Select, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { figure, When } from "../../ui/text.tsx";
+import { wordsOf, visibilities } from "./words.ts";
+
+export default function TeamsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { q, page } = useListed();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/teams", {
+      path: { organization_name: organization },
+      query: { q, "page[number]": page, "page[size]": 50 },
+    }),
+  );
+  return (
+    <Page
+      title="Teams"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      actions={rights?.["can-create-team"] && <Button onClick={open}>New team</Button>}
+    >
+      <List
+        one="team"
+        label="Teams"
+        query={query}
+        keyOf={({ id }) => id}
+        empty={<Empty title="No team that you may see">Access is given to teams, and people are in teams.</Empty>}
+        columns={() => [
+          {
+            title: "Name",
+            cell: ({ id, attributes }) => <Link to={paths.team(organization, id)}>{attributes.name}</Link>,
+          },
+          { title: "People", isFigure: true, cell: ({ attributes }) => figure(attributes["users-count"]) },
+          {
+            title: "In the whole organization",
+            isExtra: true,
+            cell: ({ attributes }) => wordsOf(attributes["organization-access"], attributes.name),
+          },
+          {
+            title: "Visibility",
+            isExtra: true,
+            cell: ({ attributes }) =>
+              attributes.visibility === "secret" ? <Badge color="gray">secret</Badge> : "organization",
+          },
+          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="New team">
+        <NewTeam organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+function NewTeam({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const go = useGo();
+  const draft = useDraft({ name: "", description: "", visibility: "organization" as "organization" | "secret" });
+  const create = useAction("POST /organizations/{organization_name}/teams", {
+    done: ({ data }) => `Made the team ${data.attributes.name}.`,
+    refusal: "form",
+    after: ({ data }) => go(paths.team(organization, data.id)),
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the team"
+      onCancel={onClose}
+      input={(attributes) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "teams", attributes } },
+      })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+      <TextInput label="Description" {...draft.getInputProps("description")} />
+      <Select label="Who may know of it" data={visibilities} {...draft.getInputProps("visibility")} />
+    </ActionForm>
+  );
+}

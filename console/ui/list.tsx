@@ -1,0 +1,89 @@
+/** A list that is searched and turned over by the address: the search, the rows, the pages, or what to do first. */
+import { Group } from "@mantine/core";
+import type { UseQueryResult } from "@tanstack/react-query";
+import { IconSearch } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+import { useAddress } from "./address.ts";
+import { SearchInput } from "./search-input.tsx";
+import { Asked, Empty } from "./states.tsx";
+import { Pager, Table, type Column } from "./table.tsx";
+
+interface Listed {
+  readonly data: readonly any[];
+  readonly meta?: { readonly pagination?: PaginationOf } | undefined;
+}
+type PaginationOf = { readonly "current-page": number; readonly "total-pages": number; readonly "total-count": number };
+
+type RowOf<A extends Listed> = A["data"][number];
+
+export interface ListProps<A extends Listed> {
+  /** "team": what one of them is. */
+  readonly one: string;
+  readonly label: string;
+  readonly query: UseQueryResult<A, unknown>;
+  readonly columns: (answer: A) => readonly Column<RowOf<A>>[];
+  readonly keyOf: (row: RowOf<A>) => string;
+  readonly isSearched?: boolean;
+  readonly filters?: ReactNode;
+  readonly sort?: string;
+  /** Shown where there are none at all. */
+  readonly empty: ReactNode;
+}
+
+/** The part of a list's query that the address says: `q` and `page`. */
+export function useListed(): { readonly q: string | undefined; readonly page: string | undefined } {
+  const { search } = useAddress();
+  return { q: search["q"], page: search["page"] };
+}
+
+export function List<A extends Listed>(props: ListProps<A>) {
+  const { one, label, query, columns, keyOf, isSearched = true, filters, sort, empty } = props;
+  const { search, set } = useAddress();
+  return (
+    <>
+      {(isSearched || filters) && (
+        <Group mb="sm" gap="xs">
+          {isSearched && (
+            <SearchInput
+              placeholder={`Search ${label.toLowerCase()}…`}
+              aria-label={`Search ${label.toLowerCase()}`}
+              data-search
+              leftSection={<IconSearch size={14} />}
+              value={search["q"]}
+              onChange={(q) => set({ q, page: undefined })}
+              w={{ base: "100%", xs: 240 }}
+            />
+          )}
+          {filters}
+        </Group>
+      )}
+      <Asked query={query}>
+        {(answer) =>
+          answer.data.length === 0 ? (
+            search["q"] ? (
+              <Empty title={`No ${one} is called like that`}>None that you may see fits the search.</Empty>
+            ) : (
+              empty
+            )
+          ) : (
+            <>
+              <Table
+                label={label}
+                columns={columns(answer)}
+                rows={answer.data}
+                keyOf={keyOf}
+                sort={sort}
+                onSort={(sort) => set({ sort, page: undefined })}
+              />
+              <Pager
+                pagination={answer.meta?.pagination}
+                one={one}
+                onPage={(page) => set({ page: page === 1 ? undefined : String(page) })}
+              />
+            </>
+          )
+        }
+      </Asked>
+    </>
+  );
+}
