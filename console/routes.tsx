@@ -68,6 +68,8 @@ const pages = root.addChildren([
       page(inOrganization, "teams/$team", () => import("./pages/teams/members.tsx")),
       page(inOrganization, "teams/$team/tokens", () => import("./pages/teams/tokens.tsx")),
       page(inOrganization, "teams/$team/settings", () => import("./pages/teams/settings.tsx")),
+      page(inOrganization, "people", () => import("./pages/people/page.tsx")),
+      page(inOrganization, "people/$user", () => import("./pages/people/person.tsx")),
       page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx")),
       page(inOrganization, "audit", () => import("./pages/audit/page.tsx")),
       // The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`.

@@ -31,8 +31,22 @@ export const verbOf = (action: string): string => {
   return verbs[verb] ?? verb.replaceAll("-", " ");
 };
 
+/** Where people say another word than the API. */
+const kinds: Readonly<Record<string, string>> = {
+  vars: "variable",
+  varsets: "variable set",
+  "authentication-tokens": "token",
+  "organization-memberships": "membership",
+  "oauth-clients": "connection",
+  "oauth-tokens": "token of a connection",
+  "ssh-keys": "SSH key",
+  "team-projects": "access to a project",
+  "team-workspaces": "access to a workspace",
+};
+
 /** "workspace", of `workspaces`. */
 export const kindOf = (type: string): string =>
+  kinds[type] ??
   type
     .replace(/ies$/, "y")
     .replace(/(?<!s)s$/, "")

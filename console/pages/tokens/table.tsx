@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
-import { Link } from "../../ui/link.tsx";
+import { LinkButton } from "../../ui/link.tsx";
 import { useNow } from "../../ui/now.ts";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
@@ -56,9 +56,9 @@ export function TokensTable({ label, tokens, holder, organization, reachable, mo
       cell: (token) => (
         <Group gap={4} justify="flex-end" wrap="nowrap">
           {organization && reachable?.(token) !== false && (
-            <Link to={paths.tokenReach(organization, token.id)} fz="xs">
+            <LinkButton to={paths.tokenReach(organization, token.id)} variant="subtle" color="gray" size="compact-xs">
               Reach
-            </Link>
+            </LinkButton>
           )}
           {more?.(token)}
           <Revoke token={token} />

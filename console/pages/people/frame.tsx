@@ -1,0 +1,38 @@
+/** What stands around every page of a person, in an organization. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Resource } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Page } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+
+export interface PersonPlace {
+  readonly organization: string;
+  readonly user: Resource<"users">;
+}
+
+interface PersonFrameProps {
+  readonly actions?: (place: PersonPlace) => ReactNode;
+  readonly children: (place: PersonPlace) => ReactNode;
+}
+
+export function PersonFrame({ actions, children }: PersonFrameProps) {
+  const { organization, user: id } = useParams({ strict: false }) as { organization: string; user: string };
+  const query = useQuery(asking("GET /users/{user_id}", { path: { user_id: id } }));
+  const place = query.data && { organization, user: query.data.data };
+  return (
+    <Page
+      title={place ? place.user.attributes.username || "Invited" : " "}
+      crumbs={[
+        { label: organization, to: paths.organization(organization) },
+        { label: "People", to: paths.people(organization) },
+      ]}
+      about={place?.user.attributes.email}
+      actions={place && actions?.(place)}
+    >
+      <Asked query={query}>{() => place && children(place)}</Asked>
+    </Page>
+  );
+}

@@ -1,0 +1,182 @@
+/** The people of an organization: members and invited ones, with their teams. */
+import { Badge, Button, Group, MultiSelect, Select, Stack, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import { includedIn, type Attributes } from "../../api/client.ts";
+import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Link } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { SecretOnce } from "../../ui/secret.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { When } from "../../ui/text.tsx";
+import { RemoveMember } from "./remove.tsx";
+
+export default function PeoplePage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { q, page } = useListed();
+  const { search, set } = useAddress();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const mayManage = rights?.["can-manage-memberships"] === true;
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/organization-memberships", {
+      path: { organization_name: organization },
+      query: {
+        q,
+        "filter[status]": search["status"],
+        include: "user,teams",
+        "page[number]": page,
+        "page[size]": 50,
+      },
+    }),
+  );
+  return (
+    <Page
+      title="People"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      actions={mayManage && <Button onClick={open}>Invite somebody</Button>}
+    >
+      <List
+        one="person"
+        label="People"
+        query={query}
+        keyOf={({ id }) => id}
+        filters={
+          <Select
+            aria-label="Status"
+            placeholder="Members and invited"
+            data={[
+              { value: "active", label: "members" },
+              { value: "invited", label: "invited" },
+            ]}
+            value={search["status"] ?? null}
+            onChange={(status) => set({ status: status ?? undefined, page: undefined })}
+            clearable
+            clearButtonProps={{ "aria-label": "Members and invited" }}
+            w={180}
+          />
+        }
+        empty={<Empty title="Nobody here yet">Invite people by their e-mail address.</Empty>}
+        columns={(answer) => [
+          {
+            title: "Person",
+            cell: ({ attributes, relationships }) => {
+              const user = includedIn(answer, "users", relationships.user?.data?.id);
+              return (
+                <Group gap="xs">
+                  {user ? (
+                    <Link to={paths.person(organization, user.id)}>{user.attributes.username || attributes.email}</Link>
+                  ) : (
+                    attributes.email
+                  )}
+                  {attributes.status === "invited" && <Badge color="yellow">invited</Badge>}
+                </Group>
+              );
+            },
+          },
+          { title: "E-mail", isExtra: true, cell: ({ attributes }) => attributes.email },
+          {
+            title: "Teams",
+            cell: ({ relationships }) => (
+              <Group gap={6}>
+                {(relationships.teams?.data ?? []).map(({ id }) => (
+                  <Link key={id} to={paths.team(organization, id)} c="inherit">
+                    {includedIn(answer, "teams", id)?.attributes.name ?? id}
+                  </Link>
+                ))}
+              </Group>
+            ),
+          },
+          { title: "Since", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          {
+            title: "Actions",
+            width: 1,
+            cell: ({ id, attributes }) =>
+              mayManage && (
+                <RemoveMember organization={organization} membershipId={id} name={attributes.email} isQuiet />
+              ),
+          },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title={`Invite somebody to ${organization}`}>
+        <Invite organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+/** Where mails are not sent, the link is shown, once, to whoever made the invitation. */
+type WithLink = Attributes<"organization-memberships"> & { readonly "invitation-url"?: string | null };
+
+function Invite({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const [link, setLink] = useState<string>();
+  const teams = useQuery(
+    asking("GET /organizations/{organization_name}/teams", {
+      path: { organization_name: organization },
+      query: { "page[size]": 100 },
+    }),
+  );
+  const draft = useDraft({ email: "", teams: [] as string[] });
+  const invite = useAction("POST /organizations/{organization_name}/organization-memberships", {
+    done: ({ data }) =>
+      data.attributes.status === "active" ? `Added ${data.attributes.email}.` : `Invited ${data.attributes.email}.`,
+    refusal: "form",
+    after: ({ data }) => {
+      const url = (data.attributes as WithLink)["invitation-url"];
+      if (url) setLink(url);
+      else onClose();
+    },
+  });
+  if (link !== undefined)
+    return (
+      <Stack>
+        <SecretOnce title={`Invited ${draft.getValues().email}`} label="The invitation's link" secret={link}>
+          Send it to them: whoever opens it within a week joins the organization.
+        </SecretOnce>
+        <Button onClick={onClose} ml="auto" display="block">
+          I have copied it
+        </Button>
+      </Stack>
+    );
+  return (
+    <ActionForm
+      draft={draft}
+      action={invite}
+      verb="Invite"
+      onCancel={onClose}
+      input={({ email, teams }) => ({
+        path: { organization_name: organization },
+        body: {
+          data: {
+            type: "organization-memberships",
+            attributes: { email },
+            relationships: { teams: { data: teams.map((id) => ({ type: "teams", id })) } },
+          },
+        },
+      })}
+    >
+      <TextInput
+        label="E-mail"
+        type="email"
+        description="Somebody who has an account with this address is a member at once; others when they have accepted."
+        {...draft.getInputProps("email")}
+        data-autofocus
+      />
+      <MultiSelect
+        label="Teams"
+        description="What they may do comes from their teams."
+        data={teams.data?.data.map(({ id, attributes }) => ({ value: id, label: attributes.name })) ?? []}
+        searchable
+        {...draft.getInputProps("teams")}
+      />
+    </ActionForm>
+  );
+}

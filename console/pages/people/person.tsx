@@ -1,0 +1,119 @@
+/** A person in an organization: the teams that they are in, until when and why. */
+import { useQuery } from "@tanstack/react-query";
+import { includedIn } from "../../api/client.ts";
+import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Facts } from "../../ui/facts.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Identifier, When } from "../../ui/text.tsx";
+import { wordsOf } from "../teams/words.ts";
+import { PersonFrame, type PersonPlace } from "./frame.tsx";
+import { RemoveMember } from "./remove.tsx";
+
+export default function PersonPage() {
+  return (
+    <PersonFrame actions={(place) => <Remove {...place} />}>
+      {(place) => (
+        <>
+          <Teams {...place} />
+          <About {...place} />
+        </>
+      )}
+    </PersonFrame>
+  );
+}
+
+/** Found by the address or the name; whoever shares a part of it comes with it, and is left out here. */
+function useMembership({ organization, user }: PersonPlace) {
+  const { email, username } = user.attributes;
+  const query = useQuery(
+    asking("GET /organizations/{organization_name}/organization-memberships", {
+      path: { organization_name: organization },
+      query: { ...(email ? { "filter[email]": email } : { q: username }), include: "teams", "page[size]": 100 },
+    }),
+  );
+  const membership = query.data?.data.find(({ relationships }) => relationships.user?.data?.id === user.id);
+  return { query, membership };
+}
+
+function Remove(place: PersonPlace) {
+  const go = useGo();
+  const { membership } = useMembership(place);
+  const rights = useQuery(organizationQuery(place.organization)).data?.data.attributes.permissions;
+  if (!membership || !rights?.["can-manage-memberships"]) return null;
+  return (
+    <RemoveMember
+      organization={place.organization}
+      membershipId={membership.id}
+      name={place.user.attributes.username || membership.attributes.email}
+      after={() => go(paths.people(place.organization), { replace: true })}
+    />
+  );
+}
+
+function Teams(place: PersonPlace) {
+  const { organization, user } = place;
+  const { query, membership } = useMembership(place);
+  return (
+    <Section title="Teams" about="What a person may do comes from their teams.">
+      <Asked query={query}>
+        {(answer) => {
+          const teams = membership?.relationships.teams?.data ?? [];
+          if (teams.length === 0)
+            return (
+              <Empty title={membership ? "In no team" : `No member of ${organization}`}>
+                {membership
+                  ? `Add ${user.attributes.username} on the page of a team.`
+                  : "A site admin sees everything without being a member."}
+              </Empty>
+            );
+          return (
+            <Table
+              label="Teams"
+              rows={teams}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: "Team",
+                  cell: ({ id }) => (
+                    <Link to={paths.team(organization, id)}>
+                      {includedIn(answer, "teams", id)?.attributes.name ?? id}
+                    </Link>
+                  ),
+                },
+                { title: "Until", cell: ({ meta }) => <When time={meta?.["expires-at"]} none="for good" /> },
+                { title: "Reason", isExtra: true, cell: ({ meta }) => meta?.reason ?? "–" },
+                {
+                  title: "In the whole organization",
+                  isExtra: true,
+                  cell: ({ id }) => {
+                    const team = includedIn(answer, "teams", id);
+                    return team && wordsOf(team.attributes["organization-access"], team.attributes.name);
+                  },
+                },
+              ]}
+            />
+          );
+        }}
+      </Asked>
+    </Section>
+  );
+}
+
+function About({ user }: PersonPlace) {
+  const { attributes, id } = user;
+  return (
+    <Section title="About">
+      <Facts
+        facts={[
+          ["Id", <Identifier key="id" value={id} />],
+          ["Since", <When key="since" time={attributes["created-at"]} />],
+          ...(attributes["is-site-admin"] ? ([["Site admin", "owns every organization"]] as const) : []),
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,31 @@
+/** Removing somebody from an organization. */
+import { useAction } from "../../api/actions.ts";
+import { DangerButton } from "../../ui/dialog.tsx";
+
+interface RemoveMemberProps {
+  readonly organization: string;
+  readonly membershipId: string;
+  readonly name: string;
+  readonly isQuiet?: boolean;
+  readonly after?: () => void;
+}
+
+export function RemoveMember({ organization, membershipId, name, isQuiet = false, after }: RemoveMemberProps) {
+  const remove = useAction("DELETE /organization-memberships/{membership_id}", {
+    done: `Removed ${name} from ${organization}.`,
+    ...(after && { after }),
+  });
+  return (
+    <DangerButton
+      isQuiet={isQuiet}
+      verb={isQuiet ? "Remove" : `Remove from ${organization}`}
+      label={`Remove ${name}`}
+      title={`Remove ${name} from ${organization}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { membership_id: membershipId } })}
+    >
+      {name} leaves every team of {organization}, and tokens of theirs reach nothing here any more. Locks that they hold
+      stay until somebody unlocks by force: their page shows which.
+    </DangerButton>
+  );
+}
