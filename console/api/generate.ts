@@ -82,7 +82,7 @@ function operationOf(operation: Schema): string {
   const body = contentOf(operation["requestBody"]);
   return `{ path: ${parametersOf(operation, "path")}; query: ${parametersOf(operation, "query")}; body: ${
     body ? typeOf(body) : "undefined"
-  }; answer: ${answer.join(" | ")} }`;
+  }; answer: ${answer.join(" | ") || "undefined"} }`;
 }
 
 const golden = (name: string) => readFileSync(new URL(`../../test/goldens/${name}`, import.meta.url), "utf8");

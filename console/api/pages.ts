@@ -8,7 +8,7 @@ import type { Pagination } from "./schema.gen.ts";
 const size = 100;
 
 type Listing = { readonly [O in Reading]: Answer<O> extends { data: readonly any[] } ? O : never }[Reading];
-type Row<O extends Listing> = Answer<O>["data"] extends readonly (infer R)[] ? R : never;
+type Row<O extends Listing> = Answer<O> extends { data: readonly (infer R)[] } ? R : never;
 
 export interface Rows<R, A> {
   readonly count: number | undefined;

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { includedIn, type Attributes } from "../../api/client.ts";
+import { includedIn, type Answer, type Attributes } from "../../api/client.ts";
 import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -16,6 +16,7 @@ import { List, useListed } from "../../ui/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 import { Empty } from "../../ui/states.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 import { RemoveMember } from "./remove.tsx";
 
@@ -65,46 +66,7 @@ export default function PeoplePage() {
           />
         }
         empty={<Empty title="Nobody here yet">Invite people by their e-mail address.</Empty>}
-        columns={(answer) => [
-          {
-            title: "Person",
-            cell: ({ attributes, relationships }) => {
-              const user = includedIn(answer, "users", relationships.user?.data?.id);
-              return (
-                <Group gap="xs">
-                  {user ? (
-                    <Link to={paths.person(organization, user.id)}>{user.attributes.username || attributes.email}</Link>
-                  ) : (
-                    attributes.email
-                  )}
-                  {attributes.status === "invited" && <Badge color="yellow">invited</Badge>}
-                </Group>
-              );
-            },
-          },
-          { title: "E-mail", isExtra: true, cell: ({ attributes }) => attributes.email },
-          {
-            title: "Teams",
-            cell: ({ relationships }) => (
-              <Group gap={6}>
-                {(relationships.teams?.data ?? []).map(({ id }) => (
-                  <Link key={id} to={paths.team(organization, id)} c="inherit">
-                    {includedIn(answer, "teams", id)?.attributes.name ?? id}
-                  </Link>
-                ))}
-              </Group>
-            ),
-          },
-          { title: "Since", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
-          {
-            title: "Actions",
-            width: 1,
-            cell: ({ id, attributes }) =>
-              mayManage && (
-                <RemoveMember organization={organization} membershipId={id} name={attributes.email} isQuiet />
-              ),
-          },
-        ]}
+        columns={(answer) => columnsOf(answer, organization, mayManage)}
       />
       <FormDialog opened={opened} onClose={close} title={`Invite somebody to ${organization}`}>
         <Invite organization={organization} onClose={close} />
@@ -112,6 +74,47 @@ export default function PeoplePage() {
     </Page>
   );
 }
+
+type Listed = Answer<"GET /organizations/{organization_name}/organization-memberships">;
+
+const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Column<Listed["data"][number]>[] => [
+  {
+    title: "Person",
+    cell: ({ attributes, relationships }) => {
+      const user = includedIn(answer, "users", relationships.user?.data?.id);
+      return (
+        <Group gap="xs">
+          {user ? (
+            <Link to={paths.person(organization, user.id)}>{user.attributes.username || attributes.email}</Link>
+          ) : (
+            attributes.email
+          )}
+          {attributes.status === "invited" && <Badge color="yellow">invited</Badge>}
+        </Group>
+      );
+    },
+  },
+  { title: "E-mail", isExtra: true, cell: ({ attributes }) => attributes.email },
+  {
+    title: "Teams",
+    cell: ({ relationships }) => (
+      <Group gap={6}>
+        {(relationships.teams?.data ?? []).map(({ id }) => (
+          <Link key={id} to={paths.team(organization, id)} c="inherit">
+            {includedIn(answer, "teams", id)?.attributes.name ?? id}
+          </Link>
+        ))}
+      </Group>
+    ),
+  },
+  { title: "Since", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+  {
+    title: "Actions",
+    width: 1,
+    cell: ({ id, attributes }) =>
+      mayManage && <RemoveMember organization={organization} membershipId={id} name={attributes.email} isQuiet />,
+  },
+];
 
 /** Where mails are not sent, the link is shown, once, to whoever made the invitation. */
 type WithLink = Attributes<"organization-memberships"> & { readonly "invitation-url"?: string | null };
