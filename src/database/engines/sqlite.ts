@@ -133,7 +133,7 @@ class Connection implements DatabaseConnection {
   #prepare(text: string): Prepared {
     let prepared = this.#prepared.get(text);
     if (prepared === undefined) {
-      const statement = this.#file.prepare(text);
+      const statement = this.#file.prepare(withOpenLimits(text));
       statement.setReturnArrays(true);
       const columns = statement.columns();
       prepared = {
@@ -148,6 +148,12 @@ class Connection implements DatabaseConnection {
     return prepared;
   }
 }
+
+/**
+ * SQLite looks at a limit that is bound when it plans a statement, and so plans it anew each time it is bound, which takes longer than to
+ * answer. It does not look into an expression.
+ */
+const withOpenLimits = (text: string): string => text.replaceAll(/\blimit \?/gi, "limit cast(? as integer)");
 
 /** Tells apart what was committed: moments are counted where others than those who wrote unseen might see something. */
 class Moments {

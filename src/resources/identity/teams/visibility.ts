@@ -4,8 +4,14 @@ import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Standing } from "../../../access/organization.ts";
 import { actorTeams } from "../../shared/grants/reads.ts";
 
+type Seeing = Pick<Standing, "seesSecretTeams">;
+
 /** For a statement in which the teams are called `t`. */
-export function teamIsVisible(actor: Actor, standing: Pick<Standing, "seesSecretTeams">): RawBuilder<SqlBool> {
-  if (standing.seesSecretTeams) return sql<SqlBool>`1 = 1`;
-  return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principalOf(actor))})`;
+export const teamIsVisible = (actor: Actor, standing: Seeing): RawBuilder<SqlBool> =>
+  teamIsVisibleTo(principalOf(actor), standing);
+
+/** The same for a caller by whom its teams are found. */
+export function teamIsVisibleTo(principal: string, { seesSecretTeams }: Seeing): RawBuilder<SqlBool> {
+  if (seesSecretTeams) return sql<SqlBool>`1 = 1`;
+  return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principal)})`;
 }

@@ -10,7 +10,8 @@ import type { Standing } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { fulfils, seeingBits, type ThingKind, type Wanted } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
-import { teamIsVisible } from "../../identity/teams/visibility.ts";
+import { type Prepared, prepared } from "../../../database/prepared.ts";
+import { teamIsVisibleTo } from "../../identity/teams/visibility.ts";
 import { groupOfPlace } from "../../shared/grants/ending.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
 import { fulfilsIn, grantTables, wide } from "../../shared/grants/sums.ts";
@@ -48,150 +49,155 @@ export interface Reached extends Position {
   readonly holdings: readonly (TeamHolding & { readonly isKnown: number })[];
 }
 
-// --- what is looked for
+// --- the statement: what it reads like, and what is bound to it
 
-const summed = (everywhere: Mask, mask: string) => sql<number>`(${wide(everywhere)} | ${sql.ref(mask)})`;
-const inSql = ({ sees, any }: Wanted) => ({ sees: wide(sees), any: wide(any) });
+/** Which things of a kind are looked for: none, all there are, or those that records give; workspaces by one of two ways. */
+type Search = "none" | "all" | "given" | "walked" | "collected";
+
+/** Everything by which statements differ; for each there is one, compiled once. */
+interface Shape {
+  readonly search: Readonly<Record<ThingKind, Search>>;
+  /** Whether there may be some that the caller does not see. */
+  readonly hides: Readonly<Record<ThingKind, boolean>>;
+  readonly seesSecretTeams: boolean;
+  readonly descending: boolean;
+  /** The way from the end is the shorter one to what is behind the middle; rows come in the order that was asked for all the same. */
+  readonly fromEnd: boolean;
+  readonly isAfter: boolean;
+  /** How few of each part can be on the page, for a database that has to be told by a number. */
+  readonly first: number | undefined;
+}
+
+interface Values {
+  readonly organizationId: string;
+  readonly principal: string;
+  readonly caller: string;
+  readonly everywhere: Mask;
+  readonly projectSees: Mask;
+  readonly projectAny: Mask;
+  readonly workspaceSees: Mask;
+  readonly workspaceAny: Mask;
+  readonly limit: number;
+  readonly offset: number;
+  readonly afterName: string;
+  readonly afterId: string;
+}
+
+/** What is asked of the sum of grants on a thing. */
+const wantedIn = (kind: ThingKind, p: Values) =>
+  kind === "project"
+    ? { sees: wide(p.projectSees), any: wide(p.projectAny) }
+    : { sees: wide(p.workspaceSees), any: wide(p.workspaceAny) };
 
 /** The projects on which the subject's records, with what it holds everywhere, give what is asked for of things of a kind. */
-const projectsGiving = ({ everywhere, wanted }: Asked, kind: ThingKind) =>
-  sql`(select project_id from s_granted where ${fulfilsIn(summed(everywhere, "mask"), inSql(wanted[kind]))})`;
+const projectsGiving = (kind: ThingKind, p: Values) =>
+  sql`(select project_id from s_granted where ${fulfilsIn(sql<number>`(${wide(p.everywhere)} | mask)`, wantedIn(kind, p))})`;
 
 /** The workspaces, outside of those projects, on which it takes records of their own to give it. */
-function singlesTable({ everywhere, wanted }: Asked): RawBuilder<unknown> {
-  const onProject = sql<number>`(${wide(everywhere)} | coalesce(g.mask, 0))`;
-  const bits = inSql(wanted.workspace);
+function singlesTable(p: Values): RawBuilder<unknown> {
+  const onProject = sql<number>`(${wide(p.everywhere)} | coalesce(g.mask, 0))`;
+  const bits = wantedIn("workspace", p);
   return sql`s_alone as materialized (
     select w.id as id, w.name as name from s_single as x cross join workspaces as w
     left join s_granted as g on g.project_id = w.project_id
     where w.id = x.workspace_id and ${fulfilsIn(sql<number>`(${onProject} | x.mask)`, bits)} and not ${fulfilsIn(onProject, bits)})`;
 }
 
-/** Whether the caller may see a thing: nothing to ask where it sees all, or asks about itself. */
-function isSeen({ actor, standing, principal }: Asked, kind: ThingKind, thing: "p" | "v"): RawBuilder<SqlBool>[] {
-  const bit = seeingBits[kind];
-  if ((standing.everywhere & bit) !== 0 || principalOf(actor) === principal) return [];
-  const inProjects = sql`(select project_id from c_granted where (mask & ${wide(bit)}) <> 0)`;
+/** Whether the caller may see a thing. */
+function isSeen({ hides }: Shape, kind: ThingKind, thing: "p" | "v"): RawBuilder<SqlBool>[] {
+  if (!hides[kind]) return [];
+  const bit = sql.lit(seeingBits[kind]);
+  const inProjects = sql`(select project_id from c_granted where (mask & ${bit}) <> 0)`;
   if (kind === "project") return [sql<SqlBool>`${sql.ref(`${thing}.id`)} in ${inProjects}`];
   return [
     sql<SqlBool>`(${sql.ref(`${thing}.project_id`)} in ${inProjects}
-      or ${sql.ref(`${thing}.id`)} in (select workspace_id from c_single where (mask & ${wide(bit)}) <> 0))`,
+      or ${sql.ref(`${thing}.id`)} in (select workspace_id from c_single where (mask & ${bit}) <> 0))`,
   ];
 }
 
-function isAfter(cut: Cut, thing: "p" | "v" | "x"): RawBuilder<SqlBool>[] {
-  if (!("after" in cut) || cut.after === undefined) return [];
-  const { name, id } = cut.after;
+function isAfter(shape: Shape, p: Values, thing: "p" | "v"): RawBuilder<SqlBool>[] {
+  if (!shape.isAfter) return [];
   const [nameOf, idOf] = [sql.ref(`${thing}.name`), sql.ref(`${thing}.id`)];
-  return [sql<SqlBool>`(${nameOf}, ${idOf}) ${sql.raw(cut.descending ? "<" : ">")} (${name}, ${id})`];
+  return [sql<SqlBool>`(${nameOf}, ${idOf}) ${sql.raw(shape.descending ? "<" : ">")} (${p.afterName}, ${p.afterId})`];
 }
 
 const where = (conditions: readonly RawBuilder<SqlBool>[]) => sql`where ${sql.join(conditions, sql` and `)}`;
-const inOrganization = ({ organizationId }: Asked, thing: "p" | "v") =>
+const inOrganization = ({ organizationId }: Values, thing: "p" | "v") =>
   sql<SqlBool>`${sql.ref(`${thing}.organization_id`)} = ${organizationId}`;
 
-function projectParts(asked: Asked, cut: Cut): RawBuilder<unknown>[] {
-  const { everywhere, wanted } = asked;
-  if (wanted.project.any === 0) return [];
+function projectParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
+  const { project: search } = shape.search;
+  if (search === "none") return [];
   const conditions = [
-    inOrganization(asked, "p"),
-    ...(fulfils(everywhere, wanted.project) ? [] : [sql<SqlBool>`p.id in ${projectsGiving(asked, "project")}`]),
-    ...isSeen(asked, "project", "p"),
-    ...isAfter(cut, "p"),
+    inOrganization(p, "p"),
+    ...(search === "all" ? [] : [sql<SqlBool>`p.id in ${projectsGiving("project", p)}`]),
+    ...isSeen(shape, "project", "p"),
+    ...isAfter(shape, p, "p"),
   ];
   return [sql`select p.id as id, p.name as name from projects as p ${where(conditions)}`];
 }
 
-/**
- * A walk through all workspaces in order passes so many for each that it finds; collecting takes all that there are, and sorts them. Pieces of
- * the whole list are walked, because each goes on where the last one ended.
- */
-function isWalked({ matching, workspaces }: Asked, cut: Cut): boolean {
-  if ("after" in cut) return true;
-  const passed = ((cut.offset + cut.limit) * workspaces) / Math.max(matching, 1);
-  return passed < matching;
-}
-
-function workspaceParts(asked: Asked, cut: Cut): RawBuilder<unknown>[] {
-  const { everywhere, wanted } = asked;
-  if (wanted.workspace.any === 0) return [];
+function workspaceParts(shape: Shape, p: Values): RawBuilder<unknown>[] {
+  const { workspace: search } = shape.search;
+  if (search === "none") return [];
   const among = (conditions: readonly RawBuilder<SqlBool>[], from = sql`workspaces as v`) =>
     sql`select v.id as id, v.name as name from ${from}
-      ${where([inOrganization(asked, "v"), ...conditions, ...isSeen(asked, "workspace", "v"), ...isAfter(cut, "v")])}`;
-  if (fulfils(everywhere, wanted.workspace)) return [among([])];
-  const inProjects = sql<SqlBool>`v.project_id in ${projectsGiving(asked, "workspace")}`;
-  if (isWalked(asked, cut)) return [among([sql<SqlBool>`(${inProjects} or v.id in (select id from s_alone))`])];
+      ${where([inOrganization(p, "v"), ...conditions, ...isSeen(shape, "workspace", "v"), ...isAfter(shape, p, "v")])}`;
+  if (search === "all") return [among([])];
+  const inProjects = sql<SqlBool>`v.project_id in ${projectsGiving("workspace", p)}`;
+  if (search === "walked") return [among([sql<SqlBool>`(${inProjects} or v.id in (select id from s_alone))`])];
   return [
     among([inProjects]),
     among([sql<SqlBool>`v.id = alone.id`], sql`s_alone as alone cross join workspaces as v`),
   ];
 }
 
-// --- the page
-
 const inOrder = (table: "" | "things.", descending: boolean) => {
   const direction = sql.raw(descending ? "desc" : "asc");
   return sql`order by ${sql.raw(`${table}name`)} ${direction}, ${sql.raw(`${table}id`)} ${direction}`;
 };
 
-/** The next power of two: so that there are few different statements, and each says about how much is wanted. */
-const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
-
 /**
  * All parts together, in order, and the page cut from them. The embedded database goes through the parts side by side, each in the order of its
  * index. PostgreSQL would sort all of them, unless it is told by a number how few of each can be on the page.
  */
-function cutFrom(tx: Tx, parts: readonly RawBuilder<unknown>[], cut: Cut): RawBuilder<unknown> {
-  const offset = "offset" in cut ? cut.offset : 0;
-  const order = inOrder("", cut.descending);
-  const first = sql.lit(atMost(offset + cut.limit));
+function cutFrom(shape: Shape, p: Values): RawBuilder<unknown> {
+  const parts = [...projectParts(shape, p), ...workspaceParts(shape, p)];
+  const order = inOrder("", shape.descending !== shape.fromEnd);
   const limited = parts.map(
-    (part, at) => sql`select id, name from (${part} ${order} limit ${first}) as ${sql.table(`part_${at}`)}`,
+    (part, at) =>
+      sql`select id, name from (${part} ${order} limit ${sql.lit(shape.first)}) as ${sql.table(`part_${at}`)}`,
   );
-  return sql`${sql.join(tx.dialect.plansOpenLimits ? parts : limited, sql` union all `)}
-    ${order} limit ${cut.limit} offset ${offset}`;
-}
-
-/** The way from the end is the shorter one to what is behind the middle; rows come in the order that was asked for all the same. */
-function shorter(cut: Cut, matching: number): Cut {
-  if (!("offset" in cut) || cut.offset <= matching / 2) return cut;
-  const limit = Math.min(cut.limit, Math.max(0, matching - cut.offset));
-  return { limit, offset: Math.max(0, matching - cut.offset - limit), descending: !cut.descending };
+  return sql`${sql.join(shape.first === undefined ? parts : limited, sql` union all `)}
+    ${order} limit ${p.limit} offset ${p.offset}`;
 }
 
 /**
  * Every team of the subject, and a row for no team: what nobody's team gives (a site admin's) is listed all the same. Joined to each thing of
  * the page, so that no plan has to look for the pairs.
  */
-function seatsTable({ actor, standing, principal }: Asked): RawBuilder<unknown> {
+function seatsTable(shape: Shape, p: Values): RawBuilder<unknown> {
   return sql`seats as materialized (
     select t.id as id, t.name as name, t.name_key as name_key, t.is_owners as is_owners, t.organization_access as organization_access,
-      case when ${teamIsVisible(actor, standing)} then 1 else 0 end as is_known,
+      case when ${teamIsVisibleTo(p.caller, shape)} then 1 else 0 end as is_known,
       place.expires_at as place_until, place.reason as place_reason, ${groupOfPlace("place")} as place_group
-    from s_mine inner join teams as t on t.id = s_mine.team_id
+    from s_mine cross join teams as t
     left join team_members as place
-      on place.organization_id = t.organization_id and place.user_id = ${principal} and place.team_id = t.id and ${inForce("place")}
+      on place.organization_id = t.organization_id and place.user_id = ${p.principal} and place.team_id = t.id and ${inForce("place")}
+    where t.id = s_mine.team_id
     union all select null, null, null, null, null, null, null, null, null)`;
 }
 
-type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
-  [Name in keyof TeamHolding]: TeamHolding[Name] | null;
-} & { readonly isKnown: number };
-
-/** One statement. */
-export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reached[]> {
-  const chosen = shorter(cut, asked.matching);
-  const parts = [...projectParts(asked, chosen), ...workspaceParts(asked, chosen)];
-  if (parts.length === 0) return [];
-  const organizationId = sql<string>`${asked.organizationId}`;
-  const result = await sql<Row>`
-    with ${grantTables("s", organizationId, asked.principal)}, ${grantTables("c", organizationId, principalOf(asked.actor))},
-    ${singlesTable(asked)},
-    page as materialized (${cutFrom(tx, parts, chosen)}),
+function statement(shape: Shape, p: Values): RawBuilder<Row> {
+  const organizationId = sql<string>`${p.organizationId}`;
+  return sql<Row>`
+    with ${grantTables("s", organizationId, p.principal)}, ${grantTables("c", organizationId, p.caller)},
+    ${singlesTable(p)},
+    page as materialized (${cutFrom(shape, p)}),
     things as materialized (
       select page.id as id, page.name as name, w.id as workspace_id, p.id as project_id, p.name as project_name
       from page left join workspaces as w on w.id = page.id inner join projects as p on p.id = coalesce(w.project_id, page.id)),
-    ${seatsTable(asked)}
+    ${seatsTable(shape, p)}
     select things.*, seats.id as team_id, seats.name as team_name, seats.is_owners, seats.organization_access, seats.is_known,
       seats.place_until, seats.place_reason, seats.place_group,
       tp.id as project_record_id, tp.access as project_level, tp.permissions as project_permissions,
@@ -206,9 +212,102 @@ export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reach
       on tw.organization_id = ${organizationId} and tw.workspace_id = things.workspace_id and tw.team_id = seats.id
         and ${inForce("tw")}
     where seats.id is null or tp.id is not null or tw.id is not null
-      or (seats.organization_access & ${wide(organizationBitsOnThings)}) <> 0
-    ${inOrder("things.", cut.descending)}, seats.name_key, seats.id`.execute(tx.db);
-  return gathered(result.rows);
+      or (seats.organization_access & ${sql.lit(organizationBitsOnThings)}) <> 0
+    ${inOrder("things.", shape.descending)}, seats.name_key, seats.id`;
+}
+
+const compiled = new Map<string, Prepared<Values, Row>>();
+
+function statementFor(shape: Shape): Prepared<Values, Row> {
+  const key = JSON.stringify(shape);
+  let found = compiled.get(key);
+  if (found === undefined) {
+    found = prepared<Values, Row>((db, p) => {
+      const text = statement(shape, p);
+      return { compile: () => text.compile(db) };
+    });
+    compiled.set(key, found);
+  }
+  return found;
+}
+
+// --- the page
+
+/**
+ * A walk through all workspaces in order passes so many for each that it finds; collecting takes all that there are, and sorts them. Pieces of
+ * the whole list are walked, because each goes on where the last one ended.
+ */
+function isWalked({ matching, workspaces }: Asked, cut: Cut): boolean {
+  if ("after" in cut) return true;
+  const passed = ((cut.offset + cut.limit) * workspaces) / Math.max(matching, 1);
+  return passed < matching;
+}
+
+function searchFor(kind: ThingKind, asked: Asked, cut: Cut): Search {
+  const wanted = asked.wanted[kind];
+  if (wanted.any === 0) return "none";
+  if (fulfils(asked.everywhere, wanted)) return "all";
+  if (kind === "project") return "given";
+  return isWalked(asked, cut) ? "walked" : "collected";
+}
+
+/** Nothing where the caller sees all, or asks about itself. */
+const mayHide = ({ actor, standing, principal }: Asked, kind: ThingKind): boolean =>
+  (standing.everywhere & seeingBits[kind]) === 0 && principalOf(actor) !== principal;
+
+/** The next power of two: so that there are few different statements, and each says about how much is wanted. */
+const atMost = (count: number): number => 2 ** Math.ceil(Math.log2(Math.max(count, 16)));
+
+interface Window {
+  readonly limit: number;
+  readonly offset: number;
+  readonly fromEnd: boolean;
+}
+
+/** Which rows these are on the way that is taken to them. */
+function windowOf(cut: Cut, matching: number): Window {
+  if (!("offset" in cut)) return { limit: cut.limit, offset: 0, fromEnd: false };
+  if (cut.offset <= matching / 2) return { limit: cut.limit, offset: cut.offset, fromEnd: false };
+  const limit = Math.min(cut.limit, Math.max(0, matching - cut.offset));
+  return { limit, offset: Math.max(0, matching - cut.offset - limit), fromEnd: true };
+}
+
+type Row = Omit<Reached, "holdings" | "kind"> & { readonly workspaceId: string | null } & {
+  [Name in keyof TeamHolding]: TeamHolding[Name] | null;
+} & { readonly isKnown: number };
+
+/** One statement. */
+export async function findReached(tx: Tx, asked: Asked, cut: Cut): Promise<Reached[]> {
+  const { limit, offset, fromEnd } = windowOf(cut, asked.matching);
+  const after = "after" in cut ? cut.after : undefined;
+  // By the way that is taken, which may be the one from the end.
+  const way: Cut = "offset" in cut ? { ...cut, limit, offset } : cut;
+  const shape: Shape = {
+    search: { project: searchFor("project", asked, way), workspace: searchFor("workspace", asked, way) },
+    hides: { project: mayHide(asked, "project"), workspace: mayHide(asked, "workspace") },
+    seesSecretTeams: asked.standing.seesSecretTeams,
+    descending: cut.descending,
+    fromEnd,
+    isAfter: after !== undefined,
+    first: tx.dialect.plansOpenLimits ? undefined : atMost(offset + limit),
+  };
+  if (shape.search.project === "none" && shape.search.workspace === "none") return [];
+  const { organizationId, principal, everywhere, wanted } = asked;
+  const rows = await statementFor(shape)(tx, {
+    organizationId,
+    principal,
+    caller: principalOf(asked.actor),
+    everywhere,
+    projectSees: wanted.project.sees,
+    projectAny: wanted.project.any,
+    workspaceSees: wanted.workspace.sees,
+    workspaceAny: wanted.workspace.any,
+    limit,
+    offset,
+    afterName: after?.name ?? "",
+    afterId: after?.id ?? "",
+  });
+  return gathered(rows);
 }
 
 /** One thing for all rows of it. */
