@@ -1,7 +1,5 @@
 /** Scenarios: from `init` to `destroy` in one workspace. */
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { applied, greeting, inCloud, type Scenario } from "./cli-scenario.ts";
 import { organization, type Site } from "./cli-site.ts";
 
@@ -205,30 +203,4 @@ const byVariables: Scenario = {
   },
 };
 
-const login: Scenario = {
-  name: "`login`, `logout`",
-  checks:
-    "a pasted token is tried and kept, and `init` works with it; a wrong one is refused; after `logout` there is none",
-  run: async (site) => {
-    const folder = site.folder({ "main.tf": inCloud(site, { name: "login" }) });
-    mkdirSync(join(folder.path, ".terraform.d"));
-    const env = site.newcomer(folder.path);
-    await folder.refuse(["login", site.hostname], /Token is invalid/, { env, answers: ["yes", "wrong"] });
-    const { text } = await folder.succeed(["login", site.hostname], { env, answers: ["yes", site.tokens.grace] });
-    assert.match(text, /Retrieved token for user grace/);
-    await folder.succeed(["init", "-input=false"], { env });
-    await folder.succeed(["logout", site.hostname], { env });
-    await folder.refuse(["init", "-input=false"], /Required token could not be found/, { env });
-  },
-};
-
-export const basics: readonly Scenario[] = [
-  init,
-  byVariables,
-  initRefused,
-  login,
-  planApply,
-  savedPlan,
-  outputs,
-  destroy,
-];
+export const basics: readonly Scenario[] = [init, byVariables, initRefused, planApply, savedPlan, outputs, destroy];

@@ -42,7 +42,8 @@ For those who want to keep state here with the Terraform CLI or with OpenTofu; h
 this service, and after each step looks at the exit code, at what the CLI says, and at what the service's own API then shows.
 
 - Each is built from its released source, without the code that keeps state elsewhere (\`s3\`, \`azurerm\` and their like).
-- "passed" means: in each of these places. ${places}. A dash means that this CLI does not know what is done there.
+- "passed" means: in each of these places. ${places}. A dash means that this CLI does not know what is done there. Logging in
+  is by HTTP with a pasted token, and by HTTPS in a browser.
 - The organization's \`default-execution-mode\` is \`local\`: the CLI runs on the machine where it is started, and the service keeps the state and the
   lock. Under "Runs on the service" the workspaces are in \`remote\` mode, and under "Runs by agents of a pool" in \`agent\` mode: what is planned and
   applied there is executed by the service's own workers, or by an agent of a pool, with the same version of the engine.

@@ -1,7 +1,7 @@
 /** What a scenario is, and the configurations that scenarios write. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cli } from "./cli-build.ts";
-import { organization, type Site } from "./cli-site.ts";
+import { organization, type Site, type Transport } from "./cli-site.ts";
 
 export interface Scenario {
   /** What is done, in the words of the CLI; a row of the table. */
@@ -12,11 +12,14 @@ export interface Scenario {
   readonly slow?: boolean;
   /** The version from which on each CLI can do this; one that is not named can't. Without it, all can. */
   readonly since?: Partial<Record<Cli["product"], string>>;
+  /** Where it can be done, where that is not everywhere; a quick run does this, too. */
+  readonly transport?: Transport;
   /** Fails by throwing. Every scenario has workspaces of its own, so that they don't depend on one another. */
   run(site: Site): Promise<void>;
 }
 
-export function isFor({ since }: Scenario, { product, version }: Cli): boolean {
+export function isFor({ since, transport }: Scenario, { product, version }: Cli, place: Transport): boolean {
+  if (transport !== undefined && transport !== place) return false;
   if (since === undefined) return true;
   const first = since[product];
   return first !== undefined && version.localeCompare(first, "en", { numeric: true }) >= 0;

@@ -2,7 +2,7 @@
  * Runs real CLIs, Terraform and OpenTofu, against this service, and tells what works.
  *
  *   npm run conformance:cli                      every CLI, both databases, HTTP and HTTPS; writes docs/compatibility-cli.md
- *   npm run conformance:cli -- --quick           SQLite and HTTP only, Terraform only, without the slow scenarios; writes nothing
+ *   npm run conformance:cli -- --quick           SQLite only, Terraform only, without the slow scenarios, by HTTPS what needs it; writes nothing
  *   npm run conformance:cli -- --only '`init`'   only the scenarios whose names, or whose chapters' titles, match; writes nothing
  *
  * `--cli`, `--engine` and `--transport` choose one of each; then nothing is written, unless `--write` asks for a document that tells of
@@ -16,6 +16,7 @@ import { builtCli, type Cli, clis, namedCli } from "./cli-build.ts";
 import { type Chapter, cliDocument, type Combination, nameOf } from "./cli-document.ts";
 import { encryption } from "./cli-encryption.ts";
 import { locks } from "./cli-locks.ts";
+import { logins } from "./cli-login.ts";
 import { moves } from "./cli-moves.ts";
 import { isFor, type Scenario } from "./cli-scenario.ts";
 import { openSite, type Transport, transports } from "./cli-site.ts";
@@ -29,6 +30,7 @@ import { type Engine, engines } from "./server.ts";
 
 const chapters: readonly Chapter[] = [
   { title: "From `init` to `destroy`", scenarios: basics },
+  { title: "Logging in", scenarios: logins },
   { title: "Workspaces, and the `remote` backend", scenarios: workspaces },
   { title: "State", scenarios: state },
   { title: "Encrypted state", scenarios: encryption },
@@ -48,14 +50,16 @@ interface Choice {
   readonly first: boolean;
 }
 
-function chosen(cli: Cli, { only, quick, first }: Choice): Scenario[] {
-  const isQuick = ({ slow, since }: Scenario, chapter: Chapter) =>
-    !slow && (first || since !== undefined || chapter.scenarios === basics);
+function chosen(cli: Cli, place: Transport, { only, quick, first }: Choice): Scenario[] {
+  const isQuick = ({ slow, since, transport }: Scenario, chapter: Chapter) =>
+    !slow &&
+    (first || since !== undefined || chapter.scenarios === basics || chapter.scenarios === logins) &&
+    (place === "http" || transport === place);
   return chapters.flatMap((chapter) =>
     chapter.scenarios
       .filter(
         (scenario) =>
-          isFor(scenario, cli) &&
+          isFor(scenario, cli, place) &&
           (only === undefined || [scenario.name, chapter.title].some((text) => only.test(text))),
       )
       .filter((scenario) => !quick || isQuick(scenario, chapter)),
@@ -105,7 +109,7 @@ async function main(): Promise<number> {
     {
       cli: { all: clis, quick: ["terraform-1.5.7", "terraform-1.13.3"] },
       engine: { all: engines, quick: ["sqlite"] },
-      transport: { all: transports, quick: ["http"] },
+      transport: { all: transports, quick: transports },
     },
     ["terraform"],
   );
@@ -116,7 +120,7 @@ async function main(): Promise<number> {
     // The one that is named takes the first one's place.
     if (named !== undefined && !first) continue;
     const cli = named === undefined ? await builtCli(release) : await namedCli(named);
-    const scenarios = chosen(cli, { ...asked, first });
+    const scenarios = chosen(cli, place.transport, { ...asked, first });
     if (scenarios.length > 0) combinations.push(await runCombination(cli, place, scenarios));
   }
   if (combinations.length === 0) throw new Error("--only matches no scenario.");

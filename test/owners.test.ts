@@ -22,6 +22,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/identity/sessions": ["passwords"],
   "resources/identity/identity-trusts": ["identityTrusts"],
   "resources/identity/sso-providers": ["ssoProviders", "ssoIdentities", "ssoSessions", "ssoReplies"],
+  "resources/identity/invitations": ["invitations"],
+  "resources/identity/authorizations": ["authorizations"],
   "resources/site/terraform-versions": ["engineVersions"],
   "resources/register/projects": ["projects"],
   "resources/register/workspaces": ["workspaces"],

@@ -70,6 +70,8 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "background work, which nobody asked for": [
     "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",
+    "resources/identity/authorizations/store.ts deleteOldAuthorizations",
+    "resources/identity/invitations/store.ts deleteEndedInvitations",
     "resources/connections/agent-tokens/writes.ts noteAgentTokenUses",
     "resources/runs/agents/store.ts deleteVanishedAgents",
     "resources/shared/contents/store.ts abandonContents",

@@ -91,12 +91,15 @@ const document = JSON.parse(golden("openapi.json"));
 const resources = Object.entries<Schema>(document.components.schemas)
   .filter(([, schema]) => schema["properties"]?.["type"])
   .map(([name, schema]) => `  ${quoted(name)}: ${resourceOf(schema)};`);
-const operations = Object.entries<Schema>(document.paths).flatMap(([path, methods]) =>
+/** What is elsewhere, such as the endpoints of OAuth, is for others to call. */
+const base = "/api/v2";
+const paths = Object.entries<Schema>(document.paths).filter(([path]) => path.startsWith(`${base}/`));
+const operations = paths.flatMap(([path, methods]) =>
   Object.entries<Schema>(methods)
     .filter(([method]) => method !== "parameters")
     .map(
       ([method, operation]) =>
-        `  ${quoted(`${method.toUpperCase()} ${path.replace(/^\/api\/v2/, "")}`)}: ${operationOf(operation)};`,
+        `  ${quoted(`${method.toUpperCase()} ${path.slice(base.length)}`)}: ${operationOf(operation)};`,
     ),
 );
 writeFileSync(

@@ -24,6 +24,7 @@ import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
 import { identityTrusts } from "./migrations/0023-identity-trusts.ts";
 import { signIn } from "./migrations/0022-sign-in.ts";
 import { singleSignOn } from "./migrations/0024-single-sign-on.ts";
+import { invitationLinks } from "./migrations/0025-invitation-links.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -49,6 +50,7 @@ export const migrations: readonly Migration[] = [
   signIn,
   identityTrusts,
   singleSignOn,
+  invitationLinks,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

@@ -4,12 +4,23 @@ import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import { claimNames } from "../resources/runs/identity-keys/rules.ts";
 import { publishedKeys } from "../resources/runs/identity-keys/writes.ts";
+import { loginClient } from "../resources/identity/authorizations/reads.ts";
+import { authorizePath, tokenPath } from "./oauth-paths.ts";
 import { basePath } from "./respond.ts";
 
 const services = ["tfe.v2", "tfe.v2.1", "tfe.v2.2", "state.v2"];
 
+/** By which `terraform login` gets a token. */
+const login = {
+  client: loginClient.id,
+  grant_types: ["authz_code"],
+  authz: authorizePath,
+  token: tokenPath,
+  ports: loginClient.ports,
+};
+
 export function mountDiscovery(server: FastifyInstance): void {
-  const document = Object.fromEntries(services.map((service) => [service, `${basePath}/`]));
+  const document = { ...Object.fromEntries(services.map((service) => [service, `${basePath}/`])), "login.v1": login };
   server.get("/.well-known/terraform.json", async () => document);
   server.get(`${basePath}/ping`, async (_request, reply) => reply.code(204).send());
 }

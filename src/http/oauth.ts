@@ -1,14 +1,18 @@
-/** The endpoint of tokens, as RFC 6749 and RFC 8693 have it: forms in, and JSON out that is no JSON:API. */
+/** The endpoints of OAuth, as RFC 6749, 7636 and 8693 have them: where browsers are sent to, and forms in, JSON out that is no JSON:API. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { exchangeIdentity, ExchangeFault } from "../resources/identity/identity-trusts/writes.ts";
+import { human, snake } from "../kernel/names.ts";
+import { GrantFault } from "../resources/identity/authentication-tokens/writes.ts";
+import { type Asked, askedFaults, askedNames } from "../resources/identity/authorizations/reads.ts";
+import { redeemCode } from "../resources/identity/authorizations/writes.ts";
+import { exchangeIdentity } from "../resources/identity/identity-trusts/writes.ts";
 import type { Context } from "../resources/shared/context.ts";
-import { sendOauth } from "./respond.ts";
+import { escaped, sendPage } from "./page.ts";
+import { authorizePath, exchangeGrant, jwtType, tokenPath } from "./oauth-paths.ts";
+import { refusing, sendOauth, sendRedirect } from "./respond.ts";
 
-export const tokenPath = "/oauth/token";
-const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange";
-const jwtType = "urn:ietf:params:oauth:token-type:jwt";
 const accessTokenType = "urn:ietf:params:oauth:token-type:access_token";
 const formBytesMax = 64 * 1024;
+const consentPath = "/app/authorize";
 
 export interface OauthOptions {
   /** As whoever is nobody yet. */
@@ -16,6 +20,7 @@ export interface OauthOptions {
 }
 
 export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions): void {
+  server.get(authorizePath, async (request, reply) => askForConsent(request, reply));
   void server.register(async (inner) => {
     inner.removeAllContentTypeParsers();
     inner.addContentTypeParser(
@@ -30,51 +35,114 @@ export function mountOauth(server: FastifyInstance, { contextOf }: OauthOptions)
       const context = contextOf(request);
       try {
         context.signIns?.check();
-        const answer = await exchanged(context, fieldsOf(request.body));
+        const answer = await given(context, fieldsOf(request.body), request.headers.authorization);
         return await sendOauth(reply, "answer", answer);
       } catch (error) {
-        return refuse(reply, context, error);
+        return refuse(request, reply, context, error);
       }
     });
   });
 }
 
-function refuse(reply: FastifyReply, { signIns }: Context, error: unknown): FastifyReply {
-  if (!(error instanceof ExchangeFault)) throw error;
-  if (error.code === "invalid_grant") signIns?.failed();
-  return sendOauth(reply, "refusal", { error: error.code, error_description: error.message });
+/** On to the page where the person answers, with what was asked and nothing else; or a page that says what is wrong with it. */
+function askForConsent(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const query = new URLSearchParams((request.query as string | undefined) ?? "");
+  const asked = Object.fromEntries(
+    askedNames.flatMap((name) => {
+      const values = query.getAll(snake(name));
+      return values.length === 1 && values[0] !== "" ? [[name, values[0]]] : [];
+    }),
+  ) as Partial<Asked>;
+  const missing = askedNames.filter((name) => asked[name] === undefined);
+  const faults = [
+    ...missing.map((name) => `${human(name)} must be sent, once`),
+    ...askedFaults(asked).map(({ sentence }) => sentence),
+  ];
+  if (faults.length > 0) return sendPage(refusing(reply), "This can't be asked", faultPage(faults));
+  const named = askedNames.map((name) => [snake(name), asked[name] ?? ""]);
+  return sendRedirect(reply, `${consentPath}?${new URLSearchParams(named).toString()}`);
 }
 
-/** Raises ExchangeFault for what was sent twice, or in no form. */
-function fieldsOf(body: unknown): (name: string) => string | undefined {
+const faultPage = (faults: readonly string[]): string => `<h1>This can't be asked</h1>
+<p>A program sent you here to get a token of yours, but not as it should. Nobody was given anything.</p>
+<ul>
+${faults.map((fault) => `<li>${escaped(fault)}.</li>\n`).join("")}</ul>
+<p>Begin again with <code>terraform login</code> or <code>tofu login</code>.</p>
+`;
+
+function refuse({ headers }: FastifyRequest, reply: FastifyReply, { signIns }: Context, error: unknown): FastifyReply {
+  if (!(error instanceof GrantFault)) throw error;
+  if (error.code === "invalid_grant") signIns?.failed();
+  const isStranger = error.code === "invalid_client" && headers.authorization !== undefined;
+  const document = { error: error.code, error_description: error.message };
+  return sendOauth(reply, isStranger ? "stranger" : "refusal", document);
+}
+
+type Field = (name: string) => string | undefined;
+
+/** Raises GrantFault for what was sent twice, or in no form. */
+function fieldsOf(body: unknown): Field {
   if (!(body instanceof URLSearchParams))
-    throw new ExchangeFault("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
+    throw new GrantFault("invalid_request", "Send a form: Content-Type application/x-www-form-urlencoded.");
   return (name) => {
     const [value, ...others] = body.getAll(name);
-    if (others.length > 0) throw new ExchangeFault("invalid_request", `The parameter ${name} was sent more than once.`);
+    if (others.length > 0) throw new GrantFault("invalid_request", `The parameter ${name} was sent more than once.`);
     return value === "" ? undefined : value;
   };
 }
 
-/** Raises ExchangeFault. */
-async function exchanged(context: Context, field: (name: string) => string | undefined): Promise<object> {
+/** What a grant can't do without. Raises GrantFault that names all that is missing. */
+function needed<Name extends string>(field: Field, names: readonly Name[]): Record<Name, string> {
+  const found = names.map((name) => [name, field(name)] as const);
+  const missing = found.flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length > 0) throw new GrantFault("invalid_request", `Missing: ${missing.join(", ")}.`);
+  return Object.fromEntries(found) as Record<Name, string>;
+}
+
+/** Raises GrantFault. */
+async function given(context: Context, field: Field, authorization: string | undefined): Promise<object> {
   const grantType = field("grant_type");
-  if (grantType !== exchangeGrant)
-    throw new ExchangeFault("unsupported_grant_type", `The grant_type must be ${exchangeGrant}.`);
-  const [organization, subjectToken] = [field("organization"), field("subject_token")];
-  const missing = [
-    ...(organization === undefined ? ["organization"] : []),
-    ...(subjectToken === undefined ? ["subject_token"] : []),
-  ];
-  if (organization === undefined || subjectToken === undefined)
-    throw new ExchangeFault("invalid_request", `Missing: ${missing.join(", ")}.`);
-  if (field("subject_token_type") !== jwtType)
-    throw new ExchangeFault("invalid_request", `The subject_token_type must be ${jwtType}.`);
-  const { token, expiresInSeconds } = await exchangeIdentity(context, {
-    organization,
-    subjectToken,
-    trust: field("trust"),
+  if (grantType === "authorization_code") return redeemed(context, field, authorization);
+  if (grantType === exchangeGrant) return exchanged(context, field);
+  throw new GrantFault("unsupported_grant_type", `The grant_type must be authorization_code or ${exchangeGrant}.`);
+}
+
+async function redeemed(context: Context, field: Field, authorization: string | undefined): Promise<object> {
+  const clientId = clientIn(authorization) ?? field("client_id");
+  const sent = needed(
+    (name) => (name === "client_id" ? clientId : field(name)),
+    ["client_id", "code", "redirect_uri", "code_verifier"],
+  );
+  if (askedFaults({ clientId: sent.client_id }).length > 0)
+    throw new GrantFault("invalid_client", "There is no such client. The only one is terraform-cli, without a secret.");
+  const { token, expiresInSeconds } = await redeemCode(context, {
+    code: sent.code,
+    clientId: sent.client_id,
+    redirectUri: sent.redirect_uri,
+    verifier: sent.code_verifier,
   });
+  return {
+    access_token: token,
+    token_type: "bearer",
+    ...(expiresInSeconds !== undefined && { expires_in: expiresInSeconds }),
+  };
+}
+
+/** Some clients name themselves in the header, with an empty password. */
+function clientIn(authorization: string | undefined): string | undefined {
+  const sent = /^Basic +([\w+/=-]+)$/i.exec(authorization ?? "")?.[1];
+  if (sent === undefined) return undefined;
+  const [id, secret] = Buffer.from(sent, "base64").toString("utf8").split(":", 2);
+  // There is no secret, so whoever sends one means another service.
+  return secret ? `${id}:${secret}` : id;
+}
+
+async function exchanged(context: Context, field: Field): Promise<object> {
+  const { organization, subject_token: subjectToken } = needed(field, ["organization", "subject_token"]);
+  if (field("subject_token_type") !== jwtType)
+    throw new GrantFault("invalid_request", `The subject_token_type must be ${jwtType}.`);
+  const trust = field("trust");
+  const { token, expiresInSeconds } = await exchangeIdentity(context, { organization, subjectToken, trust });
   return {
     access_token: token,
     issued_token_type: accessTokenType,
@@ -82,47 +150,3 @@ async function exchanged(context: Context, field: (name: string) => string | und
     expires_in: expiresInSeconds,
   };
 }
-
-const form = (fields: Record<string, string>, required: readonly string[]) => ({
-  required: true,
-  content: {
-    "application/x-www-form-urlencoded": {
-      schema: {
-        type: "object",
-        properties: Object.fromEntries(
-          Object.entries(fields).map(([name, description]) => [name, { type: "string", description }]),
-        ),
-        required,
-      },
-    },
-  },
-});
-
-/** For the OpenAPI document. */
-export const oauthPaths = {
-  [tokenPath]: {
-    post: {
-      operationId: "exchangeToken",
-      tags: ["identity-trusts"],
-      summary: "Exchange a pipeline's own OpenID Connect token for a team's token, for a while (RFC 8693)",
-      description: "Who may: whoever shows a token that one of the organization's identity-trusts fits.",
-      security: [],
-      requestBody: form(
-        {
-          grant_type: exchangeGrant,
-          subject_token: "The pipeline's token.",
-          subject_token_type: jwtType,
-          organization: "The organization's name.",
-          trust: "The trust's name, where several fit.",
-        },
-        ["grant_type", "subject_token", "subject_token_type", "organization"],
-      ),
-      responses: {
-        200: { description: "The team's token, `access_token`, and for how many seconds it works, `expires_in`." },
-        400: { description: "Refused: `error` and `error_description` say why." },
-        429: { $ref: "#/components/responses/429" },
-        503: { $ref: "#/components/responses/503" },
-      },
-    },
-  },
-};

@@ -188,14 +188,21 @@ export function sendJson(reply: FastifyReply, document: object, type?: string): 
   return sendText(reply, JSON.stringify(document), type);
 }
 
-/** For clients of OAuth, who know its errors by their names and all of them by one status. */
-export function sendOauth(reply: FastifyReply, kind: "answer" | "refusal", document: object): FastifyReply {
-  return sendJson(
-    reply.code(kind === "answer" ? statusOf.document : errorFacts["bad-request"].status),
-    document,
-    "application/json",
-  );
+const oauthStatus = {
+  answer: statusOf.document,
+  refusal: errorFacts["bad-request"].status,
+  /** Of a client that named itself by the header. */
+  stranger: errorFacts.unauthorized.status,
+} as const;
+
+/** For clients of OAuth, who know its errors by their names and nearly all of them by one status. */
+export function sendOauth(reply: FastifyReply, kind: keyof typeof oauthStatus, document: object): FastifyReply {
+  if (kind === "stranger") reply.header("www-authenticate", "Basic");
+  return sendJson(reply.code(oauthStatus[kind]), document, "application/json");
 }
+
+/** For a page that says what is wrong with a request. */
+export const refusing = (reply: FastifyReply): FastifyReply => reply.code(errorFacts["bad-request"].status);
 
 /** For this time; the next one may lead elsewhere. */
 export const sendRedirect = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);

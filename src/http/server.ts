@@ -28,7 +28,8 @@ import { Keeper } from "./kept.ts";
 import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
 import { mountResources } from "./mount.ts";
-import { mountOauth, oauthPaths, tokenPath } from "./oauth.ts";
+import { mountOauth } from "./oauth.ts";
+import { authorizePath, oauthPaths, tokenPath } from "./oauth-paths.ts";
 import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
 import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
@@ -68,6 +69,7 @@ const open = new Set([
   "/healthz",
   "/readyz",
   "/metrics",
+  authorizePath,
   tokenPath,
   ...Object.values<string>(ssoRoutes),
   ...consoleRoutes,

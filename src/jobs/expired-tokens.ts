@@ -1,12 +1,22 @@
-/** Removes tokens that no longer work, so that lists show only what does. */
+/** Removes tokens that no longer work, so that lists show only what does; and links and codes, which nobody lists. */
+import type { Tx } from "../database/database.ts";
 import { removeExpiredTokens } from "../resources/identity/authentication-tokens/writes.ts";
+import { removeOldAuthorizations } from "../resources/identity/authorizations/writes.ts";
+import { removeEndedInvitations } from "../resources/identity/invitations/writes.ts";
 import { inBatches, type Job } from "./job.ts";
 
 const batchSize = 500;
 
 export const expiredTokens: Job = {
   name: "expired-tokens",
-  doc: "removes tokens that have expired.",
+  doc: "removes tokens that have expired, and links and codes of signing in that have ended.",
   everyMs: 3_600_000,
-  run: (work) => inBatches(work, batchSize, (tx, limit) => removeExpiredTokens(tx, work.context, limit)),
+  run: async (work) => {
+    const each = (batch: (tx: Tx, limit: number) => Promise<number>) => inBatches(work, batchSize, batch);
+    return (
+      (await each((tx, limit) => removeExpiredTokens(tx, work.context, limit))) +
+      (await each(removeEndedInvitations)) +
+      (await each(removeOldAuthorizations))
+    );
+  },
 };

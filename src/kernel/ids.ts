@@ -12,6 +12,8 @@ export const idPrefixes = {
   "organization-token-ttl-policies": "ttl",
   "authentication-tokens": "at",
   sessions: "sess",
+  invitations: "inv",
+  authorizations: "authz",
   "identity-trusts": "idt",
   "sso-providers": "sso",
   projects: "prj",
@@ -95,6 +97,10 @@ export function newToken(): string {
 
 /** Of a session's secret. Another than a token's, so that neither can be used in the other's place. */
 export const sessionHash = (secret: string): string => tokenHash(`session ${secret}`);
+
+/** The same of the secret of a link, and of a code. */
+export const invitationHash = (secret: string): string => tokenHash(`invitation ${secret}`);
+export const codeHash = (secret: string): string => tokenHash(`code ${secret}`);
 
 /** Tokens have 256 random bits, so a plain fast hash is enough to make the stored form useless to a thief. */
 export function tokenHash(token: string): string {

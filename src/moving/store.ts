@@ -35,12 +35,13 @@ export async function writeLinks(
     .execute();
 }
 
-/** By their addresses, folded: the ids of those who are users here. */
+/** By their addresses, folded: the ids of those who are users here, and whose addresses are proven to all. */
 export async function findUsers(tx: Tx, emails: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const rows = await tx.db
     .selectFrom("users")
     .select(["id", "emailKey"])
     .where(tx.dialect.isOneOf(sql.ref("emailKey"), emails.map(fold)))
+    .where("managedById", "is", null)
     .execute();
   return new Map(rows.map(({ id, emailKey }) => [emailKey, id]));
 }

@@ -1,6 +1,8 @@
 /** Every resource of the register, explicitly. */
 import type { Resource } from "../jsonapi/define.ts";
 import { adminOrganizationResource } from "./identity/admin-organizations/operations.ts";
+import { authorizationResource } from "./identity/authorizations/operations.ts";
+import { invitationResource } from "./identity/invitations/operations.ts";
 import { organizationTokenTtlPolicyResource } from "./identity/organization-token-ttl-policies/operations.ts";
 import { connectionNeighbours } from "./connections/neighbours.ts";
 import { registerNeighbours } from "./register/neighbours.ts";
@@ -87,6 +89,8 @@ export const resources: readonly Resource<Context>[] = [
   userResource,
   authenticationTokenResource,
   sessionResource,
+  invitationResource,
+  authorizationResource,
   identityTrustResource,
   signInOptionsResource,
   ssoProviderResource,

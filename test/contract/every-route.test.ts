@@ -24,8 +24,15 @@ describeOnce("without a token", () => {
     },
   );
 
+  const byLink = ({ operation }: Route) => operation.open === true && operation.path.includes(":");
+
+  it.each(routes.filter(byLink))("$id answers 404 to a link that we did not make", async ({ operation }) => {
+    const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), operation.example);
+    expect(answer.status).toBe(404);
+  });
+
   const isForAnybody = ({ operation }: Route) => operation.open === true && !writes(operation);
-  it.each(routes.filter((route) => !route.operation.signed && !isForAnybody(route)))(
+  it.each(routes.filter((route) => !route.operation.signed && !byLink(route) && !isForAnybody(route)))(
     "$id answers 401",
     async ({ operation }) => {
       const answer = await api.nobody.send(operation.method, pathOf(operation, theirs.params), operation.example);

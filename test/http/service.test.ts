@@ -25,6 +25,8 @@ describe("discovery", () => {
       "tfe.v2.1": "/api/v2/",
       "tfe.v2.2": "/api/v2/",
       "state.v2": "/api/v2/",
+      // Told in `authorizations/login.test.ts`.
+      "login.v1": expect.anything(),
     });
   });
 

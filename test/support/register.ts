@@ -33,6 +33,8 @@ const unversioned = new Set([
   "run_trigger_firings",
   "site_operations",
   "import_links",
+  "invitations",
+  "authorizations",
 ]);
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));

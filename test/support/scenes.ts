@@ -21,25 +21,9 @@ import { archive } from "./archives.ts";
 import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
 import { type Job, makeAgent, makePool } from "./machines.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
-import { exampleFor, pathOf, type Route, type Tenant, withQuery } from "./tenant.ts";
-
-interface Scene {
-  readonly api: Api;
-  readonly tenant: Tenant;
-}
-
-/** Where a request differs from the operation's example on the tenant's own things. */
-interface Twist {
-  readonly params?: Readonly<Record<string, string>>;
-  readonly query?: string;
-  /** Instead of the ids of the tenant's things, by the type that the example names. */
-  readonly ids?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  /** Whole, with its signature: nobody needs a token. */
-  readonly url?: string;
-  /** Who may, where that is neither an owner nor a site admin. */
-  readonly caller?: Caller;
-}
+import type { Scene, Twist, Twists } from "./scene.ts";
+import { signInTwists } from "./sign-in-scenes.ts";
+import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
 
 export interface Staged {
   /** Sends it as this caller; a URL that is signed is its own permission, whoever sends it. */
@@ -206,19 +190,9 @@ const onDeletedConfiguration = async (scene: Scene): Promise<Twist> => {
   return twist;
 };
 
-const signIn = async (api: Api, { token }: Caller): Promise<string> =>
-  data(await api.nobody.post("/sessions", resource("sessions", { token }))).id;
-
-const twists: Readonly<Record<string, (scene: Scene) => Promise<Twist>>> = {
+const twists: Twists = {
+  ...signInTwists,
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
-  // Whoever has no password yet sets the first one without knowing any.
-  changePassword: async ({ api }) => ({ caller: await makeUser(api) }),
-  createSession: async ({ tenant }) => ({ body: resource("sessions", { token: tenant.owner.token }) }),
-  deleteSession: async ({ tenant, api }) => ({ params: { session_id: await signIn(api, tenant.owner) } }),
-  deleteSessions: async ({ tenant, api }) => {
-    await signIn(api, tenant.owner);
-    return {};
-  },
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),
   showUser: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),

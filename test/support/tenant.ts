@@ -94,6 +94,7 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       identity_trust_id: await makeTrust(org, team.id),
       sso_provider_id: await makeProvider(api, org),
       session_id: data(await api.nobody.post("/sessions", resource("sessions", { token: org.owner.token }))).id,
+      invitation_secret: unique("none"),
       workspace_id: workspace.id,
       workspace_name: workspace.attributes.name,
       var_id: data(variable).id,
@@ -272,13 +273,15 @@ export function exampleFor(operation: Operation, tenant: Tenant, ids: Readonly<R
 
 /**
  * How many statements a request may need: a step of a run is one of its phases, its workspace and its events too; a run that
- * passes others is a step of several, and an agent that claims one is given all that it needs. A preview looks at everything twice,
+ * passes others is a step of several, and an agent that claims one is given all that it needs. Whoever accepts an invitation is
+ * looked at beside the link and what they are there already. A preview looks at everything twice,
  * and makes the changes in between.
  */
 export const statementsMax = ({ id, type }: Route): number =>
-  // A rollback also reads a content, and writes it: more for every further chunk.
-  id === "forceExecuteRun" || id === "rollBackState"
+  // A rollback also reads a content, and writes it: more for every further chunk. Whoever registers becomes a user and a member, with a
+  // password and a session.
+  ["forceExecuteRun", "rollBackState", "registerByInvitation"].includes(id)
     ? 20
-    : (({ runs: 12, "agent-jobs": 14, "access-previews": 34 } as Record<string, number>)[type] ?? 9);
+    : (({ runs: 12, invitations: 12, "agent-jobs": 14, "access-previews": 34 } as Record<string, number>)[type] ?? 9);
 
 export const writes = (operation: Operation): boolean => operation.method !== "GET";

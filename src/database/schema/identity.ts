@@ -10,7 +10,7 @@ export interface UserTable {
   unconfirmedEmail: string | null;
   isSiteAdmin: number;
   isServiceAccount: number;
-  /** The organization whose own provider has signed the user in: a member of no other until a site admin sets the address. */
+  /** The organization that alone vouches for the address, by its own provider or its link, until a site admin sets it. */
   managedById: string | null;
   createdAt: string;
   version: number;
@@ -22,6 +22,38 @@ export interface PasswordTable {
   hash: string;
   changedAt: string;
   version: number;
+}
+
+/** A link by which somebody comes in: to a membership, or to a user who has no password yet. */
+export interface InvitationTable {
+  id: string;
+  hash: string;
+  /** Of the membership. */
+  organizationId: string | null;
+  membershipId: string | null;
+  userId: string | null;
+  /** 1: whoever made it also vouches for the address, in every organization. */
+  confirmsEmail: number;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** What a user has allowed a program to get: a token, for a code that is sent once. */
+export interface AuthorizationTable {
+  id: string;
+  hash: string;
+  userId: string;
+  clientId: string;
+  redirectUri: string;
+  codeChallenge: string;
+  /** Of the token, and when that is to end; null for never. */
+  name: string;
+  tokenExpiresAt: string | null;
+  /** Of the token that was given for the code; null while it was not sent. */
+  tokenId: string | null;
+  createdAt: string;
+  /** Of the code. */
+  expiresAt: string;
 }
 
 export interface OrganizationTable {

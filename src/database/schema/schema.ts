@@ -3,7 +3,9 @@ import type { AuditEventTable } from "./audit.ts";
 import type {
   ModuleConsumerTable,
   AccessVersionTable,
+  AuthorizationTable,
   IdentityTrustTable,
+  InvitationTable,
   OrganizationMembershipTable,
   OrganizationTable,
   OrganizationTokenTtlPolicyTable,
@@ -66,6 +68,8 @@ export interface Schema {
   ssoIdentities: SsoIdentityTable;
   ssoSessions: SsoSessionTable;
   ssoReplies: SsoReplyTable;
+  invitations: InvitationTable;
+  authorizations: AuthorizationTable;
   organizations: OrganizationTable;
   organizationTokenTtlPolicies: OrganizationTokenTtlPolicyTable;
   moduleConsumers: ModuleConsumerTable;

@@ -3,7 +3,8 @@
  * values; where more can be said by a request than its example says, it is said here.
  */
 import type { Json } from "../api.ts";
-import { resource } from "../builders.ts";
+import { password } from "../invitations.ts";
+import { resource, unique } from "../builders.ts";
 import { base64, md5, stateOf } from "../states.ts";
 import type { World } from "./world.ts";
 
@@ -190,6 +191,7 @@ export const bodies: Readonly<Record<string, (world: World) => Json>> = {
   updateUser: user,
   updateAccount: () => resource("users", {}),
   createOrganizationMembership: membership,
+  registerByInvitation: () => resource("invitations", { username: unique("grace"), password }),
   createStateVersion: state,
   previewAccess: previewed,
   createRun: run,

@@ -1,6 +1,7 @@
 /** A storm: callers on several servers who write whatever can be written, at random, over few shared things. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer, Api, Json } from "../api.ts";
+import { secretIn } from "../browser.ts";
 import { makeConfiguration } from "../runs.ts";
 import { pathOf, type Route, routes, writes } from "../tenant.ts";
 import { bodies, varied } from "./bodies.ts";
@@ -138,6 +139,8 @@ export class Storm {
     if (answer.status < 300 && removed !== undefined)
       world.drop(removed, params[paramsIn(route.operation.path).at(-1) ?? ""] ?? "");
     if (answer.status < 300 && isCreation(route)) this.#made(answer.body?.data, params);
+    const link = answer.body?.data?.attributes?.["invitation-url"];
+    if (link !== undefined) world.add("invitation secrets", { id: secretIn(link), params: {} });
     // Something to run.
     if (answer.status === 201 && route.id === "createWorkspace")
       await makeConfiguration(server, answer.body.data.id).catch(() => {});
@@ -167,8 +170,10 @@ export class Storm {
     for (const param of paramsIn(operation.path)) {
       const type = typeOfParam(param);
       const id = params[param] ?? "";
+      if (param === "invitation_secret") this.world.drop(type, id);
+      if (type.includes(" ")) continue;
       const shown = await server.admin.get(`/${type}/${id}`);
-      if (shown.status === 404 && type !== "tags" && !type.includes(" ")) this.world.drop(type, id);
+      if (shown.status === 404 && type !== "tags") this.world.drop(type, id);
     }
     const tags = await server.admin.get(`/organizations/${this.world.organizationName}/tags`);
     this.world.replace(

@@ -26,6 +26,7 @@ const typesOfParams: Readonly<Record<string, string>> = {
   membership_id: "organization-memberships",
   token_id: "authentication-tokens",
   varset_var_id: "varset vars",
+  invitation_secret: "invitation secrets",
 };
 
 export function typeOfParam(param: string): string {

@@ -190,14 +190,17 @@ export async function deleteTokenRow(
 const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
 
 /** Whoever signs out, and whoever changes a user so that it has to sign in again. */
-export type SessionEnder = Granted<{ readonly id: string }, "can-manage" | "can-update" | "can-administer">;
+export type SessionEnder = Granted<
+  { readonly id: string },
+  "can-manage" | "can-update" | "can-administer" | "can-accept" | "can-sign-in"
+>;
 
-/** A user's sessions, or one of them: one statement. */
-export async function deleteSessionRows(tx: Tx, user: SessionEnder, id?: string) {
+/** A user's sessions or tokens, or one of them: one statement. */
+export async function deleteUsersRows(tx: Tx, user: SessionEnder, kind: "session" | "user", id?: string) {
   return tx.db
     .deleteFrom("tokens")
     .where("userId", "=", user.id)
-    .where("kind", "=", "session")
+    .where("kind", "=", kind)
     .$if(id !== undefined, (query) => query.where("id", "=", id ?? ""))
     .returning(toldOfRemoved)
     .execute();

@@ -14,14 +14,16 @@ import type { TokenView } from "./definition.ts";
 import { earlier, expiryFaults, expiryOf, latestExpiry, newTokenRow, type WantedToken } from "./rules.ts";
 import {
   deleteExpiredTokenRows,
-  deleteSessionRows,
   deleteSessionRowsOfProvider,
   deleteTokenRow,
+  deleteUsersRows,
   insertToken,
   lockFreeTokens,
   type SessionEnder,
   type TokenGiver,
 } from "./store.ts";
+
+export { GrantFault } from "./grant-fault.ts";
 
 export interface NewToken extends WantedToken {
   /** Null for never; two years from now where nothing is said. */
@@ -86,14 +88,19 @@ export async function removeToken(tx: Tx, context: Maker, token: ToldOfToken): P
 
 /** Whether there was one such. */
 export async function endSession(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<boolean> {
-  const removed = await deleteSessionRows(tx, user, id);
+  const removed = await deleteUsersRows(tx, user, "session", id);
   await recordRevoked(tx, context, removed);
   return removed.length > 0;
 }
 
 /** All of a user's. */
 export async function endSessions(tx: Tx, context: Maker, user: SessionEnder): Promise<void> {
-  await recordRevoked(tx, context, await deleteSessionRows(tx, user));
+  await recordRevoked(tx, context, await deleteUsersRows(tx, user, "session"));
+}
+
+/** One token of a user's, where it is still there. */
+export async function takeTokenBack(tx: Tx, context: Maker, user: SessionEnder, id: string): Promise<void> {
+  await recordRevoked(tx, context, await deleteUsersRows(tx, user, "user", id));
 }
 
 /** Those that began by a provider of single sign-on, before it goes. */

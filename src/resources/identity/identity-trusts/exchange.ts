@@ -7,23 +7,13 @@ import { now } from "../../../kernel/time.ts";
 import { OutgoingFault } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
+import { GrantFault } from "../authentication-tokens/grant-fault.ts";
 import { earlier, latestExpiry } from "../authentication-tokens/rules.ts";
 import { issueToken } from "../authentication-tokens/writes.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import { keysOf } from "./issuer-keys.ts";
 import { type Claims, claimsFit } from "./rules.ts";
 import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
-
-/** Why a token is not exchanged, in the words of the protocol and in a sentence. */
-export class ExchangeFault extends Error {
-  override readonly name = "ExchangeFault";
-  readonly code: "invalid_request" | "invalid_grant" | "unsupported_grant_type";
-
-  constructor(code: ExchangeFault["code"], sentence: string) {
-    super(sentence);
-    this.code = code;
-  }
-}
 
 export interface Exchange {
   readonly organization: string;
@@ -41,7 +31,7 @@ export interface Exchanged {
 const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
 const clockToleranceSeconds = 60;
 
-/** Raises ExchangeFault. */
+/** Raises GrantFault. */
 export async function exchangeIdentity(context: Context, asked: Exchange): Promise<Exchanged> {
   const issuer = issuerIn(asked.subjectToken);
   const trusts = await findTrustsOfIssuer(context.database.reader, asked.organization, issuer);
@@ -52,7 +42,7 @@ export async function exchangeIdentity(context: Context, asked: Exchange): Promi
 }
 
 /** Which organizations there are, and whom they trust, is nobody's business. */
-const nobody = new ExchangeFault(
+const nobody = new GrantFault(
   "invalid_grant",
   "No trust of this organization fits the token: compare its issuer, audience and claims with the organization's identity-trusts.",
 );
@@ -64,7 +54,7 @@ function issuerIn(token: string): string {
   } catch {
     // Then it is none.
   }
-  throw new ExchangeFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
+  throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
 }
 
 /** By the issuer's own keys; only those of issuers who are trusted are ever asked for. */
@@ -85,14 +75,14 @@ async function verified({ options }: Context, token: string, issuer: string): Pr
 
 function faultOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired)
-    return new ExchangeFault(
+    return new GrantFault(
       "invalid_grant",
       "The subject_token has expired. Ask for a new one just before it is exchanged.",
     );
   if (error instanceof OutgoingFault)
-    return new ExchangeFault("invalid_grant", `The issuer's keys can't be had: ${error.message}`);
+    return new GrantFault("invalid_grant", `The issuer's keys can't be had: ${error.message}`);
   if (error instanceof errors.JOSEError || error instanceof TypeError)
-    return new ExchangeFault(
+    return new GrantFault(
       "invalid_grant",
       "The subject_token is not one that its issuer has signed, or not valid at this moment.",
     );
@@ -110,7 +100,7 @@ function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string 
   const [first, ...others] = fit;
   if (first === undefined) throw nobody;
   if (others.length > 0)
-    throw new ExchangeFault(
+    throw new GrantFault(
       "invalid_request",
       `Several trusts fit the token: ${fit.map((trust) => trust.name).join(", ")}. Name the one that is meant in the parameter 'trust'.`,
     );

@@ -1,2 +1,2 @@
 /** What is done for whoever is nobody yet, and shows who it is. */
-export { exchangeIdentity, ExchangeFault } from "./exchange.ts";
+export { exchangeIdentity } from "./exchange.ts";

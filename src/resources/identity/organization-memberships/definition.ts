@@ -2,7 +2,7 @@
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, listParameter, textParameter } from "../../../jsonapi/query.ts";
-import { oneOf, timestamp } from "../../../jsonapi/schemas.ts";
+import { oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
 import { email, type OrganizationFacts } from "../organizations/definition.ts";
 import { invitedUserId } from "../users/definition.ts";
@@ -13,6 +13,8 @@ export interface MembershipView extends OrganizationMembershipTable, Organizatio
   readonly teamIds: readonly string[];
   /** Until when and why the member is in each of them, by its id. */
   readonly endings?: ReadonlyMap<string, Ending>;
+  /** The link by which the person comes in: only in the answer to its creation. */
+  readonly invitationUrl?: string;
   /** How many of the member's places in teams have ended and wait to be tidied up. */
   readonly endedPlaces?: number;
 }
@@ -32,7 +34,15 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
   ],
   attributes: {
     email: once(email, "The member's address.", { folded: true }),
-    status: readOnly(oneOf(membershipStatuses), "`active`, or `invited` until a user with this address exists."),
+    status: readOnly(
+      oneOf(membershipStatuses),
+      "`active`, or `invited` until a user with this address exists, or somebody accepts by the link.",
+    ),
+    "invitation-url": readOnly(
+      text(),
+      "The link by which whoever is invited comes in: in the answer to the creation, or to the renewal, and never again.",
+      { audited: false },
+    ),
     "created-at": readOnly(timestamp(), "When it was made."),
   },
   relationships: {
@@ -103,6 +113,14 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
       summary: "Show a membership",
       needs: "a member, or a token of the organization or of one of its teams",
       query: { include },
+      answer: "document",
+    },
+    renewInvitation: {
+      method: "POST",
+      path: "/organization-memberships/:membership_id/actions/renew-invitation",
+      summary: "Make a new link for somebody who is invited; the one before stops working",
+      needs:
+        "an owner, a team with 'manage-membership', or the organization's token; where the invitation is to teams that hold more than the caller, it is refused",
       answer: "document",
     },
     deleteOrganizationMembership: {

@@ -2,14 +2,25 @@
 import { grant } from "../../../access/granted.ts";
 import { organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import type { Included } from "../../../jsonapi/define.ts";
-import { attributeFault, forbidden, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
+import {
+  attributeFault,
+  conflict,
+  forbidden,
+  notFound,
+  refuseIfAny,
+  relationshipFault,
+} from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { endingAfter, lasting } from "../../shared/grants/ending.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
+import type { Destination } from "../invitations/rules.ts";
+import { makeInvitation } from "../invitations/writes.ts";
 import { teams } from "../teams/definition.ts";
 import { loadTeamsToFill, refuseLastOwner, teamsByIds } from "../teams/reads.ts";
 import { discountMembership, joinTeams } from "../teams/writes.ts";
@@ -52,12 +63,17 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const row = newMembership(body.attributes, organization.id, person.user?.id ?? null);
       await insertMembership(tx, organization, row);
       await joinTeams(tx, row, found, endings);
+      const { url } =
+        row.status === "invited"
+          ? await makeInvitation(tx, context, organization, destinationOf(row), { isFirst: true })
+          : noInvitation;
       const view: MembershipView = {
         ...row,
         ...factsOf(organization),
         username: person.user?.username ?? null,
         teamIds: teamIds.toSorted(),
         endings,
+        ...(url !== undefined && { invitationUrl: url }),
       };
       await recordMembership(tx, context, { after: view });
       const user =
@@ -91,6 +107,32 @@ export const organizationMembershipResource = implement(organizationMemberships,
     return { view: found.membership, included: await included(tx, context, [found.membership], query.include) };
   },
 
+  async renewInvitation({ context, params }) {
+    return context.database.write(async (tx) => {
+      const found = await findMembership(tx, context.actor, params.membershipId, "alone");
+      if (found === undefined) throw notFound("organization membership");
+      const permission = "can-manage-memberships";
+      const membership = grant(found.membership, {
+        thing: "organization membership",
+        permission,
+        visible: found.standing.member,
+        allowed: organizationPermissions(found.standing)[permission],
+        needs: "the organization permission 'manage-membership'",
+      });
+      if (membership.status !== "invited")
+        throw conflict("This person is a member already, and needs no link to come in.");
+      await refuseGivingMore(tx, context, found);
+      const { url, expiresAt } = await makeInvitation(tx, context, membership, destinationOf(membership));
+      await recordEvent(tx, context, {
+        organizationId: membership.organizationId,
+        verb: "renew-invitation",
+        subject: { type: organizationMemberships.type, id: membership.id },
+        after: { email: membership.email, "expires-at": expiresAt },
+      });
+      return { view: { ...membership, invitationUrl: url } };
+    });
+  },
+
   async deleteOrganizationMembership({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       const found = await findMembership(tx, context.actor, params.membershipId, "alone");
@@ -114,6 +156,28 @@ export const organizationMembershipResource = implement(organizationMemberships,
     });
   },
 });
+
+const noInvitation = { url: undefined };
+
+const destinationOf = ({ id, organizationId }: OrganizationMembershipTable): Destination => ({
+  organizationId,
+  membershipId: id,
+  userId: null,
+});
+
+/** Whoever has the link gets into the invitation's teams, so it takes what putting somebody into them takes. Raises `forbidden`. */
+async function refuseGivingMore(
+  tx: Tx,
+  context: Context,
+  { membership, allTeamIds }: { readonly membership: MembershipView; readonly allTeamIds: readonly string[] },
+): Promise<void> {
+  const endings = new Map(allTeamIds.map((id) => [id, membership.endings?.get(id) ?? lasting]));
+  const { unknown } = await loadTeamsToFill(tx, context, { id: membership.organizationId }, endings);
+  if (unknown.length > 0)
+    throw forbidden(
+      "The invitation gives more than you hold, so its link is not yours to make. Ask an owner to renew it.",
+    );
+}
 
 /** One statement for each kind that is asked for. */
 async function included(

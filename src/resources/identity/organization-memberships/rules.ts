@@ -24,13 +24,13 @@ export function newMembership(
   };
 }
 
-/** Whoever another organization's own provider speaks for may be anybody: the address is not proven to this one. */
+/** Whom another organization alone speaks for, by its own provider or by a link, may be anybody: the address is not proven to this one. */
 export function managedFaults(user: Pick<UserTable, "managedById"> | undefined, organizationId: string): Fault[] {
   if (user === undefined || user.managedById === null || user.managedById === organizationId) return [];
   return [
     attributeFault(
       "email",
-      "Email is known by another organization's single sign-on alone; a site admin confirms it by setting it on the user",
+      "Email is known to another organization alone; a site admin confirms it by setting it on the user",
     ),
   ];
 }

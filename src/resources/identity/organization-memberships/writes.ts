@@ -1,9 +1,10 @@
 /** What neighbours have done to memberships. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
-import { Overtaken, type Tx } from "../../../database/database.ts";
 import type { Granted } from "../../../access/granted.ts";
-import type { UserTable } from "../../../database/schema/identity.ts";
+import { Overtaken, type Tx } from "../../../database/database.ts";
+import type { InvitationTable, UserTable } from "../../../database/schema/identity.ts";
 import { auditedAttributes } from "../../../jsonapi/document.ts";
+import { conflict, notFound } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvents } from "../../shared/audit-events/writes.ts";
@@ -111,7 +112,7 @@ export async function admitMembers(
 export type Held = ReadonlySet<string>;
 
 /**
- * Before a user comes, goes or gets another address: holds the organizations whose memberships change with it, in the order of
+ * Before a user comes, goes, gets another address or accepts an invitation: holds the organizations whose memberships change with it, in the order of
  * their ids and before the user, as whoever makes somebody a member does.
  */
 export async function holdOrganizations(
@@ -120,7 +121,13 @@ export async function holdOrganizations(
     userId,
     emailKey,
     further,
-  }: { readonly userId?: string; readonly emailKey?: string; readonly further?: RawBuilder<string> },
+    membershipId,
+  }: {
+    readonly userId?: string;
+    readonly emailKey?: string;
+    readonly further?: RawBuilder<string>;
+    readonly membershipId?: string;
+  },
 ): Promise<Held> {
   const concerned = tx.db
     .selectFrom("organizationMemberships as m")
@@ -128,6 +135,7 @@ export async function holdOrganizations(
     .where((where) =>
       where.or([
         where("m.userId", "=", userId ?? ""),
+        where("m.id", "=", membershipId ?? ""),
         where.and([where("m.emailKey", "=", emailKey ?? ""), where("m.status", "=", "invited")]),
       ]),
     );
@@ -200,6 +208,42 @@ export async function moveMemberships(tx: Tx, context: Maker, user: UserTable, h
   ]);
 }
 
+/**
+ * Somebody accepts an invitation by its link, whatever address it was sent to: it is theirs from now on, or is joined with the
+ * membership that they have there already. Raises `not-found`, and `conflict` where their own address is invited there, too.
+ */
+export async function takeInvitation(
+  tx: Tx,
+  context: Maker,
+  { membershipId, organizationId }: Granted<Pick<InvitationTable, "membershipId" | "organizationId">, "can-accept">,
+  user: UserTable,
+  held: Held,
+): Promise<MembershipView> {
+  const found = await withAllTeams(
+    tx,
+    context,
+    sql<SqlBool>`m.organization_id = ${organizationId}
+      and (m.id = ${membershipId} or m.user_id = ${user.id} or m.email_key = ${user.emailKey})`,
+  );
+  refuseUnheld(found, held);
+  const invitation = found.find(({ id, status }) => id === membershipId && status === "invited");
+  const own = found.find(({ id }) => id !== membershipId);
+  if (invitation === undefined) throw notFound("organization membership");
+  if (own?.status === "invited")
+    throw conflict("Your own address is invited to this organization, too: accept that invitation instead.");
+  if (own === undefined) {
+    const [taken] = await activate(tx, [invitation], user, { email: user.email, emailKey: user.emailKey });
+    await recordMemberships(tx, context, [{ ...taken, verb: "accept-invitation" }]);
+    return { ...(taken?.after ?? invitation), username: user.username };
+  }
+  const teamIds = newTeams(invitation, own);
+  await takeOver(tx, context, [{ invitation, membership: own, teamIds }]);
+  await raiseMemberships(tx, [own.id]);
+  const after = { ...afterUpdate(own, {}), teamIds: [...own.teamIds, ...teamIds].toSorted() };
+  await recordMemberships(tx, context, [{ before: invitation }, { before: own, after, verb: "accept-invitation" }]);
+  return after;
+}
+
 /** Before a user goes: each organization's trail tells that it loses a member. */
 export async function recordDepartures(tx: Tx, context: Maker, userId: string, held: Held): Promise<void> {
   const leaving = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${userId}`);
@@ -214,6 +258,8 @@ export async function recordDepartures(tx: Tx, context: Maker, userId: string, h
 interface MembershipChange {
   readonly before?: MembershipView;
   readonly after?: MembershipView;
+  /** Where it tells more than that something changed. */
+  readonly verb?: string;
 }
 
 export async function recordMembership(tx: Tx, context: Maker, change: MembershipChange): Promise<void> {
@@ -228,12 +274,12 @@ async function recordMemberships(tx: Tx, context: Maker, changes: readonly Membe
       teams: view.teamIds,
       ...shownEndings(view),
     };
-  const events = changes.flatMap(({ before, after }) => {
+  const events = changes.flatMap(({ before, after, verb }) => {
     const subject = after ?? before;
     if (subject === undefined) return [];
     return {
       organizationId: subject.organizationId,
-      verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
+      verb: verb ?? (before === undefined ? "create" : after === undefined ? "delete" : "update"),
       subject: { type: organizationMemberships.type, id: subject.id },
       before: told(before),
       after: told(after),
@@ -260,10 +306,15 @@ function invitationsTo(tx: Tx, context: Maker, { emailKey }: UserTable): Promise
 }
 
 /** Whatever their number, the same few statements. */
-async function activate(tx: Tx, invitations: readonly MembershipView[], user: UserTable): Promise<MembershipChange[]> {
+async function activate(
+  tx: Tx,
+  invitations: readonly MembershipView[],
+  user: UserTable,
+  address: Partial<Pick<UserTable, "email" | "emailKey">> = {},
+): Promise<MembershipChange[]> {
   if (invitations.length === 0) return [];
   const ids = invitations.map((invitation) => invitation.id);
-  const active = { userId: user.id, status: "active" };
+  const active = { userId: user.id, status: "active", ...address };
   await tx.db
     .updateTable("organizationMemberships")
     .set({ ...active, ...raised })

@@ -36,7 +36,7 @@ export async function findPassword(tx: Tx, userId: string): Promise<string | und
 /** The user is locked, so nobody else sets one meanwhile. */
 export async function putPassword(
   tx: Tx,
-  user: Granted<Pick<UserTable, "id">, "can-update" | "can-administer">,
+  user: Granted<Pick<UserTable, "id">, "can-update" | "can-administer" | "can-accept">,
   hash: string,
 ): Promise<void> {
   const row = { hash, changedAt: now() };

@@ -29,7 +29,7 @@ export async function newPasswordOf(password: string): Promise<NewPassword> {
 export async function setPassword(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
-  user: Granted<UserTable, "can-update" | "can-administer">,
+  user: Granted<UserTable, "can-update" | "can-administer" | "can-accept">,
   { password, hash }: NewPassword,
 ): Promise<void> {
   refuseIfAny(passwordFaults(password, user));

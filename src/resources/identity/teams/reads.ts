@@ -68,7 +68,7 @@ export async function refuseExceeding(
 export async function loadTeamsToFill(
   tx: Tx,
   context: Pick<Context, "actor">,
-  organization: OrganizationView,
+  organization: Pick<OrganizationView, "id">,
   endings: ReadonlyMap<string, Ending>,
 ): Promise<{ found: Granted<TeamView, "can-update-membership">[]; unknown: string[] }> {
   const ids = [...endings.keys()];

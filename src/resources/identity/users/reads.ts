@@ -7,7 +7,7 @@ import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import type { UserView } from "./definition.ts";
 import { grantUser, toUserView } from "./rules.ts";
-import { findAcquaintances, findUser, findUsers } from "./store.ts";
+import { findAcquaintances, findUser, findUsers, lockUser } from "./store.ts";
 
 export { findNamesTaken as namesTaken } from "./store.ts";
 
@@ -22,6 +22,11 @@ export async function loadTokenHolder(
   const user = await findUser(tx, id);
   if (user === undefined) throw notFound("user");
   return grantUser(context.actor, user, "can-manage-user-tokens");
+}
+
+/** A user whom nobody else changes or removes until the transaction ends. */
+export async function holdUser(tx: Tx, id: string): Promise<UserTable | undefined> {
+  return (await lockUser(tx, id, { purpose: "change", withSiteAdmins: false })).user;
 }
 
 /** Users to show beside something that the caller may see. */

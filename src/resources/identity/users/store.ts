@@ -128,8 +128,8 @@ export async function findNamesTaken(tx: Tx, names: readonly string[]): Promise<
   return rows.map(({ usernameKey }) => usernameKey);
 }
 
-/** Whoever may make users: site admins, and providers of single sign-on that they let. */
-export type UserMaker = Administration | Granted<object, "can-create-users">;
+/** Whoever may make users: site admins, providers of single sign-on that they let, and whoever was given a link. */
+export type UserMaker = Administration | Granted<object, "can-create-users" | "can-accept">;
 
 export async function insertUser(tx: Tx, _by: UserMaker, row: UserTable): Promise<void> {
   await tx.db.insertInto("users").values(row).execute();

@@ -1,16 +1,18 @@
 /** What neighbours, and the command line, have done to users. */
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
-import { refuseIfAny } from "../../../kernel/errors.ts";
-import type { Granted } from "../../../access/granted.ts";
+import { type Fault, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { activateInvitations, type Held, holdOrganizations } from "../organization-memberships/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import { users } from "./definition.ts";
 import { newUser, takenFaults, toUserView } from "./rules.ts";
-import { insertUser, takenBy, updateUserRow } from "./store.ts";
+import { insertUser, takenBy, updateUserRow, type UserMaker } from "./store.ts";
+
+type Maker = Pick<Context, "actor" | "requestId" | "options">;
 
 /**
  * Somebody whom a provider of single sign-on has made known. Of an organization's own provider only that organization's invitation is
@@ -18,7 +20,7 @@ import { insertUser, takenBy, updateUserRow } from "./store.ts";
  */
 export async function addProvidedUser(
   tx: Tx,
-  context: Pick<Context, "actor" | "requestId" | "options">,
+  context: Maker,
   by: Granted<{ readonly organizationId: string | null }, "can-create-users">,
   user: UserTable,
   held: Held,
@@ -50,19 +52,42 @@ export async function putUnderManagement(
  * Adds a user and makes memberships of the invitations that wait for the address. Raises `not-found` for everybody but site
  * admins and the operator, and `invalid` for a taken name or address.
  */
-export async function addUser(
-  tx: Tx,
-  context: Pick<Context, "actor" | "requestId" | "options">,
-  attributes: CreateAttributes<typeof users>,
-): Promise<UserTable> {
+export async function addUser(tx: Tx, context: Maker, attributes: CreateAttributes<typeof users>): Promise<UserTable> {
   const administration = requireSiteAdmin(context.actor);
   const user = newUser(attributes);
   const held = await holdOrganizations(tx, user);
-  refuseIfAny(takenFaults(await takenBy(tx, user)));
-  await insertUser(tx, administration, user);
+  await enter(tx, context, administration, user);
   await activateInvitations(tx, context, user, held);
+  return user;
+}
+
+/** Somebody who comes by a link. Where an organization made that, it alone takes the address for proven. */
+export const newInvitedUser = (
+  attributes: Pick<CreateAttributes<typeof users>, "username" | "email">,
+  managedById: string | null,
+): UserTable => ({ ...newUser(attributes), managedById });
+
+/** Raises `invalid` for a taken name, beside whatever else is wrong. */
+export async function addInvitedUser(
+  tx: Tx,
+  context: Maker,
+  by: Granted<object, "can-accept">,
+  user: UserTable,
+  faults: readonly Fault[],
+): Promise<void> {
+  await enter(tx, context, by, user, faults);
+}
+
+async function enter(
+  tx: Tx,
+  context: Maker,
+  by: UserMaker,
+  user: UserTable,
+  faults: readonly Fault[] = [],
+): Promise<void> {
+  refuseIfAny([...takenFaults(await takenBy(tx, user)), ...faults]);
+  await insertUser(tx, by, user);
   await recordChange(tx, context, users, {
     after: { ...toUserView(context.actor, user, context.options), showsEmail: true, organizationId: null },
   });
-  return user;
 }

@@ -24,7 +24,7 @@ const path = () => `/organizations/${tenant.name}`;
 
 describe("an organization that is disabled", () => {
   it("404: from every route that names something of it, to its owners, members and tokens", async () => {
-    const own = new Set(["showUser", "listUserTokens", "createUserToken"]);
+    const own = new Set(["showUser", "listUserTokens", "createUserToken", "deleteSession"]);
     await disable(true);
     const named = routes.filter(
       ({ id, operation }) => operation.path.includes(":") && !operation.signed && !own.has(id),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { hashPassword } from "../../../../src/kernel/passwords.ts";
 import { type Answer, useApi } from "../../../support/api.ts";
+import { cookieOf, fromPage } from "../../../support/browser.ts";
 import {
   data,
   details,
@@ -37,20 +38,7 @@ async function withPassword(): Promise<Person & Awaited<ReturnType<typeof makeUs
 const signIn = (attributes: object, headers: Record<string, string> = {}) =>
   api.nobody.post("/sessions", resource("sessions", attributes), headers);
 
-/** What a browser would send back. */
-function cookieOf(answer: Answer): string {
-  const cookie = answer.headers.get("set-cookie");
-  expect(cookie).toBeTypeOf("string");
-  return (cookie ?? "").split(";")[0] ?? "";
-}
-
-/** A page of our own, in a browser: its origin is told, and the cookie sent along. */
-const inBrowser = (cookie: string, headers: Record<string, string> = {}) => ({
-  cookie,
-  origin: api.url,
-  "content-type": "application/vnd.api+json",
-  ...headers,
-});
+const inBrowser = (cookie: string, headers: Record<string, string> = {}) => ({ ...fromPage(api, cookie), ...headers });
 
 describe("createSession", () => {
   it("201: by name and password; the cookie is for no script, and stands for the user", async () => {

@@ -1,0 +1,34 @@
+/** A person allows a program a token, or refuses. */
+import { refuseIfAny } from "../../../kernel/errors.ts";
+import { newId, newToken } from "../../../kernel/ids.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { implement } from "../../shared/context.ts";
+import { authorizations } from "./definition.ts";
+import { answerUrl } from "./request.ts";
+import { inPerson, newAuthorization, tokenFaults } from "./rules.ts";
+import { insertAuthorization } from "./store.ts";
+
+export const authorizationResource = implement(authorizations, {
+  async createAuthorization({ context, body }) {
+    const { attributes } = body;
+    const user = inPerson(context.actor);
+    const answered = (id: string, answer: Record<string, string>) => ({
+      view: { id, redirectUrl: answerUrl(attributes, answer) },
+    });
+    // Nothing is kept of a refusal: the program is told, and has nothing.
+    if (!attributes.approve) return answered(newId("authorizations"), { error: "access_denied" });
+    const code = newToken();
+    const row = newAuthorization(attributes, user.userId, code);
+    refuseIfAny(tokenFaults(row));
+    await context.database.write(async (tx) => {
+      await insertAuthorization(tx, user, row);
+      await recordEvent(tx, context, {
+        organizationId: null,
+        verb: "create",
+        subject: { type: authorizations.type, id: row.id },
+        after: { client: row.clientId, name: row.name, "expires-at": row.tokenExpiresAt },
+      });
+    });
+    return answered(row.id, { code });
+  },
+});

@@ -1,0 +1,57 @@
+/** SQL of authorizations. Codes come in hashed, and none comes out. */
+import type { Granted } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow } from "../../../database/prepared.ts";
+import type { AuthorizationTable, UserTable } from "../../../database/schema/identity.ts";
+import type { SignedIn } from "./rules.ts";
+
+export async function insertAuthorization(tx: Tx, _by: SignedIn, row: AuthorizationTable): Promise<void> {
+  await insertRow(tx, "authorizations", row);
+}
+
+export async function findAuthorization(tx: Tx, hash: string): Promise<AuthorizationTable | undefined> {
+  return tx.db.selectFrom("authorizations").selectAll().where("hash", "=", hash).executeTakeFirst();
+}
+
+/** The user stays while the program gets its token. */
+export async function holdHolder(tx: Tx, userId: string): Promise<UserTable | undefined> {
+  return tx.db
+    .selectFrom("users as u")
+    .selectAll("u")
+    .where("u.id", "=", userId)
+    .modifyEnd(tx.dialect.lockRows("u", "reference"))
+    .executeTakeFirst();
+}
+
+/** Whether nobody has sent the code before. Of two who send it at once, one is the first. */
+export async function markUsed(
+  tx: Tx,
+  _by: Granted<UserTable, "can-sign-in">,
+  id: string,
+  tokenId: string,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx.db
+    .updateTable("authorizations")
+    .set({ tokenId })
+    .where("id", "=", id)
+    .where("tokenId", "is", null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Those that were made before a moment: until then a code that is sent twice is known. At most so many. */
+export async function deleteOldAuthorizations(tx: Tx, before: string, limit: number): Promise<number> {
+  const removed = await tx.db
+    .deleteFrom("authorizations")
+    .where("id", "in", (rows) =>
+      rows
+        .selectFrom("authorizations as a")
+        .select("a.id")
+        .where("a.createdAt", "<", before)
+        .orderBy("a.createdAt")
+        .limit(limit)
+        .modifyEnd(tx.dialect.lockFreeRows("a", "removal")),
+    )
+    .executeTakeFirst();
+  return Number(removed.numDeletedRows);
+}

@@ -1,0 +1,11 @@
+/** What is done for a program that sends a code, and by the job that tidies up. */
+import type { Tx } from "../../../database/database.ts";
+import { deleteOldAuthorizations } from "./store.ts";
+
+export { redeemCode } from "./redemption.ts";
+
+/** For so long a code that is sent twice is known as such, and takes the token back. */
+const keptMs = 86_400_000;
+
+export const removeOldAuthorizations = (tx: Tx, limit: number): Promise<number> =>
+  deleteOldAuthorizations(tx, new Date(Date.now() - keptMs).toISOString(), limit);

@@ -1,0 +1,158 @@
+/** What whoever has a link does with it, and the link that a site admin makes. */
+import type { Actor } from "../../../access/actor.ts";
+import { madeIn } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { UserTable } from "../../../database/schema/identity.ts";
+import { attributeFault, conflict, type Fault, forbidden, notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { invitationHash } from "../../../kernel/ids.ts";
+import { fold } from "../../../kernel/text.ts";
+import { administered, requireSiteAdmin } from "../../shared/administration.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import { activateInvitations, holdOrganizations, takeInvitation } from "../organization-memberships/writes.ts";
+import { loadPassword } from "../sessions/reads.ts";
+import { signedIn } from "../sessions/rules.ts";
+import { passwordFaults } from "../sessions/strength.ts";
+import { beginSession, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
+import { holdUser } from "../users/reads.ts";
+import { addInvitedUser, newInvitedUser } from "../users/writes.ts";
+import { invitations } from "./definition.ts";
+import { type Accepted, accepted, shownInvitation } from "./rules.ts";
+import { deleteInvitation, findInvitation } from "./store.ts";
+import { makeInvitation } from "./writes.ts";
+
+export const invitationResource = implement(invitations, {
+  async showInvitation({ context, params }) {
+    return { view: shownInvitation(await opened(context, params.invitationSecret)) };
+  },
+
+  async registerByInvitation({ context, params, body }) {
+    const { username, password: chosen } = body.attributes;
+    const invitation = await opened(context, params.invitationSecret);
+    const hash = invitationHash(params.invitationSecret);
+    refuseIfAny(usernameFaults(invitation, username));
+    // Hashed only for whoever has a link, because it costs something.
+    const password = await newPasswordOf(chosen);
+    const user = await context.database.write((tx) =>
+      invitation.userId === null
+        ? register(tx, context, { invitation, hash, username: username ?? "", password })
+        : setFirstPassword(tx, context, { invitation, hash, userId: invitation.userId, password }),
+    );
+    return { view: await beginSession(context, signedIn(user, true)) };
+  },
+
+  async acceptInvitation({ context, params }) {
+    const { actor, database } = context;
+    const { membershipId } = await opened(context, params.invitationSecret);
+    if (actor.kind !== "user")
+      throw forbidden(
+        "Only a person accepts an invitation, and this token is not a user's. Sign in, or use a user's token.",
+      );
+    if (membershipId === null)
+      throw conflict("This link sets the first password of a user: send one to its action 'register'.");
+    return database.write(async (tx) => {
+      const held = await holdOrganizations(tx, { membershipId });
+      const user = await holdUser(tx, actor.userId);
+      if (user === undefined) throw notFound("user");
+      const invitation = accepted(await findInvitation(tx, invitationHash(params.invitationSecret)));
+      const view = await takeInvitation(tx, context, invitation, user, held);
+      await deleteInvitation(tx, invitation);
+      return { view };
+    });
+  },
+
+  async createUserInvitation({ context, params }) {
+    const administration = requireSiteAdmin(context.actor);
+    return context.database.write(async (tx) => {
+      const user = await holdUser(tx, params.userId);
+      if (user === undefined) throw notFound("user");
+      if ((await loadPassword(tx, user.id)) !== undefined)
+        throw conflict("This user has a password already. Set another one with PATCH /admin/users/:id instead.");
+      const destination = { organizationId: null, membershipId: null, userId: user.id };
+      const made = await makeInvitation(tx, context, administered(administration, user), destination);
+      const { id, url, expiresAt } = made;
+      const subject = { type: invitations.type, id };
+      const after = { user: user.id, "expires-at": expiresAt };
+      await recordEvent(tx, context, { organizationId: null, verb: "create", subject, after });
+      const { email, username } = user;
+      return { view: { ...made, organizationName: undefined, email, username, hasPassword: false, url } };
+    });
+  },
+});
+
+/** Whoever is new chooses a name; whoever is there already has one. */
+function usernameFaults({ userId, username }: Accepted, chosen: string | null | undefined): Fault[] {
+  if (userId === null) return chosen == null ? [attributeFault("username", "Username can't be blank")] : [];
+  return chosen == null || fold(chosen) === fold(username ?? "")
+    ? []
+    : [attributeFault("username", `Username is '${username}' already; this link only sets the password`)];
+}
+
+/** Raises `not-found`, or `too-many-requests` for whoever has guessed too often. */
+async function opened({ database, signIns }: Context, secret: string): Promise<Accepted> {
+  signIns?.check();
+  const found = await findInvitation(database.reader, invitationHash(secret));
+  if (found === undefined) signIns?.failed();
+  return accepted(found);
+}
+
+/** Whoever comes by a link is told in the trail by the link. */
+const comingBy = ({ id }: Accepted, user: UserTable): Actor => ({
+  kind: "user",
+  userId: user.id,
+  name: user.username,
+  siteAdmin: user.isSiteAdmin === 1,
+  tokenId: id,
+  tokenAgeMs: 0,
+});
+
+interface Coming {
+  /** As it was before anything was held. */
+  readonly invitation: Accepted;
+  readonly hash: string;
+  readonly password: NewPassword;
+}
+
+/** Raises `not-found`, `conflict` and `invalid`. */
+async function register(
+  tx: Tx,
+  context: Context,
+  {
+    invitation: { email, membershipId, confirmsEmail },
+    hash,
+    username,
+    password,
+  }: Coming & { readonly username: string },
+): Promise<UserTable> {
+  const isConfirmed = confirmsEmail === 1;
+  const held = await holdOrganizations(
+    tx,
+    isConfirmed ? { emailKey: fold(email) } : { membershipId: membershipId ?? "" },
+  );
+  // Again, now that nobody else can take it.
+  const invitation = accepted(await findInvitation(tx, hash));
+  if (invitation.holderId !== null)
+    throw conflict("There is a user with this address already. Sign in as that user, then accept the invitation.");
+  const user = newInvitedUser({ username, email: invitation.email }, isConfirmed ? null : invitation.organizationId);
+  const coming = { ...context, actor: comingBy(invitation, user) };
+  await addInvitedUser(tx, coming, invitation, user, passwordFaults(password.password, user));
+  if (isConfirmed) await activateInvitations(tx, coming, user, held);
+  else await takeInvitation(tx, coming, invitation, user, held);
+  await setPassword(tx, coming, madeIn(invitation, user), password);
+  await deleteInvitation(tx, invitation);
+  return user;
+}
+
+/** Raises `not-found` and `invalid`. */
+async function setFirstPassword(
+  tx: Tx,
+  context: Context,
+  { hash, userId, password }: Coming & { readonly userId: string },
+): Promise<UserTable> {
+  const user = await holdUser(tx, userId);
+  const invitation = accepted(await findInvitation(tx, hash));
+  if (user === undefined) throw notFound("user");
+  await setPassword(tx, { ...context, actor: comingBy(invitation, user) }, madeIn(invitation, user), password);
+  await deleteInvitation(tx, invitation);
+  return user;
+}

@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { loggedUrl } from "../../../../src/http/log.ts";
+import { useApi } from "../../../support/api.ts";
+import { countedBrakes } from "../../../support/brakes.ts";
+import { cookieOf, secretIn } from "../../../support/browser.ts";
+import {
+  data,
+  details,
+  makeOrganization,
+  makeTeam,
+  makeUser,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+import { invite, inviting, links, newAddress, password } from "../../../support/invitations.ts";
+
+const api = useApi();
+const { end, show, register, registered, membershipOf, account, actionsOf } = links(api);
+const dayMs = 86_400_000;
+
+describe("createOrganizationMembership", () => {
+  it("201: shows the link of an invitation once, to whoever made it", async () => {
+    const org = await makeOrganization(api);
+    const { membership } = await invite(org);
+    expect(membership.attributes).toMatchObject({ status: "invited" });
+    expect(membership.attributes["invitation-url"]).toMatch(
+      new RegExp(`^${api.url}/app/invitations/cadastre-[\\w-]{43}$`),
+    );
+    const path = `/organizations/${org.name}/organization-memberships`;
+    for (const answer of [
+      await org.owner.get(`/organization-memberships/${membership.id}`),
+      await org.owner.get(`${path}?filter[status]=invited`),
+    ])
+      expect(JSON.stringify(answer.body)).not.toContain("invitation-url");
+    const trail = JSON.stringify((await org.owner.get(`/organizations/${org.name}/audit-events`)).body);
+    expect(trail).toContain(membership.id);
+    expect(trail).not.toContain("app/invitations");
+  });
+
+  it("201: somebody who is a user already needs none", async () => {
+    const org = await makeOrganization(api);
+    const { email } = await makeUser(api);
+    const made = data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email)));
+    expect(made.attributes.status).toBe("active");
+    expect(made.attributes).not.toHaveProperty("invitation-url");
+  });
+
+  it("keeps only a hash of it, and no word of it in the log", async () => {
+    const { secret } = await invite(await makeOrganization(api));
+    const rows = await api.database.reader.db.selectFrom("invitations").selectAll().execute();
+    expect(JSON.stringify(rows)).not.toContain(secret);
+    for (const path of [`/api/v2/invitations/${secret}`, `/app/invitations/${secret}`])
+      expect(loggedUrl(path)).not.toContain(secret.slice(0, 20));
+  });
+});
+
+describe("showInvitation", () => {
+  it("200: where it leads to, to whoever has the link", async () => {
+    const org = await makeOrganization(api);
+    const { email, secret } = await invite(org);
+    const shown = data(await show(secret));
+    expect(shown).toMatchObject({
+      type: "invitations",
+      attributes: { email, username: null, "has-password": false },
+      relationships: { organization: { data: { type: "organizations", id: org.name } } },
+    });
+    expect(shown.attributes).not.toHaveProperty("invitation-url");
+    expect(Date.parse(shown.attributes["expires-at"])).toBeGreaterThan(Date.now() + 6 * dayMs);
+    expect(JSON.stringify(shown)).not.toContain(secret);
+  });
+
+  it("404: a wrong, a used, a replaced, a withdrawn and an ended one, in one and the same sentence", async () => {
+    const org = await makeOrganization(api);
+    const [used, replaced, withdrawn, closed, ended] = [
+      await invite(org),
+      await invite(org),
+      await invite(org),
+      await invite(await makeOrganization(api)),
+      await invite(org),
+    ];
+    expect((await registered(used.secret)).status).toBe(201);
+    data(await org.owner.post(`/organization-memberships/${replaced.membership.id}/actions/renew-invitation`));
+    expect((await org.owner.delete(`/organization-memberships/${withdrawn.membership.id}`)).status).toBe(204);
+    const name = closed.membership.relationships.organization.data.id;
+    data(await api.admin.patch(`/admin/organizations/${name}`, resource("organizations", { "is-disabled": true })));
+    const secrets = [used, replaced, withdrawn, closed].map(({ secret }) => secret);
+    await end(ended.membership.id);
+    for (const secret of ["none", ...secrets, ended.secret]) {
+      for (const answer of [await show(secret), await registered(secret)]) {
+        expect(answer.status).toBe(404);
+        expect(details(answer)).toEqual(details(await show("none")));
+        expect(answer.headers.get("set-cookie")).toBeFalsy();
+      }
+    }
+  });
+
+  it("404: once a site admin has added the user, who is a member by that", async () => {
+    const { email, secret } = await invite(await makeOrganization(api));
+    await makeUser(api, { email });
+    expect((await show(secret)).status).toBe(404);
+  });
+});
+
+describe("guessing links", () => {
+  const brakes = countedBrakes();
+
+  it("429: after too many wrong ones from an address; a right one waits, too", async () => {
+    const { secret } = await (async () => {
+      const name = unique("acme");
+      data(await brakes.admin.post("/organizations", resource("organizations", { name, email: "a@b.c" })));
+      const made = await brakes.admin.post(`/organizations/${name}/organization-memberships`, inviting(newAddress()));
+      return { secret: secretIn(data(made).attributes["invitation-url"]) };
+    })();
+    const statuses: number[] = [];
+    for (let count = 0; count < 4; count += 1) statuses.push((await brakes.nobody.get("/invitations/none")).status);
+    expect(statuses).toEqual([404, 404, 404, 429]);
+    const answer = await brakes.nobody.get(`/invitations/${secret}`);
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  });
+});
+
+describe("registerByInvitation", () => {
+  it("201: makes the user, signs them in, and makes them a member in the invitation's teams", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const { membership, email, secret } = await invite(org, { teamIds: [team.id] });
+    const username = unique("grace");
+    const answer = await register(secret, { username, password });
+    expect(answer.status).toBe(201);
+    expect(data(answer)).toMatchObject({ type: "sessions", attributes: { current: true } });
+    const user = await account(answer);
+    expect(user.attributes).toMatchObject({ username, email, "is-site-admin": false });
+    const member = await membershipOf(membership.id);
+    expect(member.attributes.status).toBe("active");
+    expect(member.relationships.user.data.id).toBe(user.id);
+    expect(member.relationships.teams.data).toEqual([{ type: "teams", id: team.id }]);
+    expect(data(await org.owner.get(`/teams/${team.id}`)).attributes["users-count"]).toBe(1);
+    const again = await api.nobody.post("/sessions", resource("sessions", { username, password }));
+    expect(again.status).toBe(201);
+  });
+
+  it("leaves events that name the user, and by which link they came", async () => {
+    const { membership, secret } = await invite(await makeOrganization(api));
+    const link = data(await show(secret)).id;
+    const answer = await registered(secret);
+    const { id } = await account(answer);
+    expect(await actionsOf(answer)).toEqual([
+      "organization-memberships.accept-invitation",
+      "sessions.create",
+      "users.create",
+      "users.set-password",
+    ]);
+    const rows = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["actorId", "tokenId"])
+      .where("subjectId", "=", membership.id)
+      .where("action", "=", "organization-memberships.accept-invitation")
+      .execute();
+    expect(rows).toEqual([{ actorId: id, tokenId: link }]);
+  });
+
+  it("422: without a name, with one that is taken or odd, with a weak password: all at once, and the link still works", async () => {
+    const { secret } = await invite(await makeOrganization(api));
+    const { username } = await makeUser(api);
+    const [name, secretly] = ["/data/attributes/username", "/data/attributes/password"];
+    expect(pointers(await register(secret, { password }))).toEqual([name]);
+    expect(pointers(await register(secret, { username: unique("grace") }))).toEqual([secretly]);
+    expect(pointers(await register(secret, { username: "not a name", password: "" }))).toEqual([name, secretly]);
+    expect(pointers(await register(secret, { username, password: "short" }))).toEqual([name, secretly]);
+    expect(pointers(await register(secret, { username: unique("grace"), password: "password12" }))).toEqual([secretly]);
+    expect((await registered(secret)).status).toBe(201);
+  });
+
+  it("works for one of two who come at once", async () => {
+    const { secret } = await invite(await makeOrganization(api));
+    const answers = await Promise.all([registered(secret), registered(secret)]);
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 404]);
+  });
+
+  it("403: not from a page of another origin", async () => {
+    const { secret } = await invite(await makeOrganization(api));
+    const answer = await register(secret, { username: unique("g"), password }, { origin: "https://evil.example" });
+    expect(answer.status).toBe(403);
+    expect((await show(secret)).status).toBe(200);
+  });
+});
+
+describe("whose address it is", () => {
+  it("an organization's link says nothing to others: their invitations to the address wait for their own links", async () => {
+    const [first, second, third] = [
+      await makeOrganization(api),
+      await makeOrganization(api),
+      await makeOrganization(api),
+    ];
+    const email = newAddress();
+    const theirs = await invite(second, { email });
+    const answer = await registered((await invite(first, { email })).secret);
+    const user = await account(answer);
+    expect((await membershipOf(theirs.membership.id)).attributes.status).toBe("invited");
+    const later = await third.owner.post(`/organizations/${third.name}/organization-memberships`, inviting(email));
+    expect(later.status).toBe(422);
+    expect(pointers(later)).toEqual(["/data/attributes/email"]);
+    expect(data(await show(theirs.secret)).attributes).toMatchObject({ "has-password": true, username: null });
+    const refused = await registered(theirs.secret);
+    expect(refused.status).toBe(409);
+    expect(details(refused)).toEqual([expect.stringContaining("Sign in as that user")]);
+    // The user itself can't change that.
+    const cookie = cookieOf(answer);
+    const own = { cookie, origin: api.url };
+    data(await api.nobody.patch("/account/update", resource("users", { email }), own));
+    expect((await membershipOf(theirs.membership.id)).attributes.status).toBe("invited");
+    // A site admin does, by setting the address.
+    data(await api.admin.patch(`/admin/users/${user.id}`, resource("users", { email })));
+    expect((await membershipOf(theirs.membership.id)).relationships.user.data.id).toBe(user.id);
+  });
+
+  it("a site admin's link vouches for it: all invitations to the address become memberships", async () => {
+    const [first, second] = [await makeOrganization(api), await makeOrganization(api)];
+    const email = newAddress();
+    const theirs = await invite(second, { email });
+    expect((await registered((await invite(first, { email, by: api.admin })).secret)).status).toBe(201);
+    expect((await membershipOf(theirs.membership.id)).attributes.status).toBe("active");
+    expect((await show(theirs.secret)).status).toBe(404);
+  });
+});

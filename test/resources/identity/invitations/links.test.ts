@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import { cookieOf, inBrowser, secretIn } from "../../../support/browser.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeTeam,
+  makeUser,
+  pointers,
+  resource,
+} from "../../../support/builders.ts";
+import { invite, links, newAddress, password } from "../../../support/invitations.ts";
+
+const api = useApi();
+const { show, register, accept, registered, account, actionsOf } = links(api);
+
+describe("acceptInvitation", () => {
+  it("200: by somebody who has signed in, whatever their address", async () => {
+    const org = await makeOrganization(api);
+    const team = await makeTeam(api, org.name);
+    const { membership, secret } = await invite(org, { teamIds: [team.id] });
+    const ada = await makeUser(api);
+    const answer = await accept(secret, await inBrowser(api, ada));
+    expect(answer.status).toBe(200);
+    expect(data(answer)).toMatchObject({
+      type: "organization-memberships",
+      id: membership.id,
+      attributes: { status: "active", email: ada.email },
+      relationships: { user: { data: { id: ada.id } }, teams: { data: [{ id: team.id }] } },
+    });
+    expect((await ada.get(`/organizations/${org.name}`)).status).toBe(200);
+    expect(await actionsOf(answer)).toEqual(["organization-memberships.accept-invitation"]);
+    expect((await accept(secret, await makeUser(api))).status).toBe(404);
+  });
+
+  it("200: a member gets the invitation's teams beside their own, and is no member twice", async () => {
+    const org = await makeOrganization(api);
+    const [own, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const ada = await makeMember(api, org.name, [own.id]);
+    const { membership, secret } = await invite(org, { teamIds: [own.id, other.id] });
+    const joined = data(await accept(secret, ada));
+    expect(joined.id).toBe(ada.membershipId);
+    const teamIds = joined.relationships.teams.data.map(({ id }: Json) => id);
+    expect(teamIds).toEqual([own.id, other.id].toSorted());
+    expect((await api.admin.get(`/organization-memberships/${membership.id}`)).status).toBe(404);
+    for (const { id } of [own, other])
+      expect(data(await org.owner.get(`/teams/${id}`)).attributes["users-count"]).toBe(1);
+  });
+
+  it("409: whose own address is invited there, too, accepts that one", async () => {
+    const org = await makeOrganization(api);
+    const email = newAddress();
+    const [own, other] = [await invite(org, { email }), await invite(org)];
+    const answer = await registered((await invite(await makeOrganization(api), { email })).secret);
+    const grace = { cookie: cookieOf(answer), origin: api.url, "content-type": "application/vnd.api+json" };
+    const path = (secret: string) => `/invitations/${secret}/actions/accept`;
+    expect((await api.nobody.post(path(other.secret), undefined, grace)).status).toBe(409);
+    expect((await api.nobody.post(path(own.secret), undefined, grace)).status).toBe(200);
+  });
+
+  it("401: by nobody; 403: by an organization; neither uses it up", async () => {
+    const org = await makeOrganization(api);
+    const { secret } = await invite(org);
+    expect((await accept(secret, api.nobody)).status).toBe(401);
+    expect((await accept(secret, await makeOrganizationToken(api, org.name))).status).toBe(403);
+    expect((await show(secret)).status).toBe(200);
+  });
+});
+
+describe("renewInvitation", () => {
+  const renew = (id: string, by: Caller) => by.post(`/organization-memberships/${id}/actions/renew-invitation`);
+
+  it("200: a new link, seven days from now; the one before stops working", async () => {
+    const org = await makeOrganization(api);
+    const { membership, secret } = await invite(org);
+    const answer = await renew(membership.id, org.owner);
+    expect(answer.status).toBe(200);
+    const renewed = data(answer);
+    expect(renewed).toMatchObject({ id: membership.id, attributes: { status: "invited" } });
+    expect((await show(secret)).status).toBe(404);
+    expect((await show(secretIn(renewed.attributes["invitation-url"]))).status).toBe(200);
+    expect(await actionsOf(answer)).toEqual(["organization-memberships.renew-invitation"]);
+  });
+
+  it("409: a member needs none", async () => {
+    const org = await makeOrganization(api);
+    const { membershipId } = await makeMember(api, org.name);
+    expect((await renew(membershipId, org.owner)).status).toBe(409);
+  });
+
+  it("403: for members; and for whoever may invite, where the invitation gives more than they hold", async () => {
+    const org = await makeOrganization(api);
+    const managers = await makeTeam(api, org.name, { "organization-access": { "manage-membership": true } });
+    const strong = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
+    const hidden = await makeTeam(api, org.name, {
+      visibility: "secret",
+      "organization-access": { "manage-workspaces": true },
+    });
+    const [manager, member] = [await makeMember(api, org.name, [managers.id]), await makeMember(api, org.name)];
+    const plain = await invite(org);
+    expect((await renew(plain.membership.id, member)).status).toBe(403);
+    expect((await renew(plain.membership.id, manager)).status).toBe(200);
+    for (const teamId of [strong.id, hidden.id, org.ownersTeamId]) {
+      const { membership, secret } = await invite(org, { teamIds: [teamId] });
+      expect((await renew(membership.id, manager)).status).toBe(403);
+      expect((await show(secret)).status).toBe(200);
+    }
+  });
+});
+
+describe("createUserInvitation", () => {
+  const make = (id: string, by: Caller = api.admin) => by.post(`/admin/users/${id}/invitation`);
+
+  it("201: a link by which a user without a password sets the first one, and is signed in", async () => {
+    const grace = await makeUser(api);
+    const answer = await make(grace.id);
+    expect(answer.status).toBe(201);
+    const { attributes, relationships } = data(answer);
+    expect(attributes).toMatchObject({ username: grace.username, email: grace.email, "has-password": false });
+    expect(relationships.organization).toBeUndefined();
+    expect(await actionsOf(answer)).toEqual(["invitations.create"]);
+    const secret = secretIn(attributes["invitation-url"]);
+    expect(data(await show(secret)).attributes).toMatchObject({ username: grace.username, email: grace.email });
+    expect(pointers(await register(secret, { username: "another", password }))).toEqual(["/data/attributes/username"]);
+    expect(pointers(await register(secret, { password: "short" }))).toEqual(["/data/attributes/password"]);
+    const set = await register(secret, { password });
+    expect(set.status).toBe(201);
+    expect((await account(set)).id).toBe(grace.id);
+    expect((await register(secret, { password })).status).toBe(404);
+  });
+
+  it("a new one replaces the one before; a password that is set otherwise ends it", async () => {
+    const grace = await makeUser(api);
+    const [first, second] = [data(await make(grace.id)), data(await make(grace.id))].map(({ attributes }) =>
+      secretIn(attributes["invitation-url"]),
+    ) as [string, string];
+    expect((await show(first)).status).toBe(404);
+    expect((await show(second)).status).toBe(200);
+    data(await api.admin.patch(`/admin/users/${grace.id}`, resource("users", { password })));
+    expect((await show(second)).status).toBe(404);
+    expect((await register(second, { password: `${password}!` })).status).toBe(404);
+    expect((await make(grace.id)).status).toBe(409);
+  });
+
+  it("409: nobody accepts it as another", async () => {
+    const secret = secretIn(data(await make((await makeUser(api)).id)).attributes["invitation-url"]);
+    expect((await accept(secret, await makeUser(api))).status).toBe(409);
+    expect((await show(secret)).status).toBe(200);
+  });
+
+  it("404: for everybody but site admins, and for nobody's id", async () => {
+    const grace = await makeUser(api);
+    expect((await make(grace.id, grace)).status).toBe(404);
+    expect((await make("user-none")).status).toBe(404);
+  });
+});

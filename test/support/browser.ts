@@ -1,0 +1,41 @@
+/** People in a browser: the cookie that it keeps, and what it sends along from a page of ours. */
+import { expect } from "vitest";
+import { type Answer, type Api, type Caller, mediaType } from "./api.ts";
+import { data, resource } from "./builders.ts";
+
+/** What a browser would send back. */
+export function cookieOf(answer: Answer): string {
+  const cookie = answer.headers.get("set-cookie");
+  expect(cookie).toBeTypeOf("string");
+  return (cookie ?? "").split(";")[0] ?? "";
+}
+
+/** A page of our own: its origin is told, and the cookie sent along. */
+export const fromPage = (api: Api, cookie: string): Record<string, string> => ({
+  cookie,
+  origin: api.url,
+  "content-type": mediaType,
+});
+
+/** The same person, signed in. */
+export async function inBrowser(api: Api, { token }: Pick<Caller, "token">): Promise<Caller> {
+  const answer = await api.nobody.post("/sessions", resource("sessions", { token }));
+  data(answer);
+  return withCookie(api, cookieOf(answer));
+}
+
+export function withCookie(api: Api, cookie: string): Caller {
+  const send: Caller["send"] = (method, path, body, headers) =>
+    api.nobody.send(method, path, body, { ...fromPage(api, cookie), ...headers });
+  return {
+    token: undefined,
+    send,
+    get: (path, headers) => send("GET", path, undefined, headers),
+    post: (path, body, headers) => send("POST", path, body, headers),
+    patch: (path, body, headers) => send("PATCH", path, body, headers),
+    delete: (path, body, headers) => send("DELETE", path, body, headers),
+  };
+}
+
+/** The secret of a link. */
+export const secretIn = (url: string): string => url.split("/").at(-1) ?? "";

@@ -1,0 +1,34 @@
+/** The scenes of signing in: links, sessions, passwords. */
+import type { Api, Caller } from "./api.ts";
+import { inBrowser } from "./browser.ts";
+import { data, makeUser, resource, unique } from "./builders.ts";
+import { invite, password } from "./invitations.ts";
+import type { Scene, Twist, Twists } from "./scene.ts";
+
+async function invited(scene: Scene): Promise<Twist> {
+  return { params: { invitation_secret: (await invite(scene.tenant)).secret } };
+}
+
+const signIn = async (api: Api, { token }: Caller): Promise<string> =>
+  data(await api.nobody.post("/sessions", resource("sessions", { token }))).id;
+
+export const signInTwists: Twists = {
+  // Whoever has no password yet sets the first one without knowing any.
+  changePassword: async ({ api }) => ({ caller: await makeUser(api) }),
+  createSession: async ({ tenant }) => ({ body: resource("sessions", { token: tenant.owner.token }) }),
+  showInvitation: invited,
+  registerByInvitation: async (scene) => ({
+    ...(await invited(scene)),
+    body: resource("invitations", { username: unique("grace"), password }),
+  }),
+  acceptInvitation: async (scene) => ({ ...(await invited(scene)), caller: await makeUser(scene.api) }),
+  createUserInvitation: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
+  renewInvitation: async (scene) => ({ params: { membership_id: (await invite(scene.tenant)).membership.id } }),
+  // Nobody but a person in a browser.
+  createAuthorization: async ({ tenant, api }) => ({ caller: await inBrowser(api, tenant.owner) }),
+  deleteSession: async ({ tenant, api }) => ({ params: { session_id: await signIn(api, tenant.owner) } }),
+  deleteSessions: async ({ tenant, api }) => {
+    await signIn(api, tenant.owner);
+    return {};
+  },
+};
