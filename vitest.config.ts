@@ -25,7 +25,7 @@ const onEngines = ["test/{http,resources,database,contract,jobs,moving}/**/*.tes
  */
 const decidedByTheEngine = [
   "test/contract/{statements,storm}.test.ts",
-  "test/{database,jobs}/**/!(crowd|processes|unavailable).test.ts",
+  "test/{database,jobs}/**/!(crowd|durable-commits|processes|unavailable).test.ts",
   "test/http/service.test.ts",
   "test/resources/**/{list,search,tagged}.test.ts",
   "test/resources/**/{races,together,lock-machine,integrity}.test.ts",

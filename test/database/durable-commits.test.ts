@@ -2,11 +2,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { openSqlite } from "../../src/database/engines/sqlite.ts";
 import { newAddress } from "../support/database.ts";
-import { describeOnce } from "../support/once.ts";
 
 /** A disk that keeps what it is given when it is told to, or fails to. */
 class Disk {
@@ -34,7 +33,7 @@ class Disk {
   }
 }
 
-describeOnce("a commit on the embedded database", () => {
+describe("a commit on the embedded database", () => {
   let disk: Disk;
   let path: string;
   let database: Database;
