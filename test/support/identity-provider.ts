@@ -14,7 +14,7 @@ export interface Saying {
   readonly claims?: Json;
   /** `none`, or by another's key. */
   readonly signed?: "none" | "by another";
-  /** What the userinfo endpoint tells; there is none where it is not said. */
+  /** What the userinfo endpoint tells. */
   readonly userinfo?: Json;
 }
 
@@ -25,17 +25,20 @@ export interface Liar {
   codeFor(asked: URLSearchParams, saying: Saying): Promise<string>;
 }
 
-interface Metadata {
+export interface LiarOptions {
+  readonly withUserinfo?: boolean;
+  /** What it says of itself beside what every provider does. */
   readonly metadata?: Json;
 }
 
-export async function startLiar({ metadata = {} }: Metadata = {}): Promise<Liar> {
+export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOptions = {}): Promise<Liar> {
   const [pair, other] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
   const codes = new Map<string, { challenge: string; clientId: string; token: string }>();
   let userinfo: Json;
   const answer = async (request: IncomingMessage): Promise<Json> => {
     const path = new URL(request.url ?? "", url).pathname;
-    if (path === "/.well-known/openid-configuration") return description(url, metadata);
+    if (path === "/.well-known/openid-configuration")
+      return description(url, { ...(withUserinfo && { userinfo_endpoint: `${url}/userinfo` }), ...metadata });
     if (path === "/keys")
       return { keys: [{ ...(await exportJWK(pair.publicKey)), kid: "1", alg: "RS256", use: "sig" }] };
     if (path === "/userinfo") return userinfo;

@@ -1,7 +1,16 @@
 /** Signing in by a provider: who is found, who is made, who is refused. The provider is a real one, on the loopback address. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import { data, unique } from "../../../support/builders.ts";
+import {
+  data,
+  details,
+  makeMember,
+  makeOrganization,
+  makeUser,
+  pointers,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
 import {
   type Landing,
   type Liar,
@@ -23,8 +32,14 @@ const verified = (email: string, more: object = {}) => ({
 });
 const account = async ({ cookie = "" }: Landing) => data(await api.nobody.get("/account/details", { cookie }));
 
+/** Refused with a page that says why, and no session. */
+function expectRefused(landing: Landing, status: number, words: string): void {
+  expect(landing.page).toContain(words);
+  expect({ status: landing.status, cookie: landing.cookie }).toEqual({ status, cookie: undefined });
+}
+
 describe("a provider of the site", () => {
-  it("makes a user at the first sign-in, and finds the same one by the subject from then on", async () => {
+  it("makes a user at the first sign-in, and finds the same one by the subject from then on; each leaves a trace", async () => {
     const { id } = await makeProvider(api, liar.url, { "create-users": true });
     const name = unique("ada");
     const said = verified(`${name}@acme.example`, { preferred_username: name });
@@ -35,5 +50,178 @@ describe("a provider of the site", () => {
     expect(made.attributes).toMatchObject({ username: name, email: `${name}@acme.example`, "is-site-admin": false });
     const again = await signIn(api, liar, id, { claims: { ...said.claims, email: "other@acme.example" } });
     expect((await account(again)).id).toBe(made.id);
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select(["action", "actorId", "after"])
+      .where("subjectId", "=", made.id)
+      .execute();
+    expect(events.map(({ action }) => action).toSorted()).toEqual(["users.create", "users.link-identity"]);
+    expect(events.every(({ actorId }) => actorId === made.id)).toBe(true);
+    const sessions = data(await api.nobody.get("/sessions", { cookie: again.cookie ?? "" }));
+    expect(sessions).toHaveLength(2);
+  });
+
+  it("finds a user by the verified address, ignoring case, also a site admin; a name that is taken gets a number", async () => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true });
+    const admin = await makeUser(api, { "is-site-admin": true });
+    expect((await account(await signIn(api, liar, id, verified(admin.email.toUpperCase())))).id).toBe(admin.id);
+    const same = verified(`${admin.username}@other.example`, { preferred_username: admin.username });
+    expect((await account(await signIn(api, liar, id, same))).attributes.username).toBe(`${admin.username}-2`);
+  });
+
+  it("takes up invitations to the address of whom it makes", async () => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true });
+    const org = await makeOrganization(api);
+    const email = `${unique("invited")}@acme.example`;
+    const path = `/organizations/${org.name}/organization-memberships`;
+    data(await org.owner.post(path, resource("organization-memberships", { email })));
+    const landing = await signIn(api, liar, id, verified(email));
+    expect((await api.nobody.get(`/organizations/${org.name}`, { cookie: landing.cookie ?? "" })).status).toBe(200);
+  });
+
+  it("asks the provider for what the token leaves out, and takes an address together with its own word on it", async () => {
+    const more = await startLiar({ withUserinfo: true });
+    const { id } = await makeProvider(api, more.url, { "create-users": true });
+    const email = `${unique("told")}@acme.example`;
+    const sub = unique("sub");
+    const userinfo = { sub, email, email_verified: true };
+    expect((await account(await signIn(api, more, id, { claims: { sub }, userinfo }))).attributes.email).toBe(email);
+    const crossed = {
+      claims: { sub: unique("sub"), email: "victim@acme.example" },
+      userinfo: { sub: "x", email_verified: true },
+    };
+    expect((await signIn(api, more, id, crossed)).cookie).toBeUndefined();
+    more.http.close();
+  });
+
+  it("403: who is not known, where it may not make users", async () => {
+    const { id } = await makeProvider(api, liar.url);
+    expectRefused(await signIn(api, liar, id, verified("nobody@acme.example")), 403, "may not make users");
+  });
+
+  it.each([
+    ["that is not verified", { email_verified: false }],
+    ["of which the provider does not say that it is verified", {}],
+    ["that is verified in words alone", { email_verified: "yes" }],
+  ])("403: an address %s is nobody's", async (_, claims) => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true });
+    const user = await makeUser(api);
+    const said = { claims: { sub: unique("sub"), email: user.email, ...claims } };
+    expectRefused(await signIn(api, liar, id, said), 403, "verified");
+    const unknown = { claims: { ...said.claims, email: `${unique("new")}@acme.example` } };
+    expectRefused(await signIn(api, liar, id, unknown), 403, "verified");
+  });
+
+  it("takes an address without a word for verified where the provider is known to verify all; never one that it calls unverified", async () => {
+    const { id } = await makeProvider(api, liar.url, { "assume-email-verified": true });
+    const user = await makeUser(api);
+    const sub = unique("sub");
+    expectRefused(
+      await signIn(api, liar, id, { claims: { sub, email: user.email, email_verified: false } }),
+      403,
+      "verified",
+    );
+    expect((await account(await signIn(api, liar, id, { claims: { sub, email: user.email } }))).id).toBe(user.id);
+  });
+
+  it("403: without any address", async () => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true });
+    expectRefused(await signIn(api, liar, id, { claims: { sub: unique("sub") } }), 403, "does not tell your e-mail");
+  });
+
+  it("does not know a subject of another issuer", async () => {
+    const provider = await makeProvider(api, liar.url);
+    const user = await makeUser(api);
+    const said = verified(user.email);
+    await account(await signIn(api, liar, provider.id, said));
+    const other = await startLiar();
+    const self = `/admin/sso-providers/${provider.id}`;
+    data(await api.admin.patch(self, resource("sso-providers", { issuer: other.url })));
+    const { sub } = said.claims;
+    expect((await signIn(api, other, provider.id, { claims: { sub } })).status).toBe(403);
+    other.http.close();
+  });
+});
+
+describe("a provider of an organization", () => {
+  const elsewhere = async () => {
+    const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
+    const provider = await makeProvider(api, liar.url, { organization: org.name, "create-users": true });
+    return { org, other, provider };
+  };
+  const member = (name: string, email: string) =>
+    [`/organizations/${name}/organization-memberships`, resource("organization-memberships", { email })] as const;
+
+  it("makes members of its own organization, and signs in those whom it has", async () => {
+    const { org, provider } = await elsewhere();
+    const landing = await signIn(api, liar, provider.id, verified(`${unique("new")}@acme.example`));
+    const cookie = landing.cookie ?? "";
+    const organizations = data(await api.nobody.get("/organizations", { cookie }));
+    expect(organizations.map(({ id }: { id: string }) => id)).toEqual([org.name]);
+    const colleague = await makeMember(api, org.name);
+    expect((await account(await signIn(api, liar, provider.id, verified(colleague.email)))).id).toBe(colleague.id);
+  });
+
+  it("403: never a site admin, nobody of another organization, nobody who is in none, whatever address it tells", async () => {
+    const { org, other, provider } = await elsewhere();
+    const admin = await makeUser(api, { "is-site-admin": true });
+    const [stranger, loner] = [await makeMember(api, other.name), await makeUser(api)];
+    for (const victim of [admin, stranger, loner])
+      expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "may not speak for it");
+    const both = await makeMember(api, org.name);
+    data(await other.owner.post(...member(other.name, both.email)));
+    expectRefused(await signIn(api, liar, provider.id, verified(both.email)), 403, "reaches further");
+  });
+
+  it("403: somebody whom it signed in before, and who reaches further since", async () => {
+    const { org, provider } = await elsewhere();
+    const colleague = await makeMember(api, org.name);
+    const said = verified(colleague.email);
+    expect((await signIn(api, liar, provider.id, said)).status).toBe(302);
+    data(await api.admin.patch(`/admin/users/${colleague.id}`, resource("users", { "is-site-admin": true })));
+    expectRefused(await signIn(api, liar, provider.id, said), 403, "reaches further");
+  });
+
+  it("brings nobody into another organization: an address that it alone vouches for is invited there in vain, until a site admin confirms it", async () => {
+    const { other, provider } = await elsewhere();
+    const [early, late] = [`${unique("early")}@acme.example`, `${unique("late")}@acme.example`];
+    data(await other.owner.post(...member(other.name, early)));
+    const first = await signIn(api, liar, provider.id, verified(early));
+    expect((await api.nobody.get(`/organizations/${other.name}`, { cookie: first.cookie ?? "" })).status).toBe(404);
+    const second = await account(await signIn(api, liar, provider.id, verified(late)));
+    const refused = await other.owner.post(...member(other.name, late));
+    expect({ status: refused.status, pointers: pointers(refused) }).toEqual({
+      status: 422,
+      pointers: ["/data/attributes/email"],
+    });
+    expect(details(refused)[0]).toContain("site admin");
+    data(await api.admin.patch(`/admin/users/${second.id}`, resource("users", { email: late })));
+    expect((await other.owner.post(...member(other.name, late))).status).toBe(201);
+    const { id } = await account(first);
+    data(await api.admin.patch(`/admin/users/${id}`, resource("users", { email: early })));
+    expect((await api.nobody.get(`/organizations/${other.name}`, { cookie: first.cookie ?? "" })).status).toBe(200);
+    // Nor does one of the site speak for an account that the organization has a hand in.
+    const third = `${unique("third")}@acme.example`;
+    await account(await signIn(api, liar, provider.id, verified(third)));
+    const site = await makeProvider(api, liar.url);
+    expectRefused(await signIn(api, liar, site.id, verified(third)), 403, "may not speak for it");
+  });
+
+  it("403: a member who was removed, unless it may make members; 404: of an organization that is closed", async () => {
+    const { org, provider } = await elsewhere();
+    const colleague = await makeMember(api, org.name);
+    const said = verified(colleague.email);
+    expect((await signIn(api, liar, provider.id, said)).status).toBe(302);
+    data(await org.owner.delete(`/organization-memberships/${colleague.membershipId}`));
+    data(
+      await api.admin.patch(
+        `/admin/sso-providers/${provider.id}`,
+        resource("sso-providers", { "create-users": false }),
+      ),
+    );
+    expectRefused(await signIn(api, liar, provider.id, said), 403, "no member");
+    data(await api.admin.patch(`/admin/organizations/${org.name}`, resource("organizations", { "is-disabled": true })));
+    const closed = await fetch(`${api.url}/app/sign-in/sso/${provider.id}`, { redirect: "manual" });
+    expect(closed.status).toBe(404);
   });
 });

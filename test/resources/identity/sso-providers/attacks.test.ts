@@ -1,0 +1,203 @@
+/** What somebody tries who is not the person, or whose provider is not the provider: each is refused, and nobody is signed in. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describeOnce } from "../../../support/once.ts";
+import { useApi } from "../../../support/api.ts";
+import { makeUser, type Person, unique } from "../../../support/builders.ts";
+import {
+  begin,
+  Browser,
+  comeBack,
+  type Landing,
+  type Liar,
+  makeProvider,
+  privateAddresses,
+  type Saying,
+  signIn,
+  startLiar,
+} from "../../../support/identity-provider.ts";
+
+const api = useApi({ options: { privateAddresses } });
+let liar: Liar;
+let victim: Person;
+let providerId: string;
+beforeAll(async () => {
+  liar = await startLiar();
+  victim = await makeUser(api);
+  providerId = (await makeProvider(api, liar.url, { "create-users": true })).id;
+});
+afterAll(() => void liar.http.close());
+
+const said = (claims: object = {}): Saying => ({
+  claims: { sub: unique("sub"), email: victim.email, email_verified: true, ...claims },
+});
+
+function expectRefused({ status, cookie, page }: Landing, refusal = 401): void {
+  expect(page).toContain("You are not signed in");
+  expect({ status, cookie }).toEqual({ status: refusal, cookie: undefined });
+}
+
+describe("the way back", () => {
+  it("is gone once: neither the state nor the code serve again, with whatever cookie", async () => {
+    const begun = await begin(api, providerId);
+    const { cookie } = begun.browser;
+    const state = begun.asked.get("state") ?? "";
+    const query = { code: await liar.codeFor(begun.asked, said()), state };
+    expect((await comeBack(api, begun, query)).status).toBe(302);
+    const bring = (more: Record<string, string>) =>
+      fetch(`${api.url}/app/sign-in/sso/callback?${new URLSearchParams({ ...query, ...more })}`, {
+        headers: { cookie, accept: "text/html" },
+        redirect: "manual",
+      });
+    expect((await bring({})).status).toBe(401);
+    expect((await bring({ code: await liar.codeFor(begun.asked, said()) })).status).toBe(401);
+  });
+
+  it("needs the browser that went: whoever is led there with another's code is not signed in as another", async () => {
+    const attacker = await begin(api, providerId);
+    const query = { code: await liar.codeFor(attacker.asked, said()), state: attacker.asked.get("state") ?? "" };
+    expectRefused(await comeBack(api, { ...attacker, browser: new Browser() }, query));
+    // Nor with the state of a way that the other browser has begun itself.
+    const other = await begin(api, providerId);
+    expectRefused(await comeBack(api, other, query));
+  });
+
+  it.each([
+    ["another state", { state: "another" }],
+    ["no state", { state: "" }],
+    ["a cookie that we did not seal", { cookie: "cadastre_sso=AAAA" }],
+  ])("is refused with %s", async (_, { state, cookie }: { state?: string; cookie?: string }) => {
+    const begun = await begin(api, providerId);
+    const query = new URLSearchParams({
+      code: await liar.codeFor(begun.asked, said()),
+      state: state ?? begun.asked.get("state") ?? "",
+    });
+    const headers = { accept: "text/html", cookie: cookie ?? begun.browser.cookie };
+    const response = await fetch(`${api.url}/app/sign-in/sso/callback?${query}`, { headers, redirect: "manual" });
+    expect(response.status).toBe(401);
+    expect(response.headers.getSetCookie().join()).not.toContain("cadastre_session");
+  });
+
+  it("repeats no words of whoever wrote the query, and is JSON for whoever asks for no page", async () => {
+    const begun = await begin(api, providerId);
+    const state = begun.asked.get("state") ?? "";
+    const landing = await comeBack(api, begun, {
+      error: "<script>alert(1)</script>",
+      error_description: "call 555-1234",
+      state,
+    });
+    expectRefused(landing);
+    expect(landing.page).not.toMatch(/<script|555-1234/);
+    const denied = await begin(api, providerId);
+    const known = await comeBack(api, denied, { error: "access_denied", state: denied.asked.get("state") ?? "" });
+    expect(known.page).toContain("(access_denied)");
+    const json = await fetch(`${api.url}/app/sign-in/sso/callback?state=x`);
+    expect(((await json.json()) as any).errors[0].status).toBe("401");
+  });
+});
+
+describe("a token", () => {
+  const seconds = () => Math.floor(Date.now() / 1000);
+  it.each<[string, () => Saying]>([
+    ["for another way (its nonce)", () => said({ nonce: "another" })],
+    ["without a nonce", () => said({ nonce: undefined })],
+    ["for somebody else (its audience)", () => said({ aud: "another-client" })],
+    ["of another issuer", () => said({ iss: "https://evil.example" })],
+    ["that nobody has signed", () => ({ ...said(), signed: "none" })],
+    ["that another has signed", () => ({ ...said(), signed: "by another" })],
+    ["that has expired", () => said({ iat: seconds() - 900, exp: seconds() - 600 })],
+    ["without a subject", () => said({ sub: undefined })],
+  ])("%s is refused", async (_, saying) => {
+    expectRefused(await signIn(api, liar, providerId, saying()));
+  });
+});
+
+describe("two providers", () => {
+  it("are not mixed up: neither the one's word is taken on the way to the other, nor its code", async () => {
+    const evil = await startLiar();
+    const other = await makeProvider(api, evil.url, { "create-users": true });
+    const begun = await begin(api, providerId);
+    const state = begun.asked.get("state") ?? "";
+    // The other's code, and the other's name beside an honest one.
+    expectRefused(await comeBack(api, begun, { code: await evil.codeFor(begun.asked, said()), state }));
+    const again = await begin(api, providerId);
+    const honest = { code: await liar.codeFor(again.asked, said()), state: again.asked.get("state") ?? "" };
+    expectRefused(await comeBack(api, again, { ...honest, iss: evil.url }));
+    // A token of the honest one's making, handed on by the other.
+    const third = await begin(api, other.id);
+    const handed = await evil.codeFor(third.asked, said({ iss: liar.url }));
+    expectRefused(await comeBack(api, third, { code: handed, state: third.asked.get("state") ?? "" }));
+    // A subject is only somebody together with its provider.
+    const sub = unique("sub");
+    expect((await signIn(api, liar, providerId, said({ sub }))).status).toBe(302);
+    const same = await makeProvider(api, evil.url);
+    expectRefused(await signIn(api, evil, same.id, { claims: { sub } }), 403);
+    evil.http.close();
+  });
+
+  it("one that announces its name in the way back has to say it", async () => {
+    const announcing = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
+    const { id } = await makeProvider(api, announcing.url, { "create-users": true });
+    expectRefused(await signIn(api, announcing, id, said()));
+    const begun = await begin(api, id);
+    const query = { code: await announcing.codeFor(begun.asked, said()), state: begun.asked.get("state") ?? "" };
+    expect((await comeBack(api, begun, { ...query, iss: announcing.url })).status).toBe(302);
+    announcing.http.close();
+  });
+});
+
+describeOnce("where to go on", () => {
+  it.each([
+    ["/app/acme/net?tab=runs#x", "/app/acme/net?tab=runs#x"],
+    ["//evil.example", "/app"],
+    ["/\\evil.example", "/app"],
+    ["https://evil.example", "/app"],
+    ["javascript:alert(1)", "/app"],
+    ["/a/../..//evil.example", "/app"],
+    ["/%0d%0aSet-Cookie:x=1", "/%0d%0aSet-Cookie:x=1"],
+    ["/app\r\nx", "/app"],
+    ["", "/app"],
+  ])("%j leads to %s", async (asked, place) => {
+    const landing = await signIn(api, liar, providerId, said(), `?return=${encodeURIComponent(asked)}`);
+    expect(landing.location).toBe(place);
+  });
+});
+
+describeOnce("the cookies", () => {
+  it("are for no script and, over HTTPS, for nothing else; a way is for the way back alone", async () => {
+    const begun = await begin(api, providerId);
+    const response = await fetch(`${api.url}/app/sign-in/sso/${providerId}`, { redirect: "manual" });
+    expect(response.headers.get("set-cookie")).toMatch(
+      /^cadastre_sso=[\w-]+; Path=\/app\/sign-in\/sso; HttpOnly; SameSite=Lax; Max-Age=600$/,
+    );
+    expect(begun.asked.get("code_challenge_method")).toBe("S256");
+    expect(begun.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
+    const landing = await signIn(api, liar, providerId, said());
+    expect(landing.cookie).toMatch(/^cadastre_session=[\w-]+$/);
+  });
+
+  it("404: for an unknown provider; 503 for one that can't be reached, without a word of where it is", async () => {
+    const browser = new Browser();
+    const unknown = await browser.open(`${api.url}/app/sign-in/sso/sso-unknown`);
+    expect({ status: unknown.status, type: unknown.headers.get("content-type") }).toEqual({
+      status: 404,
+      type: "text/html; charset=utf-8",
+    });
+    const gone = await makeProvider(api, "http://127.0.0.1:1");
+    const response = await browser.open(`${api.url}/app/sign-in/sso/${gone.id}`);
+    expect(response.status).toBe(503);
+    expect(await response.text()).not.toContain("127.0.0.1");
+  });
+});
+
+describeOnce("private addresses, and guessing", () => {
+  const strict = useApi({ failures: { burst: 2, perSecond: 0.001 } });
+
+  it("are not called unless the operator names them; whoever fails too often waits", async () => {
+    const inside = await makeProvider(strict, liar.url);
+    expect((await fetch(`${strict.url}/app/sign-in/sso/${inside.id}`, { redirect: "manual" })).status).toBe(503);
+    const statuses = [];
+    for (let times = 0; times < 3; times += 1)
+      statuses.push((await fetch(`${strict.url}/app/sign-in/sso/callback?state=guess`)).status);
+    expect(statuses).toEqual([401, 401, 429]);
+  });
+});

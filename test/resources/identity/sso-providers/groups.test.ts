@@ -1,0 +1,235 @@
+/** Groups at a provider and teams here: joined and left at every sign-in, beside what was given by hand. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantProject,
+  makeHolder,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeUser,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+import { type Liar, makeProvider, privateAddresses, signIn, startLiar } from "../../../support/identity-provider.ts";
+
+const api = useApi({ options: { privateAddresses } });
+let liar: Liar;
+beforeAll(async () => {
+  liar = await startLiar();
+});
+afterAll(() => void liar.http.close());
+
+const claim = { "groups-claim": "groups" };
+
+/** A person at a provider, who is in these groups now. */
+function person(providerId: string, email: string) {
+  const sub = unique("sub");
+  return async (groups: unknown, more: object = {}) => {
+    const claims = { sub, email, email_verified: true, groups, ...more };
+    const landing = await signIn(api, liar, providerId, { claims });
+    return { ...landing, cookie: landing.cookie ?? "" };
+  };
+}
+
+const teamOf = (organization: string, group: string, more: object = {}) =>
+  makeTeam(api, organization, { "sso-team-id": group, ...more });
+const usersIn = async (teamId: string): Promise<string[]> =>
+  data(await api.admin.get(`/teams/${teamId}?include=users`)).relationships.users.data.map(
+    ({ id }: { id: string }) => id,
+  );
+const countOf = async (teamId: string) => data(await api.admin.get(`/teams/${teamId}`)).attributes["users-count"];
+const verbs = async (teamId: string) => {
+  const events = await api.database.reader.db
+    .selectFrom("auditEvents")
+    .select(["action"])
+    .where("subjectId", "=", teamId)
+    .where("action", "like", "%members")
+    .orderBy("createdAt")
+    .orderBy("id")
+    .execute();
+  return events.map(({ action }) => action);
+};
+const versionOf = async (organizationId: string) =>
+  (
+    await api.database.reader.db
+      .selectFrom("accessVersions")
+      .select("version")
+      .where("organizationId", "=", organizationId)
+      .executeTakeFirstOrThrow()
+  ).version;
+
+describe("groups of a provider of the site", () => {
+  it("give and take places in the teams that name them, in every organization, and memberships with them; told in the trail", async () => {
+    const { id } = await makeProvider(api, liar.url, claim);
+    const [one, two] = [await makeOrganization(api), await makeOrganization(api)];
+    const [first, second] = [await teamOf(one.name, id), await teamOf(two.name, `${id}-ops`)];
+    const user = await makeUser(api);
+    const as = person(id, user.email);
+    const before = await versionOf(one.id);
+    await as([id, `${id}-ops`, "another"]);
+    expect([await usersIn(first.id), await usersIn(second.id)]).toEqual([[user.id], [user.id]]);
+    expect(await versionOf(one.id)).toBeGreaterThan(before);
+    await as([`${id}-ops`]);
+    expect([await usersIn(first.id), await usersIn(second.id)]).toEqual([[], [user.id]]);
+    expect([await countOf(first.id), await countOf(second.id)]).toEqual([0, 1]);
+    expect(await verbs(first.id)).toEqual(["teams.add-members", "teams.remove-members"]);
+    // One that is no list, and none at all.
+    await as(id);
+    expect([await usersIn(first.id), await usersIn(second.id)]).toEqual([[user.id], []]);
+    await as(undefined);
+    expect(await usersIn(first.id)).toEqual([]);
+    const memberships = await user.get("/organization-memberships");
+    expect(data(memberships)).toHaveLength(2);
+  });
+
+  it("say so in explanations, in reach and on the membership", async () => {
+    const provider = await makeProvider(api, liar.url, { ...claim, name: unique("Acme SSO") });
+    const org = await makeOrganization(api);
+    const team = await teamOf(org.name, provider.id);
+    await grantProject(api, org.id, org.defaultProjectId, team.id, "write");
+    const user = await makeUser(api);
+    await person(provider.id, user.email)([provider.id]);
+    const words = `by the group ${provider.id} of ${provider.attributes.name}`;
+    const { permissions } = data(await user.get(`/projects/${org.defaultProjectId}/access`)).attributes;
+    expect(permissions.runs["given-by"][0]).toMatchObject({ kind: "team-project", membership: words, reason: words });
+    const reach = await org.owner.get(`/users/${user.id}/reach?filter[organization][name]=${org.name}`);
+    expect(JSON.stringify(reach.body)).toContain(`"membership":"${words}"`);
+    const [membership] = data(await user.get("/organization-memberships"));
+    expect(membership.relationships.teams.data[0].meta).toMatchObject({ reason: words });
+    const byHand = await makeMember(api, org.name, [team.id]);
+    const explained = data(await byHand.get(`/projects/${org.defaultProjectId}/access`)).attributes.permissions;
+    expect(explained.runs["given-by"][0]).not.toHaveProperty("membership");
+  });
+
+  it("leave alone what was given by hand, also what becomes so; and what another provider gives", async () => {
+    const [provider, other] = [await makeProvider(api, liar.url, claim), await makeProvider(api, liar.url, claim)];
+    const org = await makeOrganization(api);
+    const [team, own] = [await teamOf(org.name, provider.id), await makeTeam(api, org.name)];
+    const member = await makeMember(api, org.name, [team.id, own.id]);
+    const as = person(provider.id, member.email);
+    await as([provider.id]);
+    await as([]);
+    expect([await usersIn(team.id), await usersIn(own.id)]).toEqual([[member.id], [member.id]]);
+    const [late, elsewhere] = [await makeMember(api, org.name), person(other.id, member.email)];
+    const asLate = person(provider.id, late.email);
+    await asLate([provider.id]);
+    const users = { data: [{ type: "users", id: late.username }] };
+    expect((await org.owner.post(`/teams/${team.id}/relationships/users`, users)).status).toBe(204);
+    await asLate([]);
+    await elsewhere([]);
+    expect((await usersIn(team.id)).toSorted()).toEqual([member.id, late.id].toSorted());
+    expect(await countOf(team.id)).toBe(2);
+    const third = await makeMember(api, org.name);
+    await person(provider.id, third.email)([provider.id]);
+    await person(other.id, third.email)([]);
+    expect(await usersIn(team.id)).toContain(third.id);
+  });
+
+  it("take the place of one that has ended", async () => {
+    const provider = await makeProvider(api, liar.url, claim);
+    const org = await makeOrganization(api);
+    const team = await teamOf(org.name, provider.id);
+    const member = await makeMember(api, org.name, [team.id]);
+    const expiresAt = new Date(Date.now() - 1000).toISOString();
+    await api.database.write((tx) =>
+      tx.db.updateTable("teamMembers").set({ expiresAt }).where("teamId", "=", team.id).execute(),
+    );
+    expect(await usersIn(team.id)).toEqual([]);
+    await person(provider.id, member.email)([provider.id]);
+    expect([await usersIn(team.id), await countOf(team.id)]).toEqual([[member.id], 1]);
+  });
+
+  it("never take the last owner who stays", async () => {
+    const provider = await makeProvider(api, liar.url, claim);
+    const org = await makeOrganization(api);
+    const self = `/teams/${org.ownersTeamId}`;
+    data(await org.owner.patch(self, resource("teams", { "sso-team-id": provider.id })));
+    const user = await makeUser(api);
+    const as = person(provider.id, user.email);
+    await as([provider.id]);
+    const users = { data: [org.owner.username, "admin"].map((name) => ({ type: "users", id: name })) };
+    expect((await api.admin.delete(`${self}/relationships/users`, users)).status).toBe(204);
+    await as([]);
+    expect(await usersIn(org.ownersTeamId)).toEqual([user.id]);
+  });
+
+  it("need as many statements for many as for one", async () => {
+    const provider = await makeProvider(api, liar.url, claim);
+    const org = await makeOrganization(api);
+    const names = Array.from({ length: 12 }, (_, index) => `${provider.id}-${index}`);
+    for (const name of names) await teamOf(org.name, name);
+    const member = await makeMember(api, org.name);
+    const as = person(provider.id, member.email);
+    await as([]);
+    const count = async (groups: string[]) => {
+      const before = api.database.statementCount();
+      await as(groups);
+      return api.database.statementCount() - before;
+    };
+    const [joining, joiningMany] = [await count(names.slice(0, 1)), await count(names)];
+    expect(joiningMany).toBe(joining);
+    const [leaving, leavingMany] = [await count(names.slice(1)), await count(names.slice(11))];
+    expect(leavingMany).toBe(leaving);
+    expect(Math.max(joiningMany, leavingMany)).toBeLessThanOrEqual(20);
+  });
+
+  it("403: where the provider does not tell all of them; a nested claim is found by the way to it", async () => {
+    const provider = await makeProvider(api, liar.url, { "groups-claim": "realm_access.roles" });
+    const org = await makeOrganization(api);
+    const team = await teamOf(org.name, provider.id);
+    const user = await makeUser(api);
+    const as = person(provider.id, user.email);
+    await as(undefined, { realm_access: { roles: [provider.id, 7, null] } });
+    expect(await usersIn(team.id)).toEqual([user.id]);
+    const entra = await makeProvider(api, liar.url, claim);
+    const refused = await person(entra.id, user.email)(undefined, { _claim_names: { groups: "src1" } });
+    expect({ status: refused.status, page: refused.page.includes("more groups") }).toEqual({ status: 403, page: true });
+    expect(await usersIn(team.id)).toEqual([user.id]);
+  });
+});
+
+describe("groups of an organization's provider", () => {
+  it("are about that organization's teams alone", async () => {
+    const [org, other] = [await makeOrganization(api), await makeOrganization(api)];
+    const provider = await makeProvider(api, liar.url, { ...claim, organization: org.name, "create-users": true });
+    const [mine, theirs] = [await teamOf(org.name, provider.id), await teamOf(other.name, provider.id)];
+    const landing = await person(provider.id, `${unique("new")}@acme.example`)([provider.id]);
+    expect([(await usersIn(mine.id)).length, await usersIn(theirs.id)]).toEqual([1, []]);
+    expect((await api.nobody.get(`/organizations/${other.name}`, { cookie: landing.cookie })).status).toBe(404);
+  });
+});
+
+describe("deleteSsoProvider", () => {
+  it("204: ends its sessions and the places that its groups gave; users and what was given by hand stay", async () => {
+    const provider = await makeProvider(api, liar.url, claim);
+    const org = await makeOrganization(api);
+    const [team, own] = [await teamOf(org.name, provider.id), await makeTeam(api, org.name)];
+    const member = await makeMember(api, org.name, [own.id]);
+    const { cookie } = await person(provider.id, member.email)([provider.id]);
+    expect((await api.nobody.get("/account/details", { cookie })).status).toBe(200);
+    expect((await api.admin.delete(`/admin/sso-providers/${provider.id}`)).status).toBe(204);
+    expect((await api.nobody.get("/account/details", { cookie })).status).toBe(401);
+    expect([await usersIn(team.id), await countOf(team.id), await usersIn(own.id)]).toEqual([[], 0, [member.id]]);
+    expect(await verbs(team.id)).toEqual(["teams.add-members", "teams.remove-members"]);
+    expect((await member.get("/account/details")).status).toBe(200);
+  });
+});
+
+describe("updateTeam", () => {
+  it("403: a group is named by whoever may put people into the team, and holds what it holds", async () => {
+    const org = await makeOrganization(api);
+    const names = resource("teams", { "sso-team-id": "everybody" });
+    const manager = await makeHolder(api, org.name, "manage-teams");
+    const strong = await makeTeam(api, org.name, { "organization-access": { "manage-workspaces": true } });
+    expect((await manager.patch(`/teams/${strong.id}`, names)).status).toBe(403);
+    const both = await makeHolder(api, org.name, "manage-teams", "manage-membership");
+    expect((await both.patch(`/teams/${strong.id}`, names)).status).toBe(403);
+    const weak = await makeTeam(api, org.name);
+    expect((await both.patch(`/teams/${weak.id}`, names)).status).toBe(200);
+    const path = `/organizations/${org.name}/teams`;
+    const made = resource("teams", { name: unique("team"), "sso-team-id": "everybody" });
+    expect([(await manager.post(path, made)).status, (await both.post(path, made)).status]).toEqual([403, 201]);
+  });
+});

@@ -1,0 +1,20 @@
+/** It comes without types: as much of them as the tests use. */
+declare module "oidc-provider" {
+  export interface Account {
+    readonly accountId: string;
+    claims(): Promise<Record<string, unknown>>;
+  }
+
+  export interface Configuration {
+    readonly clients: readonly Record<string, unknown>[];
+    readonly claims: Record<string, readonly string[]>;
+    readonly findAccount: (context: unknown, subject: string) => Account;
+    readonly cookies: { readonly keys: readonly string[] };
+    readonly features: Record<string, { readonly enabled: boolean }>;
+  }
+
+  export default class Provider {
+    constructor(issuer: string, configuration: Configuration);
+    callback(): import("node:http").RequestListener;
+  }
+}
