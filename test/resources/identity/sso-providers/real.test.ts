@@ -1,12 +1,11 @@
 /** Against a provider that others have written and certified (`oidc-provider`), with its own pages for signing in and consenting. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import Provider, { type Configuration } from "oidc-provider";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import CertifiedProvider, { type Configuration } from "oidc-provider";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeTeam, unique } from "../../../support/builders.ts";
 import { Browser, makeProvider, privateAddresses } from "../../../support/identity-provider.ts";
-import { describeOnce } from "../../../support/once.ts";
 
 const api = useApi({ options: { privateAddresses } });
 const secret = "a secret that the provider knows, too";
@@ -41,7 +40,7 @@ beforeAll(async () => {
     cookies: { keys: ["for a test"] },
     features: { devInteractions: { enabled: true } },
   };
-  const provider = new Provider(issuer, configuration);
+  const provider = new CertifiedProvider(issuer, configuration);
   http.on("request", provider.callback());
 });
 afterAll(() => void http.close());
@@ -67,7 +66,7 @@ async function throughTheProvider(browser: Browser, start: string, login: string
   throw new Error(`never came back from ${url}`);
 }
 
-describeOnce("a certified provider", () => {
+describe("a certified provider", () => {
   it("signs somebody in, tells the groups, and signs them out", async () => {
     const org = await makeOrganization(api);
     const provider = await makeProvider(api, issuer, {
