@@ -12,7 +12,7 @@ const pure = [
   "test/settings.test.ts",
   "test/goldens.test.ts",
   "test/{documents,house,in-force,owners,proofs}.test.ts",
-  "test/paths.test.ts",
+  "test/{paths,log-lines,drawn-plans}.test.ts",
 ];
 const onEngines = ["test/{http,resources,database,contract,jobs,moving}/**/*.test.ts"];
 

@@ -17,6 +17,8 @@ import { theme } from "./theme.ts";
 
 /** Styles that are made while the page runs carry the mark that the policy asks for. */
 const nonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce;
+// What holds the page still behind a dialog looks for it under this name.
+Object.assign(globalThis, { __webpack_nonce__: nonce });
 
 const client = newQueryClient(() => {
   const { pathname, searchStr } = router.state.location;

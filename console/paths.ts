@@ -34,7 +34,8 @@ export const paths = {
   workspaceStart: (organization: string, name: string, first?: string) =>
     withSearch(`${workspace(organization, name)}/start`, { first }),
   workspaceRuns: (organization: string, name: string) => `${workspace(organization, name)}/runs`,
-  run: (organization: string, name: string, run: string) => `${workspace(organization, name)}/runs/${part(run)}`,
+  run: (organization: string, name: string, run: string, search: { show?: string; line?: string } = {}) =>
+    withSearch(`${workspace(organization, name)}/runs/${part(run)}`, search),
   workspaceStates: (organization: string, name: string) => `${workspace(organization, name)}/states`,
   state: (organization: string, name: string, state: string) =>
     `${workspace(organization, name)}/states/${part(state)}`,
@@ -42,7 +43,8 @@ export const paths = {
   workspaceAccess: (organization: string, name: string) => `${workspace(organization, name)}/access`,
   workspaceAudit: (organization: string, name: string) => `${workspace(organization, name)}/audit`,
   workspaceNotifications: (organization: string, name: string) => `${workspace(organization, name)}/notifications`,
-  workspaceSettings: (organization: string, name: string) => `${workspace(organization, name)}/settings`,
+  workspaceSettings: (organization: string, name: string, part?: string) =>
+    withSearch(`${workspace(organization, name)}/settings`, { part }),
 
   projects: (organization: string) => `${inOrganization(organization)}/projects`,
   project,

@@ -72,6 +72,7 @@ const pages = root.addChildren([
       page(inOrganization, "people/$user", () => import("./pages/people/person.tsx")),
       page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx")),
       page(inOrganization, "audit", () => import("./pages/audit/page.tsx")),
+      page(inOrganization, "runs", () => import("./pages/runs/page.tsx")),
       // The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`.
       createRoute({
         getParentRoute: () => inOrganization,
@@ -86,6 +87,12 @@ const pages = root.addChildren([
         page(inWorkspace, "access", () => import("./pages/workspace/access.tsx")),
         page(inWorkspace, "audit", () => import("./pages/audit/workspace.tsx")),
         page(inWorkspace, "start", () => import("./pages/first-start/start.tsx")),
+        page(inWorkspace, "runs", () => import("./pages/runs/workspace.tsx")),
+        page(inWorkspace, "runs/$run", () => import("./pages/runs/run.tsx")),
+        page(inWorkspace, "states", () => import("./pages/states/page.tsx")),
+        page(inWorkspace, "states/$state", () => import("./pages/states/state.tsx")),
+        page(inWorkspace, "variables", () => import("./pages/variables/page.tsx")),
+        page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),
         notFound(inWorkspace),
       ]),
       notFound(inOrganization),

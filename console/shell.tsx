@@ -45,8 +45,8 @@ export function Shell() {
           {organization && <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Places" />}
           <Link to={paths.home()} underline="never" c="inherit">
             <Group gap={8} wrap="nowrap">
-              <img src="/app/icon.svg" width={22} height={22} alt="" />
-              <Text fw={650} visibleFrom="xs">
+              <img src="/app/icon.svg" width={22} height={22} alt="Cadastre" />
+              <Text fw={650} visibleFrom="xs" aria-hidden>
                 Cadastre
               </Text>
             </Group>

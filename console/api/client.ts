@@ -71,13 +71,16 @@ export async function call<O extends Operation>(
 }
 
 /** What is not JSON:API: logs, states, plans. Addresses are those that documents name. */
-export async function textAt(address: string, signal?: AbortSignal): Promise<string> {
-  const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch(() => {
+export const textAt = async (address: string, signal?: AbortSignal): Promise<string> =>
+  new TextDecoder().decode(await bytesAt(address, signal));
+
+export async function bytesAt(address: string, signal?: AbortSignal): Promise<Uint8Array> {
+  const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
     throw unreachable();
   });
-  const text = await response.text();
-  if (!response.ok) throw new ApiError(response.status, problemsIn(response, text));
-  return text;
+  if (!response.ok) throw new ApiError(response.status, problemsIn(response, await response.text()));
+  return new Uint8Array(await response.arrayBuffer());
 }
 
 /** Documents name the service by its public address; the page may have been reached by another. */

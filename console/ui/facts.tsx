@@ -3,10 +3,18 @@ import { Box, Text } from "@mantine/core";
 import { Fragment, type ReactNode } from "react";
 import classes from "./facts.module.css";
 
-export function Facts({ facts }: { readonly facts: readonly (readonly [string, ReactNode])[] }) {
+/** By name, where what is not so is left out; or in a list. */
+export type FactList = Readonly<Record<string, ReactNode>> | readonly (readonly [string, ReactNode])[];
+
+const isSo = (value: ReactNode) => value !== undefined && value !== null && value !== false && value !== "";
+
+const listed = (facts: FactList): readonly (readonly [string, ReactNode])[] =>
+  Array.isArray(facts) ? facts : Object.entries(facts).filter(([, value]) => isSo(value));
+
+export function Facts({ facts, label }: { readonly facts: FactList; readonly label?: string }) {
   return (
-    <Box component="dl" className={classes["facts"]}>
-      {facts.map(([name, value]) => (
+    <Box component="dl" className={classes["facts"]} aria-label={label}>
+      {listed(facts).map(([name, value]) => (
         <Fragment key={name}>
           <Text component="dt" c="dimmed" fz="sm">
             {name}

@@ -1,7 +1,8 @@
 /** Real links: they open in a new tab, are copied and shown on hover like any other, and turn the page without loading it anew. */
-import { Anchor, Button, NavLink, Tabs, type AnchorProps, type ButtonProps, type NavLinkProps } from "@mantine/core";
+import { Anchor, Box, Button, NavLink, type AnchorProps, type ButtonProps, type NavLinkProps } from "@mantine/core";
 import { useLocation, useRouter } from "@tanstack/react-router";
 import type { MouseEvent, ReactNode } from "react";
+import classes from "./link.module.css";
 
 /** Addresses are written by `paths.ts`, without the prefix that the server gives the console. */
 export const prefix = "/app";
@@ -56,13 +57,11 @@ export function PageTabs({ tabs }: { readonly tabs: readonly Tab[] }) {
   const { pathname } = useLocation();
   const here = tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
   return (
-    <Tabs value={here?.to ?? null} mb="md" component="nav" aria-label="Parts of this page">
-      <Tabs.List style={{ overflowX: "auto", flexWrap: "nowrap" }}>
-        {tabs.map((tab) => (
-          <TabLink key={tab.to} {...tab} isHere={tab === here} />
-        ))}
-      </Tabs.List>
-    </Tabs>
+    <Box component="nav" className={classes["tabs"]} aria-label="Parts of this page">
+      {tabs.map((tab) => (
+        <TabLink key={tab.to} {...tab} isHere={tab === here} />
+      ))}
+    </Box>
   );
 }
 

@@ -28,6 +28,13 @@ export function Identifier({ value, children }: { readonly value: string; readon
   );
 }
 
+/** What matters less, of the size around it. */
+export const Dimmed = ({ children }: { readonly children: ReactNode }) => (
+  <Text span inherit c="dimmed">
+    {children}
+  </Text>
+);
+
 /** A command or a file to paste. */
 export function CodeToCopy({ text, label }: { readonly text: string; readonly label: string }) {
   return (
@@ -81,3 +88,12 @@ export const figure = (count: number | null | undefined): string => (count == nu
 /** "1 workspace", "12 workspaces". */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${figure(count)} ${count === 1 ? one : many}`;
+
+const sizes = ["B", "kB", "MB", "GB"];
+
+/** "312 B", "4.2 MB". */
+export function bytes(count: number): string {
+  const step = Math.min(Math.floor(Math.log10(Math.max(count, 1)) / 3), sizes.length - 1);
+  const value = count / 1000 ** step;
+  return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${sizes[step]}`;
+}

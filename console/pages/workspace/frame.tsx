@@ -7,6 +7,8 @@ import { workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
+import { StartRun } from "../runs/start.tsx";
+import { LockActions } from "./lock-actions.tsx";
 
 export interface Place {
   readonly organization: string;
@@ -15,9 +17,14 @@ export interface Place {
   readonly etag: string | undefined;
 }
 
-const tabsOf = (organization: string, name: string) => [
+/** The places of a workspace, as far as the caller may see them. */
+const tabsOf = (organization: string, name: string, may: Resource<"workspaces">["attributes"]["permissions"]) => [
   { label: "Overview", to: paths.workspace(organization, name) },
+  { label: "Runs", to: paths.workspaceRuns(organization, name) },
+  ...(may["can-read-state-versions"] ? [{ label: "States", to: paths.workspaceStates(organization, name) }] : []),
+  ...(may["can-read-variable"] ? [{ label: "Variables", to: paths.workspaceVariables(organization, name) }] : []),
   { label: "Access", to: paths.workspaceAccess(organization, name) },
+  { label: "Settings", to: paths.workspaceSettings(organization, name) },
 ];
 
 export function useWorkspaceNames(): { readonly organization: string; readonly name: string } {
@@ -47,8 +54,16 @@ export function WorkspaceFrame({ actions, children }: FrameProps) {
         { label: "Workspaces", to: paths.workspaces(organization) },
       ]}
       about={place?.workspace.attributes.description}
-      actions={place && actions?.(place)}
-      tabs={tabsOf(organization, name)}
+      actions={
+        place && (
+          <>
+            {actions?.(place)}
+            <LockActions place={place} />
+            <StartRun place={place} />
+          </>
+        )
+      }
+      tabs={tabsOf(organization, name, place?.workspace.attributes.permissions ?? {})}
     >
       <Asked query={query}>{() => place && children(place)}</Asked>
     </Page>

@@ -1,7 +1,121 @@
-/** A workspace at a glance. */
-import { Text } from "@mantine/core";
-import { WorkspaceFrame } from "./frame.tsx";
+/** A workspace at a glance: its state, what it manages and gives out, its last runs, who holds it, and how to begin. */
+import { Box, Grid, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Link, LinkButton } from "../../ui/link.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { runIncludes, Runs } from "../runs/list.tsx";
+import { Outputs } from "../states/outputs.tsx";
+import { AboutWorkspace } from "./about.tsx";
+import { CloudBlock } from "./cloud-block.tsx";
+import { WorkspaceFrame, type Place } from "./frame.tsx";
+import { Neighbours } from "./neighbours.tsx";
+import { Readme } from "./readme.tsx";
+import { ManagedResources } from "./resources.tsx";
 
 export default function WorkspaceOverviewPage() {
-  return <WorkspaceFrame>{({ workspace }) => <Text>{workspace.id}</Text>}</WorkspaceFrame>;
+  return (
+    <WorkspaceFrame>
+      {(place) => (
+        <Grid gap="xl">
+          <Grid.Col span={{ base: 12, md: 8 }} order={{ base: 2, md: 1 }} miw={0}>
+            <Main place={place} />
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 4 }} order={{ base: 1, md: 2 }} miw={0}>
+            <AboutWorkspace place={place} />
+          </Grid.Col>
+        </Grid>
+      )}
+    </WorkspaceFrame>
+  );
+}
+
+function Main({ place }: { readonly place: Place }) {
+  const { organization, workspace } = place;
+  const { permissions: may, name } = workspace.attributes;
+  const hasState = workspace.relationships["current-state-version"]?.data != null;
+  return (
+    <Box>
+      {!hasState && <FirstState place={place} />}
+      <LastRuns place={place} />
+      {hasState && <ManagedResources workspaceId={workspace.id} />}
+      {hasState && may["can-read-state-outputs"] && <CurrentOutputs workspaceId={workspace.id} />}
+      <Neighbours place={place} />
+      <Readme workspaceId={workspace.id} hasReadme={workspace.relationships.readme?.data != null} />
+      {hasState && (
+        <Section title="Work with it" about="Into a configuration; then init, plan and apply as ever.">
+          <CloudBlock organization={organization} name={name} />
+        </Section>
+      )}
+    </Box>
+  );
+}
+
+function FirstState({ place: { organization, workspace } }: { readonly place: Place }) {
+  const { name } = workspace.attributes;
+  // The page turns by itself when the first state is there.
+  useQuery({
+    ...asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
+      path: { organization_name: organization, workspace_name: name },
+      query: { include: "project,current_run,locked_by" },
+    }),
+    refetchInterval: 3_000,
+  });
+  return (
+    <Section
+      title="No state yet"
+      about="Paste this into your configuration, then init and apply. What is here turns by itself when the first state arrives."
+      actions={<LinkButton to={paths.workspaceStart(organization, name)}>Show me all steps</LinkButton>}
+    >
+      <CloudBlock organization={organization} name={name} />
+    </Section>
+  );
+}
+
+function LastRuns({ place: { organization, workspace } }: { readonly place: Place }) {
+  const { name } = workspace.attributes;
+  const query = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/runs", {
+      path: { workspace_id: workspace.id },
+      query: { include: runIncludes, "page[size]": 5 },
+    }),
+    refetchInterval: 5_000,
+  });
+  return (
+    <Section
+      title="Last runs"
+      actions={
+        <Link to={paths.workspaceRuns(organization, name)} fz="sm">
+          All runs
+        </Link>
+      }
+    >
+      <Asked query={query} loading={<LoadingRows rows={5} />}>
+        {({ data, included }) =>
+          data.length === 0 ? (
+            <Text c="dimmed">None yet.</Text>
+          ) : (
+            <Runs organization={organization} workspace={name} runs={data} included={included} />
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}
+
+function CurrentOutputs({ workspaceId }: { readonly workspaceId: string }) {
+  const query = useQuery(
+    asking("GET /workspaces/{workspace_id}/current-state-version-outputs", { path: { workspace_id: workspaceId } }),
+  );
+  return (
+    <Section title="Outputs">
+      <Asked query={query} loading={<LoadingRows rows={3} />}>
+        {({ data }) =>
+          data.length === 0 ? <Text c="dimmed">Its state gives none out.</Text> : <Outputs outputs={data} />
+        }
+      </Asked>
+    </Section>
+  );
 }

@@ -9,17 +9,13 @@ interface LockedByProps {
 }
 
 export function LockedBy({ workspace, included }: LockedByProps) {
-  const { locked } = workspace.attributes;
+  const { locked, "locked-at": since, "locked-reason": reason } = workspace.attributes;
   if (!locked)
     return (
       <Text span inherit c="dimmed">
         –
       </Text>
     );
-  const { "locked-at": since, "lock-reason": reason } = workspace.attributes as {
-    "locked-at"?: string;
-    "lock-reason"?: string;
-  };
   return (
     <span>
       {holderOf({ workspace, included })}

@@ -1,0 +1,52 @@
+/** The facts of a run. */
+import { Text } from "@mantine/core";
+import { includedIn } from "../../api/client.ts";
+import { Facts } from "../../ui/facts.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Identifier, When } from "../../ui/text.tsx";
+import { engineNames } from "../workspace/words.ts";
+import { Counts } from "./counts.tsx";
+import { kindOf, makerOf } from "./list.tsx";
+import type { RunPlace } from "./run.tsx";
+
+export function AboutRun({ place: { run, plan, apply, included } }: { readonly place: RunPlace }) {
+  const { attributes } = run;
+  const commit = included?.find(({ type }) => type === "ingress-attributes")?.["attributes"];
+  const confirmer = run.relationships["confirmed-by"]?.data;
+  const confirmed = confirmer && (includedIn({ included }, confirmer.type, confirmer.id) as any);
+  const more = attributes.message.split("\n").slice(1).join("\n").trim();
+  return (
+    <Section title="About">
+      {more !== "" && (
+        <Text fz="sm" style={{ whiteSpace: "pre-wrap" }}>
+          {more}
+        </Text>
+      )}
+      <Facts
+        label="About this run"
+        facts={{
+          Does: kindOf(run),
+          "To change": <Counts phase={plan} />,
+          Changed: apply?.attributes.status === "finished" && <Counts phase={apply} />,
+          Started: (
+            <>
+              by {makerOf(run, included)}, <When time={attributes["created-at"]} />
+            </>
+          ),
+          Confirmed: confirmed && `by ${confirmed.attributes.username ?? confirmed.attributes.name}`,
+          Engine: `${engineNames[attributes.engine] ?? attributes.engine} ${attributes["engine-version"]}`,
+          Applied: attributes["auto-apply"] && "without asking",
+          Only: attributes["target-addrs"]?.length && attributes["target-addrs"].join(", "),
+          Replaces: attributes["replace-addrs"]?.length && attributes["replace-addrs"].join(", "),
+          Commit: commit?.["commit-sha"] && <code>{String(commit["commit-sha"]).slice(0, 10)}</code>,
+          "Force-cancel": attributes["force-cancel-available-at"] && (
+            <>
+              can be forced <When time={attributes["force-cancel-available-at"]} />
+            </>
+          ),
+          Id: <Identifier value={run.id} />,
+        }}
+      />
+    </Section>
+  );
+}

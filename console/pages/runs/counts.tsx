@@ -1,0 +1,47 @@
+/** How much a plan or an apply changes: + ~ −, each with its word for those who hear the page. */
+import { Group, Text, VisuallyHidden } from "@mantine/core";
+import type { Resource } from "../../api/client.ts";
+import { figure } from "../../ui/text.tsx";
+
+type Phase = Resource<"plans"> | Resource<"applies"> | undefined;
+
+export function Counts({ phase }: { readonly phase: Phase }) {
+  const isDone = phase !== undefined && phase.attributes.status === "finished";
+  if (!isDone)
+    return (
+      <Text span inherit c="dimmed">
+        –
+      </Text>
+    );
+  const {
+    "resource-additions": add,
+    "resource-changes": change,
+    "resource-destructions": destroy,
+    "resource-imports": imported,
+  } = phase.attributes;
+  return (
+    <Group gap={8} wrap="nowrap" component="span" display="inline-flex">
+      <Count sign="+" word="to add" color="teal" count={add} />
+      <Count sign="~" word="to change" color="yellow" count={change} />
+      <Count sign="−" word="to destroy" color="red" count={destroy} />
+      {imported > 0 && <Count sign="←" word="to import" color="blue" count={imported} />}
+    </Group>
+  );
+}
+
+interface CountProps {
+  readonly sign: string;
+  readonly word: string;
+  readonly color: string;
+  readonly count: number;
+}
+
+function Count({ sign, word, color, count }: CountProps) {
+  return (
+    <Text span inherit c={count === 0 ? "dimmed" : `var(--sign-${color})`} style={{ whiteSpace: "nowrap" }}>
+      <span aria-hidden>{sign}</span>
+      {figure(count)}
+      <VisuallyHidden> {word}</VisuallyHidden>
+    </Text>
+  );
+}

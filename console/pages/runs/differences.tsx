@@ -1,0 +1,77 @@
+/** The attributes of one thing before and after, those that differ first of all. */
+import { Button, Text } from "@mantine/core";
+import { useMemo, useState } from "react";
+import { counted } from "../../ui/text.tsx";
+import { textOf } from "../../ui/value.tsx";
+import { differencesOf, type Change, type Difference, type Side } from "./drawn-plan.ts";
+import classes from "./plan.module.css";
+
+const shownMax = 300;
+
+export function Differences({ change, label }: { readonly change: Change; readonly label: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const all = useMemo(() => differencesOf(change), [change]);
+  const differing = all.filter(({ kind }) => kind !== "same");
+  const same = all.length - differing.length;
+  const rows = (isWhole ? all : differing).slice(0, shownMax);
+  return (
+    <div className={classes["differences"]}>
+      <table aria-label={label}>
+        <tbody>
+          {rows.map((each) => (
+            <Row key={each.path} difference={each} />
+          ))}
+        </tbody>
+      </table>
+      {rows.length === 0 && <Text c="dimmed">Nothing about it differs.</Text>}
+      {(isWhole ? all : differing).length > shownMax && (
+        <Text c="dimmed">Only the first {shownMax} are shown; the log and the plan's JSON have all.</Text>
+      )}
+      {same > 0 && !isWhole && (
+        <Button variant="subtle" color="gray" px={0} onClick={() => setWhole(true)}>
+          Show {counted(same, "attribute")} that {same === 1 ? "stays" : "stay"} the same
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const signs = { added: "+", removed: "−", changed: "~", same: "" } as const;
+const looks = { added: "create", removed: "delete", changed: "update", same: "same" } as const;
+
+function Row({ difference: { path, kind, before, after, forcesReplacement } }: { readonly difference: Difference }) {
+  return (
+    <tr>
+      <td className={`${classes["sign"]} ${classes[looks[kind]]}`} title={kind}>
+        {signs[kind]}
+      </td>
+      <th scope="row" className={classes["path"]}>
+        {path === "" ? "value" : path}
+      </th>
+      <td className={classes["values"]}>
+        {kind === "changed" && <SideView side={before} isOld />}
+        {kind === "changed" && <span aria-label="becomes"> → </span>}
+        <SideView side={kind === "removed" ? before : after} isOld={kind === "removed"} />
+        {forcesReplacement && <span className={classes["delete"]}> forces the replacement</span>}
+      </td>
+    </tr>
+  );
+}
+
+const words = { sensitive: "(sensitive)", unknown: "(known after apply)" } as const;
+
+const longMax = 4_000;
+
+/** Text of several lines stands by itself, so that the two can be read one under the other. */
+function SideView({ side, isOld }: { readonly side: Side; readonly isOld: boolean }) {
+  if (side === undefined) return <i>nothing</i>;
+  if ("word" in side) return <i>{words[side.word]}</i>;
+  const text = textOf(side.value);
+  const isLong = text.includes("\n");
+  const shown = typeof side.value === "string" && !isLong ? JSON.stringify(text) : text;
+  return (
+    <span className={`${isOld ? classes["old"] : ""} ${isLong ? classes["long"] : ""}`}>
+      {shown.length > longMax ? `${shown.slice(0, longMax)}…` : shown}
+    </span>
+  );
+}

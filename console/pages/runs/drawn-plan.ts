@@ -1,0 +1,201 @@
+/** A plan as it is drawn: resources by module with what happens to each, and every attribute that differs. Reads the redacted JSON plan. Pure. */
+
+export type Deed = "create" | "update" | "replace" | "delete" | "read" | "import" | "move" | "forget";
+
+export interface Change {
+  readonly actions?: readonly string[];
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly after_unknown?: unknown;
+  readonly before_sensitive?: unknown;
+  readonly after_sensitive?: unknown;
+  readonly replace_paths?: readonly (readonly (string | number)[])[];
+  readonly importing?: { readonly id?: string } | null;
+}
+
+export interface ResourceChange {
+  readonly address: string;
+  readonly previous_address?: string;
+  readonly module_address?: string;
+  readonly mode?: string;
+  readonly type?: string;
+  readonly deposed?: string;
+  readonly action_reason?: string;
+  readonly change: Change;
+}
+
+export interface Plan {
+  readonly resource_changes?: readonly ResourceChange[];
+  readonly resource_drift?: readonly ResourceChange[];
+  readonly deferred_changes?: readonly { readonly reason?: string; readonly resource_change?: ResourceChange }[];
+  readonly output_changes?: Readonly<Record<string, Change>>;
+}
+
+export interface Drawn extends ResourceChange {
+  readonly deed: Deed;
+  /** Its address within its module. */
+  readonly label: string;
+}
+
+export interface Module {
+  /** Empty for the root. */
+  readonly address: string;
+  readonly resources: readonly Drawn[];
+  readonly counts: Readonly<Partial<Record<Deed, number>>>;
+}
+
+export function deedOf({
+  change,
+  previous_address: moved,
+}: Pick<ResourceChange, "change" | "previous_address">): Deed | undefined {
+  const actions = change.actions ?? [];
+  if (actions.includes("create") && actions.includes("delete")) return "replace";
+  for (const deed of ["create", "update", "delete", "read", "forget"] as const) if (actions.includes(deed)) return deed;
+  if (change.importing) return "import";
+  return moved === undefined ? undefined : "move";
+}
+
+/** What is left as it is has no place in the drawing. */
+export const drawnOf = (changes: readonly ResourceChange[] = []): Drawn[] =>
+  changes.flatMap((resource) => {
+    const deed = deedOf(resource);
+    const { address, module_address: module = "" } = resource;
+    const label = module !== "" && address.startsWith(`${module}.`) ? address.slice(module.length + 1) : address;
+    return deed === undefined ? [] : [{ ...resource, deed, label }];
+  });
+
+export function byModule(resources: readonly Drawn[]): Module[] {
+  const modules = Map.groupBy(resources, ({ module_address: module = "" }) => module);
+  return [...modules]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([address, resources]) => ({ address, resources, counts: countsOf(resources) }));
+}
+
+export function countsOf(resources: readonly Drawn[]): Partial<Record<Deed, number>> {
+  const counts: Partial<Record<Deed, number>> = {};
+  for (const { deed } of resources) counts[deed] = (counts[deed] ?? 0) + 1;
+  return counts;
+}
+
+// ---- attributes
+
+export interface Difference {
+  readonly path: string;
+  readonly kind: "added" | "removed" | "changed" | "same";
+  readonly before: Side;
+  readonly after: Side;
+  readonly forcesReplacement: boolean;
+}
+
+/** What stands on one side: nothing, a value, or a word for what can't be shown. */
+export type Side = { readonly value: unknown } | { readonly word: "sensitive" | "unknown" } | undefined;
+
+interface Sides {
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly unknown: unknown;
+  readonly hidden: readonly unknown[];
+}
+
+/** Every place at which the two sides have something, down to single values; places that stay the same are told as such. */
+export function differencesOf(change: Change): Difference[] {
+  const forced = new Set((change.replace_paths ?? []).map((path) => pathOf(path)));
+  const found: Difference[] = [];
+  const isForced = (path: string) =>
+    [...forced].some((each) => path === each || path.startsWith(`${each}.`) || path.startsWith(`${each}[`));
+  walk(
+    "",
+    {
+      before: change.before,
+      after: change.after,
+      unknown: change.after_unknown,
+      hidden: [change.before_sensitive, change.after_sensitive],
+    },
+    (path, before, after, isSame) => {
+      const kind = isSame ? "same" : before === undefined ? "added" : after === undefined ? "removed" : "changed";
+      found.push({
+        path,
+        kind,
+        before,
+        after,
+        forcesReplacement: kind !== "same" && forced.size > 0 && isForced(path),
+      });
+    },
+  );
+  return found;
+}
+
+type Tell = (path: string, before: Side, after: Side, isSame: boolean) => void;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isNothing = (value: unknown) => value === null || value === undefined;
+const at = (value: unknown, place: string | number): unknown =>
+  (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, place)
+    ? (value as Record<string | number, unknown>)[place]
+    : undefined;
+
+function walk(path: string, sides: Sides, tell: Tell): void {
+  const { unknown, hidden } = sides;
+  const before = unpacked(sides.before, sides.after);
+  const after = unpacked(sides.after, sides.before);
+  const places = placesIn(before, after, unknown);
+  if (unknown === true || hidden.includes(true) || places === undefined)
+    return leaf(path, { ...sides, before, after }, tell);
+  for (const place of places)
+    walk(
+      typeof place === "number" ? `${path}[${place}]` : path === "" ? place : `${path}.${place}`,
+      {
+        before: at(before, place),
+        after: at(after, place),
+        unknown: at(unknown, place),
+        hidden: hidden.map((each) => at(each, place)),
+      },
+      tell,
+    );
+}
+
+function leaf(path: string, { before, after, unknown, hidden }: Sides, tell: Tell): void {
+  const sideOf = (value: unknown): Side =>
+    isNothing(value) ? undefined : hidden.includes(true) ? { word: "sensitive" } : { value };
+  const later: Side = unknown === true ? { word: "unknown" } : sideOf(after);
+  if (sideOf(before) === undefined && later === undefined) return;
+  tell(path, sideOf(before), later, unknown !== true && JSON.stringify(before) === JSON.stringify(after));
+}
+
+/** Where to look further: the members of two objects or lists; nothing where a side is a value of its own, or both are empty. */
+function placesIn(before: unknown, after: unknown, unknown: unknown): (string | number)[] | undefined {
+  const some = [before, after].filter((value) => !isNothing(value));
+  if (some.length === 0 && (isObject(unknown) || Array.isArray(unknown))) some.push(unknown);
+  if (some.length === 0) return undefined;
+  if (some.every(Array.isArray)) {
+    const length = Math.max(...[...some, unknown].map((list) => (Array.isArray(list) ? list.length : 0)));
+    return length === 0 ? undefined : Array.from({ length }, (_, index) => index);
+  }
+  if (!some.every(isObject)) return undefined;
+  const names = [...some, unknown].filter(isObject).flatMap((each) => Object.keys(each));
+  return names.length === 0 ? undefined : [...new Set(names)].toSorted();
+}
+
+/** Text that holds JSON, as policies do, is compared by what it says. */
+function unpacked(value: unknown, other: unknown): unknown {
+  const parsed = parsedJson(value);
+  if (parsed === undefined) return value;
+  return isNothing(other) || parsedJson(other) !== undefined ? parsed : value;
+}
+
+function parsedJson(value: unknown): unknown {
+  if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return undefined;
+  try {
+    const parsed: unknown = JSON.parse(value);
+    return isObject(parsed) || Array.isArray(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const pathOf = (places: readonly (string | number)[]): string =>
+  places.reduce<string>(
+    (path, place) => (typeof place === "number" ? `${path}[${place}]` : path === "" ? place : `${path}.${place}`),
+    "",
+  );

@@ -1,0 +1,183 @@
+/**
+ * A log as lines, from the bytes as they come, in bounded memory: what is older than the newest lines is counted and let go. Engines speak
+ * in lines of JSON or in text with colours; both become spans of text with a look. Pure.
+ */
+
+export interface Span {
+  readonly text: string;
+  /** Names of looks: `bold`, `red`, … */
+  readonly look: string;
+}
+
+export interface LogLine {
+  /** From 1, also where earlier ones were let go. */
+  readonly number: number;
+  readonly text: string;
+  readonly spans: readonly Span[];
+}
+
+const startOfLog = "\u0002";
+const endOfLog = "\u0003";
+/** Longer ones are cut: nobody reads on, and the page would stand still. */
+const lineMax = 4_000;
+
+export class LogLines {
+  readonly #max: number;
+  readonly #decoder = new TextDecoder();
+  #lines: LogLine[] = [];
+  #count = 0;
+  #rest = "";
+  #restCut = 0;
+  #look = "";
+  #ended = false;
+
+  constructor(max = 20_000) {
+    this.#max = max;
+  }
+
+  /** Those that are kept, the oldest first. */
+  get lines(): readonly LogLine[] {
+    return this.#lines;
+  }
+  /** How many were let go. */
+  get dropped(): number {
+    return this.#count - this.#lines.length;
+  }
+  get isFull(): boolean {
+    return this.#lines.length >= this.#max;
+  }
+  /** Whether nothing more comes. */
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
+  add(bytes: Uint8Array): void {
+    const text = this.#decoder.decode(bytes, { stream: true });
+    if (text.includes(endOfLog)) this.#ended = true;
+    const pieces = text.replaceAll(startOfLog, "").replaceAll(endOfLog, "").split("\n");
+    const last = pieces.pop() ?? "";
+    const added: LogLine[] = [];
+    for (const piece of pieces) {
+      this.#take(piece);
+      added.push(...this.#finish());
+    }
+    this.#take(last);
+    if (this.#ended && this.#rest !== "") added.push(...this.#finish());
+    if (added.length > 0) this.#lines = [...this.#lines, ...added].slice(-this.#max);
+  }
+
+  /** A line may come in many pieces; what is too long is counted and not kept. */
+  #take(piece: string): void {
+    const room = lineMax * 4 - this.#rest.length;
+    this.#rest += piece.slice(0, Math.max(room, 0));
+    this.#restCut += Math.max(piece.length - Math.max(room, 0), 0);
+  }
+
+  #finish(): LogLine[] {
+    const whole = this.#rest;
+    const cut = this.#restCut;
+    this.#rest = "";
+    this.#restCut = 0;
+    return spoken(whole).map((said) => {
+      const { spans, look } = spansOf(said, this.#look);
+      this.#look = look;
+      this.#count += 1;
+      const { kept, left } = shortened(spans, cut);
+      const all = left > 0 ? [...kept, { text: ` … ${left} more characters`, look: "dim" }] : kept;
+      return { number: this.#count, text: all.map(({ text }) => text).join(""), spans: all };
+    });
+  }
+}
+
+function shortened(spans: readonly Span[], cut: number): { kept: readonly Span[]; left: number } {
+  let room = lineMax;
+  let left = cut;
+  const kept: Span[] = [];
+  for (const { text, look } of spans) {
+    if (room > 0) kept.push({ text: text.slice(0, room), look });
+    left += Math.max(text.length - Math.max(room, 0), 0);
+    room -= text.length;
+  }
+  return { kept, left };
+}
+
+interface Message {
+  readonly "@level"?: string;
+  readonly "@message"?: string;
+  readonly type?: string;
+  readonly diagnostic?: {
+    readonly severity?: string;
+    readonly detail?: string;
+    readonly address?: string;
+    readonly range?: { readonly filename?: string; readonly start?: { readonly line?: number } };
+  };
+}
+
+const escape = "\u001b";
+const colorOf: Record<string, string> = { error: "31", warn: "33" };
+
+/** What an engine says in a line: its own words, or those of a message in JSON, which may be several lines. */
+function spoken(line: string): string[] {
+  const message = line.startsWith("{") ? messageIn(line) : undefined;
+  if (message === undefined) return [line.slice(line.lastIndexOf("\r", line.length - 2) + 1).replace(/\r$/, "")];
+  const { "@message": said = "", "@level": level = "", diagnostic } = message;
+  const color = colorOf[diagnostic?.severity === "warning" ? "warn" : (diagnostic?.severity ?? level)];
+  const painted = color === undefined ? said : `${escape}[1;${color}m${said}${escape}[0m`;
+  const place = diagnostic?.range?.filename;
+  return [
+    ...painted.split("\n"),
+    ...(place === undefined ? [] : [`  on ${place} line ${diagnostic?.range?.start?.line ?? "?"}`]),
+    ...(diagnostic?.detail ? diagnostic.detail.split("\n").map((each) => `  ${each}`) : []),
+  ];
+}
+
+function messageIn(line: string): Message | undefined {
+  try {
+    const message = JSON.parse(line) as Message;
+    return typeof message["@message"] === "string" ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const colors = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+/** Escapes of terminals: those for looks are read, all others are left out. */
+// oxlint-disable-next-line no-control-regex
+const escapes = /\u001b(?:\[([0-9;?]*)([A-Za-z])?|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_]?)/g;
+
+/** The text of a line with its looks; a look goes on into the next line until it is ended. */
+export function spansOf(line: string, before = ""): { readonly spans: readonly Span[]; readonly look: string } {
+  const spans: Span[] = [];
+  let look = before;
+  let from = 0;
+  const keep = (to: number) => {
+    if (to > from) spans.push({ text: line.slice(from, to), look });
+  };
+  for (const match of line.matchAll(escapes)) {
+    keep(match.index);
+    from = match.index + match[0].length;
+    if (match[2] === "m") look = lookAfter(look, match[1] ?? "");
+  }
+  keep(line.length);
+  return { spans, look };
+}
+
+function lookAfter(before: string, codes: string): string {
+  let words = new Set(before.split(" ").filter((word) => word !== ""));
+  const numbers = codes.split(";").map(Number);
+  const without = (...gone: string[]) => new Set([...words].filter((word) => !gone.includes(word)));
+  for (let at = 0; at < numbers.length; at += 1) {
+    const code = numbers[at] ?? 0;
+    const color = colors[code >= 90 ? code - 90 : code - 30];
+    if (code === 0) words = new Set();
+    else if (code === 1) words.add("bold");
+    else if (code === 2) words.add("dim");
+    else if (code === 4) words.add("underline");
+    else if (code === 22) words = without("bold", "dim");
+    else if (code === 24) words = without("underline");
+    else if (code === 39) words = without(...colors);
+    else if (code === 38 || code === 48) at += numbers[at + 1] === 5 ? 2 : 4;
+    else if (color !== undefined) words = without(...colors).add(color);
+  }
+  return [...words].join(" ");
+}

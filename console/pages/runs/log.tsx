@@ -1,0 +1,244 @@
+/** A log: live, in colours, searched, and with an address for each line. Only the lines in view are on the page. */
+import { ActionIcon, Box, Button, Group, Text, VisuallyHidden } from "@mantine/core";
+import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
+import { useAddress } from "../../ui/address.ts";
+import { prefix } from "../../ui/link.tsx";
+import { SearchInput } from "../../ui/search-input.tsx";
+import { Refusal } from "../../ui/states.tsx";
+import { counted, figure } from "../../ui/text.tsx";
+import type { LogLine } from "./log-lines.ts";
+import classes from "./log.module.css";
+import { useLog } from "./use-log.ts";
+
+interface LogViewProps {
+  readonly label: string;
+  readonly phaseId: string;
+  readonly address: string;
+  /** The page's address with this line. */
+  readonly linkTo: (line: number) => string;
+}
+
+const rowHeight = 20;
+
+export function LogView({ label, phaseId, address, linkTo }: LogViewProps) {
+  const { search, set } = useAddress();
+  const named = Number(search["line"]) || undefined;
+  const log = useLog(phaseId, address, named);
+  const { lines } = log;
+  const [isFollowing, setFollowing] = useState(named === undefined);
+  const box = useRef<HTMLDivElement>(null);
+  const rows = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => rowHeight,
+    overscan: 20,
+  });
+  const firstNumber = lines[0]?.number ?? 1;
+  const show = (number: number) => rows.scrollToIndex(number - firstNumber, { align: "center" });
+  useEffect(() => {
+    if (isFollowing && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
+  }, [isFollowing, lines.length, rows]);
+  const isThere = named !== undefined && named >= firstNumber && named < firstNumber + lines.length;
+  useEffect(() => {
+    if (isThere && named !== undefined) show(named);
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [isThere, named]);
+  const found = useFound(lines, search["find"], show);
+  return (
+    <Box>
+      <Head
+        found={found}
+        said={log.hasEnded ? counted(firstNumber - 1 + lines.length, "line") : "live"}
+        isFollowing={log.hasEnded ? undefined : isFollowing}
+        onFollow={setFollowing}
+      />
+      {log.error !== undefined && <Refusal error={log.error} />}
+      {log.dropped > 0 && (
+        <Text c="dimmed" fz="sm" mb={4}>
+          The first {counted(log.dropped, "line")} are not kept on this page.
+        </Text>
+      )}
+      <Box
+        ref={box}
+        className={classes["log"]}
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+        onWheel={({ deltaY }) => deltaY < 0 && setFollowing(false)}
+      >
+        <div style={{ height: rows.getTotalSize(), position: "relative" }}>
+          {rows.getVirtualItems().map(({ index, start }) => (
+            <Line
+              key={index}
+              line={lines[index]!}
+              top={start}
+              isNamed={lines[index]!.number === named}
+              isCurrent={found.current === index}
+              find={search["find"]}
+              href={linkTo(lines[index]!.number)}
+              onName={(number) => {
+                setFollowing(false);
+                set({ line: String(number) });
+              }}
+            />
+          ))}
+        </div>
+        {lines.length === 0 && <Text c="dimmed">{log.hasEnded ? "It said nothing." : "Nothing yet…"}</Text>}
+      </Box>
+      {log.isPaused && (
+        <Button variant="default" mt="xs" onClick={log.readOn}>
+          Read on to the end
+        </Button>
+      )}
+    </Box>
+  );
+}
+
+interface HeadProps {
+  readonly found: Finding;
+  readonly said: string;
+  /** Undefined where nothing more comes. */
+  readonly isFollowing: boolean | undefined;
+  readonly onFollow: (isFollowing: boolean) => void;
+}
+
+function Head({ found, said, isFollowing, onFollow }: HeadProps) {
+  const { search, set } = useAddress();
+  return (
+    <Group gap="xs" mb="xs">
+      <SearchInput
+        aria-label="Search the log"
+        placeholder="Search the log…"
+        data-search
+        value={search["find"]}
+        onChange={(find) => set({ find })}
+        onKeyDown={({ key, shiftKey }) => key === "Enter" && found.go(shiftKey ? -1 : 1)}
+        w={220}
+      />
+      {search["find"] && <Found found={found} />}
+      <Text c="dimmed" fz="sm" ml="auto" aria-live="polite">
+        {said}
+      </Text>
+      {isFollowing !== undefined && (
+        <Button
+          variant={isFollowing ? "light" : "default"}
+          aria-pressed={isFollowing}
+          onClick={() => onFollow(!isFollowing)}
+        >
+          Follow
+        </Button>
+      )}
+    </Group>
+  );
+}
+
+interface Finding {
+  readonly count: number;
+  readonly place: number;
+  readonly current: number | undefined;
+  readonly go: (by: 1 | -1) => void;
+}
+
+function useFound(lines: readonly LogLine[], find: string | undefined, show: (number: number) => void): Finding {
+  const [place, setPlace] = useState(0);
+  const matches = useMemo(() => {
+    const wanted = find?.toLowerCase() ?? "";
+    if (wanted === "") return [];
+    return lines.flatMap(({ text }, index) => (text.toLowerCase().includes(wanted) ? [index] : []));
+  }, [lines, find]);
+  const shown = useRef<string>(undefined);
+  useEffect(() => {
+    const [first] = matches;
+    if (shown.current === find || first === undefined) return;
+    shown.current = find;
+    setPlace(0);
+    show(lines[first]!.number);
+  }, [find, matches, lines, show]);
+  const at = matches.length === 0 ? 0 : ((place % matches.length) + matches.length) % matches.length;
+  return {
+    count: matches.length,
+    place: at,
+    current: matches[at],
+    go: (by) => {
+      if (matches.length === 0) return;
+      const next = (at + by + matches.length) % matches.length;
+      setPlace(next);
+      show(lines[matches[next]!]!.number);
+    },
+  };
+}
+
+function Found({ found }: { readonly found: Finding }) {
+  return (
+    <Group gap={4} wrap="nowrap">
+      <Text fz="sm" c="dimmed" aria-live="polite">
+        {found.count === 0 ? "not found" : `${figure(found.place + 1)} of ${figure(found.count)}`}
+      </Text>
+      <ActionIcon variant="default" aria-label="Before" onClick={() => found.go(-1)} disabled={found.count === 0}>
+        <IconArrowUp size={14} />
+      </ActionIcon>
+      <ActionIcon variant="default" aria-label="Next" onClick={() => found.go(1)} disabled={found.count === 0}>
+        <IconArrowDown size={14} />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+interface LineProps {
+  readonly line: LogLine;
+  readonly top: number;
+  readonly isNamed: boolean;
+  readonly isCurrent: boolean;
+  readonly find: string | undefined;
+  readonly href: string;
+  readonly onName: (number: number) => void;
+}
+
+function Line({ line, top, isNamed, isCurrent, find, href, onName }: LineProps) {
+  const name = (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    onName(line.number);
+  };
+  const state = isNamed ? classes["named"] : isCurrent ? classes["current"] : "";
+  return (
+    <div className={`${classes["line"]} ${state}`} style={{ top, height: rowHeight }}>
+      <a href={`${prefix}${href}`} onClick={name} className={classes["number"]}>
+        <VisuallyHidden>Line </VisuallyHidden>
+        {line.number}
+      </a>
+      <span>
+        {line.spans.map(({ text, look }, index) => (
+          <span
+            key={index}
+            className={
+              look === ""
+                ? undefined
+                : look
+                    .split(" ")
+                    .map((word) => classes[word])
+                    .join(" ")
+            }
+          >
+            {marked(text, find)}
+          </span>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+function marked(text: string, find: string | undefined) {
+  if (!find) return text;
+  const parts: React.ReactNode[] = [];
+  const lower = text.toLowerCase();
+  const wanted = find.toLowerCase();
+  let from = 0;
+  for (let at = lower.indexOf(wanted); at >= 0; at = lower.indexOf(wanted, from)) {
+    parts.push(text.slice(from, at), <mark key={at}>{text.slice(at, at + wanted.length)}</mark>);
+    from = at + wanted.length;
+  }
+  return [...parts, text.slice(from)];
+}

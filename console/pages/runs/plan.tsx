@@ -1,0 +1,185 @@
+/** A plan drawn by resource: what is added, changed and destroyed, module by module, each attribute as a difference. */
+import { Alert, Button, Group, SegmentedControl, Stack, Text, UnstyledButton } from "@mantine/core";
+import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { asking } from "../../api/queries.ts";
+import { useAddress } from "../../ui/address.ts";
+import { SearchInput } from "../../ui/search-input.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { counted } from "../../ui/text.tsx";
+import { Differences } from "./differences.tsx";
+import { byModule, countsOf, deedOf, drawnOf, type Deed, type Drawn, type Module, type Plan } from "./drawn-plan.ts";
+import classes from "./plan.module.css";
+
+export function PlanView({ planId }: { readonly planId: string }) {
+  const query = useQuery({
+    ...asking("GET /plans/{plan_id}/json-output-redacted", { path: { plan_id: planId } }),
+    // A plan that is there never changes.
+    staleTime: Infinity,
+  });
+  return <Asked query={query}>{(answer) => <DrawnPlan plan={answer as Plan} />}</Asked>;
+}
+
+const deeds: Record<Deed, { readonly sign: string; readonly word: string; readonly look: string }> = {
+  create: { sign: "+", word: "add", look: "create" },
+  update: { sign: "~", word: "change", look: "update" },
+  replace: { sign: "∓", word: "replace", look: "replace" },
+  delete: { sign: "−", word: "destroy", look: "delete" },
+  read: { sign: "≤", word: "read", look: "read" },
+  import: { sign: "←", word: "import", look: "read" },
+  move: { sign: "→", word: "move", look: "read" },
+  forget: { sign: "∅", word: "forget", look: "read" },
+};
+
+function DrawnPlan({ plan }: { readonly plan: Plan }) {
+  const { search, set } = useAddress();
+  const all = drawnOf(plan.resource_changes);
+  const drift = drawnOf(plan.resource_drift);
+  const outputs = Object.entries(plan.output_changes ?? {}).filter(([, change]) => deedOf({ change }) !== undefined);
+  const counts = countsOf(all);
+  const wanted = (search["find"] ?? "").toLowerCase();
+  const shown = all.filter(
+    ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && address.toLowerCase().includes(wanted),
+  );
+  if (all.length + drift.length + outputs.length === 0)
+    return <Empty title="Nothing changes">What is configured is what is there.</Empty>;
+  return (
+    <Stack gap="sm">
+      <Group gap="xs">
+        <SearchInput
+          aria-label="Search addresses"
+          placeholder="Search addresses…"
+          data-search
+          value={search["find"]}
+          onChange={(find) => set({ find })}
+          w={200}
+        />
+        <SegmentedControl
+          aria-label="What happens to them"
+          size="xs"
+          value={search["deed"] ?? ""}
+          onChange={(deed) => set({ deed })}
+          data={[
+            { value: "", label: `all ${all.length}` },
+            ...(Object.keys(deeds) as Deed[])
+              .filter((deed) => counts[deed])
+              .map((deed) => ({ value: deed, label: `${deeds[deed].sign} ${deeds[deed].word} ${counts[deed]}` })),
+          ]}
+        />
+      </Group>
+      {plan.deferred_changes && plan.deferred_changes.length > 0 && (
+        <Alert color="yellow">
+          {counted(plan.deferred_changes.length, "change")} can be planned only after this one.
+        </Alert>
+      )}
+      {byModule(shown).map((module) => (
+        <ModuleView key={module.address} module={module} isOpen={shown.length <= 60} />
+      ))}
+      {shown.length === 0 && all.length > 0 && <Text c="dimmed">No resource is like that.</Text>}
+      {outputs.length > 0 && (
+        <Fold title={counted(outputs.length, "output")} isOpen>
+          {outputs.map(([name, change]) => (
+            <ResourceView
+              key={name}
+              resource={{ address: name, label: name, change, deed: deedOf({ change }) ?? "update" }}
+            />
+          ))}
+        </Fold>
+      )}
+      {drift.length > 0 && (
+        <Fold title={`${counted(drift.length, "resource")} changed outside since the last apply`} isOpen={false}>
+          {drift.map((resource) => (
+            <ResourceView key={resource.address} resource={resource} />
+          ))}
+        </Fold>
+      )}
+    </Stack>
+  );
+}
+
+interface FoldProps {
+  readonly title: React.ReactNode;
+  readonly isOpen: boolean;
+  readonly children: React.ReactNode;
+}
+
+function Fold({ title, isOpen, children }: FoldProps) {
+  const [opened, setOpened] = useState(isOpen);
+  return (
+    <section className={classes["module"]}>
+      <UnstyledButton className={classes["head"]} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+        {opened ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
+        {title}
+      </UnstyledButton>
+      {opened && children}
+    </section>
+  );
+}
+
+const atOnce = 100;
+
+function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOpen: boolean }) {
+  const [shown, setShown] = useState(atOnce);
+  const { address, resources, counts } = module;
+  return (
+    <Fold
+      isOpen={isOpen}
+      title={
+        <>
+          <span className="mono">{address === "" ? "root module" : address}</span>
+          <Text span c="dimmed" fz="sm">
+            {(Object.keys(counts) as Deed[]).map((deed) => `${deeds[deed].sign}${counts[deed]}`).join("  ")}
+          </Text>
+        </>
+      }
+    >
+      {resources.slice(0, shown).map((resource) => (
+        <ResourceView key={`${resource.address} ${resource.deposed ?? ""}`} resource={resource} />
+      ))}
+      {resources.length > shown && (
+        <Button variant="subtle" onClick={() => setShown(shown + atOnce)}>
+          Show more of {counted(resources.length, "resource")}
+        </Button>
+      )}
+    </Fold>
+  );
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  replace_because_tainted: "it is tainted",
+  replace_because_cannot_update: "it can't be changed in place",
+  replace_by_request: "the run asks for it",
+  replace_by_triggers: "something that it hangs on changes",
+  delete_because_no_resource_config: "it is not configured any more",
+  delete_because_no_module: "its module is not there any more",
+  delete_because_count_index: "there are fewer of them",
+  delete_because_each_key: "its key is not there any more",
+  delete_because_no_move_target: "what it was moved to is not configured",
+  read_because_config_unknown: "what it is asked for is not known yet",
+  read_because_dependency_pending: "what it depends on changes",
+};
+
+function ResourceView({ resource }: { readonly resource: Drawn }) {
+  const [opened, setOpened] = useState(false);
+  const { deed, label, previous_address: moved, action_reason: reason, change } = resource;
+  const { sign, word, look } = deeds[deed];
+  return (
+    <div className={classes["resource"]}>
+      <UnstyledButton className={classes["row"]} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+        <span className={`${classes["sign"]} ${classes[look]}`} aria-hidden>
+          {sign}
+        </span>
+        <span className={`mono ${classes["label"]}`}>{label}</span>
+        <Text span c="dimmed" fz="sm">
+          {word}
+          {resource.deposed !== undefined && " what was deposed"}
+          {moved !== undefined && `, was ${moved}`}
+          {change.importing?.id !== undefined && `, imported from ${change.importing.id}`}
+          {reason !== undefined && reasons[reason] !== undefined && `, because ${reasons[reason]}`}
+        </Text>
+      </UnstyledButton>
+      {opened && <Differences change={change} label={`What changes in ${resource.address}`} />}
+    </div>
+  );
+}

@@ -1,0 +1,132 @@
+/** A run: what it waits for and who can act, its plan as a drawing, its logs as they grow, and what happened when. */
+import { Box, Grid, SegmentedControl, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { includedIn, type Resource } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Page } from "../../ui/page.tsx";
+import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { AboutRun } from "./about.tsx";
+import { LogView } from "./log.tsx";
+import { PlanView } from "./plan.tsx";
+import { RunActions } from "./run-actions.tsx";
+import { StatusLine } from "./status-line.tsx";
+import { RunStatus } from "./status.tsx";
+import { Timeline } from "./timeline.tsx";
+
+const finalStatuses = ["applied", "planned_and_finished", "errored", "canceled", "force_canceled", "discarded"];
+export const isFinal = (status: string): boolean => finalStatuses.includes(status);
+
+export interface RunPlace {
+  readonly organization: string;
+  readonly name: string;
+  readonly run: Resource<"runs">;
+  readonly plan: Resource<"plans"> | undefined;
+  readonly apply: Resource<"applies"> | undefined;
+  readonly included: readonly any[] | undefined;
+}
+
+export default function RunPage() {
+  const {
+    organization,
+    workspace: name,
+    run: id,
+  } = useParams({ strict: false }) as { organization: string; workspace: string; run: string };
+  const query = useQuery({
+    ...askingOn("GET /runs/{run_id}", {
+      path: { run_id: id },
+      query: {
+        include: "plan,apply,created_by,confirmed_by,configuration_version.ingress_attributes,configuration_version",
+      },
+    }),
+    refetchInterval: ({ state }) => (isFinal(state.data?.data.attributes.status ?? "") ? false : 1_500),
+  });
+  const run = query.data?.data;
+  const included = query.data?.included;
+  const place: RunPlace | undefined = run && {
+    organization,
+    name,
+    run,
+    included,
+    plan: includedIn({ included }, "plans", run.relationships.plan?.data?.id),
+    apply: includedIn({ included }, "applies", run.relationships.apply?.data?.id),
+  };
+  return (
+    <Page
+      title={run?.attributes.message.split("\n")[0] || id}
+      crumbs={[
+        { label: organization, to: paths.organization(organization) },
+        { label: name, to: paths.workspace(organization, name) },
+        { label: "Runs", to: paths.workspaceRuns(organization, name) },
+      ]}
+      beside={run && <RunStatus status={run.attributes.status} />}
+      actions={place && <RunActions place={place} />}
+    >
+      <Asked query={query} loading={<LoadingRows rows={12} />}>
+        {() =>
+          place && (
+            <>
+              <StatusLine place={place} />
+              <Grid gap="xl">
+                <Grid.Col span={{ base: 12, md: 8 }} miw={0}>
+                  <Shown place={place} />
+                </Grid.Col>
+                <Grid.Col span={{ base: 12, md: 4 }} miw={0}>
+                  <AboutRun place={place} />
+                  <Timeline place={place} isLive={!isFinal(place.run.attributes.status)} />
+                </Grid.Col>
+              </Grid>
+            </>
+          )
+        }
+      </Asked>
+    </Page>
+  );
+}
+
+const began = (phase: Resource<"plans"> | Resource<"applies"> | undefined) =>
+  phase !== undefined && !["pending", "queued", "unreachable"].includes(phase.attributes.status);
+
+/** What is looked at: what the address says, else what is going on. */
+function Shown({ place: { organization, name, run, plan, apply } }: { readonly place: RunPlace }) {
+  const { search, set } = useAddress();
+  const isDrawable = plan?.attributes.status === "finished";
+  const usual = began(apply) && !isFinal(run.attributes.status) ? "apply-log" : isDrawable ? "plan" : "plan-log";
+  const show = search["show"] ?? (began(apply) && run.attributes.status === "errored" ? "apply-log" : usual);
+  const phase = show === "apply-log" ? apply : plan;
+  return (
+    <Box>
+      <SegmentedControl
+        mb="sm"
+        aria-label="What is shown"
+        value={show}
+        onChange={(show) => set({ show, find: undefined, line: undefined, deed: undefined })}
+        data={[
+          { value: "plan", label: "Plan" },
+          { value: "plan-log", label: "Log of the plan" },
+          { value: "apply-log", label: "Log of the apply", disabled: !began(apply) },
+        ]}
+      />
+      {show === "plan" && plan && isDrawable && <PlanView planId={plan.id} />}
+      {show === "plan" && !isDrawable && (
+        <Empty title="There is no plan to draw">
+          {isFinal(run.attributes.status)
+            ? "It did not get that far; its log tells more."
+            : "It is drawn here as soon as it is made."}
+        </Empty>
+      )}
+      {show !== "plan" && phase && (
+        <LogView
+          key={phase.id}
+          label={show === "apply-log" ? "Log of the apply" : "Log of the plan"}
+          phaseId={phase.id}
+          address={phase.attributes["log-read-url"]}
+          linkTo={(line) => paths.run(organization, name, run.id, { show, line: String(line) })}
+        />
+      )}
+      {phase?.attributes["error-message"] && <Text c="var(--sign-red)">{phase.attributes["error-message"]}</Text>}
+    </Box>
+  );
+}

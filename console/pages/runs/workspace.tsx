@@ -1,0 +1,45 @@
+/** The runs of one workspace. */
+import { useQuery } from "@tanstack/react-query";
+import { askingOn } from "../../api/queries.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { Pager } from "../../ui/table.tsx";
+import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
+import { filtersOf, isFiltered, RunFilters, runIncludes, Runs } from "./list.tsx";
+
+export default function WorkspaceRunsPage() {
+  return <WorkspaceFrame>{(place) => <List place={place} />}</WorkspaceFrame>;
+}
+
+function List({ place: { organization, workspace } }: { readonly place: Place }) {
+  const { search, set } = useAddress();
+  const query = useQuery({
+    ...askingOn("GET /workspaces/{workspace_id}/runs", {
+      path: { workspace_id: workspace.id },
+      query: { ...filtersOf(search), include: runIncludes },
+    }),
+    refetchInterval: 5_000,
+  });
+  const isLocal = workspace.attributes["execution-mode"] === "local";
+  return (
+    <>
+      <RunFilters search={search} set={set} />
+      <Asked query={query}>
+        {({ data, included, meta }) =>
+          data.length === 0 ? (
+            <Empty title={isFiltered(search) ? "No run is like that" : "No runs yet"}>
+              {isLocal
+                ? "Its execution mode is local: plans and applies happen where people run them, and only the state is kept here. Change that in the settings."
+                : "Start one above, or by plan and apply on the command line."}
+            </Empty>
+          ) : (
+            <>
+              <Runs organization={organization} workspace={workspace.attributes.name} runs={data} included={included} />
+              <Pager pagination={meta?.pagination} one="run" onPage={(page) => set({ page: String(page) })} />
+            </>
+          )
+        }
+      </Asked>
+    </>
+  );
+}

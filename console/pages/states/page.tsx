@@ -1,0 +1,112 @@
+/** The states of a workspace, the newest first. */
+import { Badge } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { Resource } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Link } from "../../ui/link.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { Pager, Table } from "../../ui/table.tsx";
+import { bytes, Dimmed, figure, When } from "../../ui/text.tsx";
+import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
+import { Writer } from "./writer.tsx";
+
+export default function StatesPage() {
+  return <WorkspaceFrame>{(place) => <States place={place} />}</WorkspaceFrame>;
+}
+
+function States({ place }: { readonly place: Place }) {
+  const { organization, workspace } = place;
+  const { search, set } = useAddress();
+  const query = useQuery(
+    askingOn("GET /workspaces/{workspace_id}/state-versions", {
+      path: { workspace_id: workspace.id },
+      query: { "page[size]": 30, "page[number]": search["page"] },
+    }),
+  );
+  return (
+    <Asked query={query}>
+      {({ data, meta }) =>
+        data.length === 0 ? (
+          <Empty title="No state yet">
+            The first apply writes one; so does <code>state push</code> on the command line, while the workspace is
+            locked.
+          </Empty>
+        ) : (
+          <>
+            <Table
+              label="States"
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: "Serial",
+                  width: 150,
+                  cell: (state) => (
+                    <>
+                      <Link to={paths.state(organization, workspace.attributes.name, state.id)}>
+                        serial {state.attributes.serial}
+                      </Link>{" "}
+                      <StateBadge state={state} workspace={workspace} />
+                    </>
+                  ),
+                },
+                { title: "Written", width: 110, cell: (state) => <When time={state.attributes["created-at"]} /> },
+                { title: "By", cell: (state) => <Writer place={place} state={state} /> },
+                {
+                  title: "Resources",
+                  isFigure: true,
+                  isExtra: true,
+                  width: 90,
+                  cell: (state) => figure(state.attributes["billable-rum-count"]),
+                },
+                {
+                  title: "Size",
+                  isFigure: true,
+                  isExtra: true,
+                  width: 90,
+                  cell: (state) => bytes(state.attributes.size),
+                },
+                {
+                  title: "Engine",
+                  isExtra: true,
+                  width: 90,
+                  cell: (state) => <Dimmed>{state.attributes["engine-version"] ?? "–"}</Dimmed>,
+                },
+              ]}
+            />
+            <Pager pagination={meta?.pagination} one="state" onPage={(page) => set({ page: String(page) })} />
+          </>
+        )
+      }
+    </Asked>
+  );
+}
+
+interface StateBadgeProps {
+  readonly state: Resource<"state-versions">;
+  readonly workspace: Resource<"workspaces">;
+}
+
+/** Whether it is the one in force; and what is out of the ordinary about it. */
+export function StateBadge({ state, workspace }: StateBadgeProps) {
+  const { status, intermediate } = state.attributes;
+  if (state.id === workspace.relationships["current-state-version"]?.data?.id) return <Badge tt="none">current</Badge>;
+  if (intermediate)
+    return (
+      <Badge
+        color="orange"
+        tt="none"
+        title="Written under a lock that is still held; becomes the current one with the unlock"
+      >
+        with the unlock
+      </Badge>
+    );
+  if (status === "finalized") return null;
+  return (
+    <Badge color="gray" tt="none">
+      {status.replaceAll("_", " ")}
+    </Badge>
+  );
+}

@@ -1,0 +1,164 @@
+/** A variable of a workspace: made, changed, deleted. A sensitive value goes in and never comes out again. */
+import { Button, Checkbox, Drawer, SegmentedControl, Text, Textarea, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { DangerDialog } from "../../ui/dialog.tsx";
+import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+
+interface Fields {
+  readonly key: string;
+  readonly value: string;
+  readonly description: string;
+  readonly category: "terraform" | "env";
+  readonly hcl: boolean;
+  readonly sensitive: boolean;
+}
+
+interface VariableFormProps {
+  readonly workspaceId: string;
+  readonly variable: Resource<"vars"> | undefined;
+  readonly onClose: () => void;
+}
+
+export function VariableForm({ workspaceId, variable, onClose }: VariableFormProps) {
+  const known = variable?.attributes;
+  const draft = useDraft<Fields>({
+    key: known?.key ?? "",
+    value: known?.value ?? "",
+    description: known?.description ?? "",
+    category: known?.category ?? "terraform",
+    hcl: known?.hcl ?? false,
+    sensitive: known?.sensitive ?? false,
+  });
+  const options = { after: onClose, refusal: "form" } as const;
+  const create = useAction("POST /workspaces/{workspace_id}/vars", {
+    ...options,
+    done: ({ data }) => `Added ${data.attributes.key}.`,
+  });
+  const update = useAction("PATCH /workspaces/{workspace_id}/vars/{var_id}", {
+    ...options,
+    done: ({ data }) => `Changed ${data.attributes.key}.`,
+  });
+  const fields = <VariableFields draft={draft} wasSensitive={known?.sensitive === true} />;
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      title={variable ? `Edit ${known?.key}` : "Add a variable"}
+      closeButtonProps={{ "aria-label": "Close" }}
+    >
+      {variable ? (
+        <ActionForm
+          draft={draft}
+          action={update}
+          input={() => ({
+            path: { workspace_id: workspaceId, var_id: variable.id },
+            body: { data: { type: "vars", id: variable.id, attributes: changesIn(draft) } },
+          })}
+          verb="Save"
+          onCancel={onClose}
+        >
+          {fields}
+        </ActionForm>
+      ) : (
+        <ActionForm
+          draft={draft}
+          action={create}
+          input={(attributes) => ({
+            path: { workspace_id: workspaceId },
+            body: { data: { type: "vars", attributes } },
+          })}
+          verb="Add variable"
+          onCancel={onClose}
+        >
+          {fields}
+        </ActionForm>
+      )}
+    </Drawer>
+  );
+}
+
+function VariableFields({ draft, wasSensitive }: { readonly draft: Draft<Fields>; readonly wasSensitive: boolean }) {
+  const { category } = draft.values;
+  return (
+    <>
+      <div>
+        <Text component="div" fz="sm" fw={500} mb={4} id="category-label">
+          Who gets it
+        </Text>
+        <SegmentedControl
+          aria-labelledby="category-label"
+          data={[
+            { value: "terraform", label: "Terraform" },
+            { value: "env", label: "The environment" },
+          ]}
+          {...draft.getInputProps("category")}
+        />
+      </div>
+      <TextInput label="Key" data-autofocus className="mono" required {...draft.getInputProps("key")} />
+      <Textarea
+        label="Value"
+        description={
+          wasSensitive
+            ? "It is sensitive and is not shown. What you write here replaces it; empty leaves it as it is."
+            : undefined
+        }
+        autosize
+        minRows={2}
+        maxRows={16}
+        classNames={{ input: "mono" }}
+        {...draft.getInputProps("value")}
+      />
+      <TextInput label="Description" {...draft.getInputProps("description")} />
+      {category === "terraform" && (
+        <Checkbox
+          label="HCL"
+          description="The value is an expression, such as a list or a map, instead of text."
+          {...draft.getInputProps("hcl", { type: "checkbox" })}
+        />
+      )}
+      <Checkbox
+        label="Sensitive"
+        description={
+          wasSensitive
+            ? "Can't be turned off: delete it and add another."
+            : "Nobody is shown the value again, and that stays so."
+        }
+        disabled={wasSensitive}
+        {...draft.getInputProps("sensitive", { type: "checkbox" })}
+      />
+    </>
+  );
+}
+
+interface DeleteVariableProps {
+  readonly workspaceId: string;
+  readonly variable: Resource<"vars">;
+}
+
+export function DeleteVariable({ workspaceId, variable }: DeleteVariableProps) {
+  const [opened, { open, close }] = useDisclosure();
+  const { key } = variable.attributes;
+  const action = useAction("DELETE /workspaces/{workspace_id}/vars/{var_id}", {
+    done: `Deleted ${key}.`,
+    after: close,
+  });
+  return (
+    <>
+      <Button variant="subtle" color="red" size="compact-xs" onClick={open} aria-label={`Delete ${key}`}>
+        Delete
+      </Button>
+      <DangerDialog
+        opened={opened}
+        onClose={close}
+        title={`Delete ${key}`}
+        verb="Delete"
+        isBusy={action.isPending}
+        onConfirm={() => action.mutate({ path: { workspace_id: workspaceId, var_id: variable.id } })}
+      >
+        The next run is not given it any more, unless a variable set has the same key. Its value can't be had back.
+      </DangerDialog>
+    </>
+  );
+}

@@ -1,0 +1,125 @@
+/** The facts of a workspace: the state in force, the lock, where and with what it runs, its tags. */
+import { Badge, Group, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { includedIn } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Facts } from "../../ui/facts.tsx";
+import { Link } from "../../ui/link.tsx";
+import { Section } from "../../ui/page.tsx";
+import { counted, Identifier, When } from "../../ui/text.tsx";
+import { holderOf } from "../workspaces/lock.tsx";
+import type { Place } from "./frame.tsx";
+import { engineNames, modeNames } from "./words.ts";
+
+export function AboutWorkspace({ place }: { readonly place: Place }) {
+  const { organization, workspace, included } = place;
+  const { attributes } = workspace;
+  const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
+  const state = useStateFact(place);
+  return (
+    <Section title="About">
+      <Facts
+        label="About this workspace"
+        facts={{
+          Lock: <Lock place={place} />,
+          State: state,
+          Resources: countOf(attributes["resource-count"]),
+          Project: project && <Link to={paths.project(organization, project.id)}>{project.attributes.name}</Link>,
+          Executed: modeNames[attributes["execution-mode"]] ?? attributes["execution-mode"],
+          Engine: `${engineNames[attributes.engine ?? ""] ?? "what the site uses,"} ${attributes["engine-version"]}`,
+          Applied: attributes["auto-apply"] ? "without asking, where a plan succeeds" : "after somebody confirms",
+          "Works in": attributes["working-directory"] && <code>{attributes["working-directory"]}</code>,
+          Destroyed: attributes["auto-destroy-at"] && <When time={attributes["auto-destroy-at"]} />,
+          Tags: <Tags place={place} />,
+          Id: <Identifier value={workspace.id} />,
+          Made: <When time={attributes["created-at"]} />,
+        }}
+      />
+    </Section>
+  );
+}
+
+const countOf = (count: number | null) =>
+  count === null ? "not to be told: the state is encrypted" : counted(count, "resource");
+
+function Lock({ place: { organization, workspace, included } }: { readonly place: Place }) {
+  const { locked, name, "locked-reason": reason, "locked-at": since, "lock-expires-at": until } = workspace.attributes;
+  if (!locked) return <>not locked</>;
+  const holder = workspace.relationships["locked-by"]?.data;
+  const said = holderOf({ workspace, included });
+  return (
+    <>
+      <Badge color="orange" mr={6}>
+        locked
+      </Badge>
+      by {holder?.type === "runs" ? <Link to={paths.run(organization, name, holder.id)}>{said}</Link> : <b>{said}</b>}
+      {reason && <>, “{reason}”</>}, <When time={since} />
+      {until && (
+        <>
+          ; ends <When time={until} /> unless it is renewed
+        </>
+      )}
+    </>
+  );
+}
+
+/** The state in force, for those who may see more of it than that there is one. */
+function useStateFact({ organization, workspace }: Place): ReactNode {
+  const id = workspace.relationships["current-state-version"]?.data?.id;
+  const { permissions: may, name, "latest-change-at": changed } = workspace.attributes;
+  const query = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/current-state-version", { path: { workspace_id: workspace.id } }),
+    enabled: id !== undefined && may["can-read-state-versions"] === true,
+  });
+  if (id === undefined) return <Text c="dimmed">none yet</Text>;
+  const state = query.data?.data;
+  return (
+    <>
+      {state ? (
+        <Link to={paths.state(organization, name, state.id)}>serial {state.attributes.serial}</Link>
+      ) : (
+        <span>there is one</span>
+      )}
+      , <When time={state?.attributes["created-at"] ?? changed} />
+    </>
+  );
+}
+
+function Tags({ place: { organization, workspace } }: { readonly place: Place }) {
+  const query = useQuery(
+    asking("GET /workspaces/{workspace_id}/effective-tag-bindings", { path: { workspace_id: workspace.id } }),
+  );
+  const names = workspace.attributes["tag-names"];
+  const bindings = query.data?.data ?? [];
+  if (names.length === 0 && bindings.length === 0)
+    return (
+      <Text span c="dimmed">
+        none
+      </Text>
+    );
+  return (
+    <Group gap={4}>
+      {names.map((name) => (
+        <Link key={name} to={paths.workspaces(organization, { tags: name })} underline="never">
+          <Badge tt="none" fw={500} color="gray">
+            {name}
+          </Badge>
+        </Link>
+      ))}
+      {bindings.map(({ id, attributes: { key, value }, links }) => (
+        <Badge
+          key={id}
+          tt="none"
+          fw={500}
+          color="gray"
+          title={links?.["inherited-from"] ? "from its project" : undefined}
+        >
+          {key}={value}
+          {links?.["inherited-from"] && " ↑"}
+        </Badge>
+      ))}
+    </Group>
+  );
+}

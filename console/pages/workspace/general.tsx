@@ -1,0 +1,67 @@
+/** Name, execution, runs and what starts them: one form, bound to the version that was read, so that nobody's change is lost. */
+import { Alert, Fieldset, Stack } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { workspaceNamed } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { useGo } from "../../ui/link.tsx";
+import type { Place } from "./frame.tsx";
+import { AutoDestroyFields, ExecutionFields, NameFields, PushFields, RunFields } from "./general-fields.tsx";
+import { attributesOf, settingsOf, type Settings } from "./general-settings.ts";
+
+export function GeneralSettings({ place }: { readonly place: Place }) {
+  const { organization, workspace, etag } = place;
+  const { name, permissions: may } = workspace.attributes;
+  const go = useGo();
+  const client = useQueryClient();
+  const draft = useDraft<Settings>(settingsOf(workspace));
+  const action = useAction("PATCH /workspaces/{workspace_id}", {
+    done: ({ data }) => `Saved the settings of ${data.attributes.name}.`,
+    after: ({ data }) => {
+      draft.setInitialValues(settingsOf(data));
+      draft.resetDirty(settingsOf(data));
+      draft.setValues(settingsOf(data));
+      if (data.attributes.name !== name)
+        go(paths.workspaceSettings(organization, data.attributes.name), { replace: true });
+    },
+    refusal: "form",
+  });
+  const reload = async () => (await client.fetchQuery({ ...workspaceNamed(organization, name), staleTime: 0 })).etag;
+  const mayChange = may["can-update"] === true;
+  return (
+    <Stack maw="44rem">
+      {!mayChange && (
+        <Alert color="gray">To change these settings you need admin access to the workspace. You can read them.</Alert>
+      )}
+      <ActionForm
+        draft={draft}
+        action={action}
+        etag={etag}
+        reload={reload}
+        input={(_, version) => ({
+          path: { workspace_id: workspace.id },
+          ifMatch: version,
+          body: {
+            data: {
+              type: "workspaces",
+              attributes: attributesOf(changesIn(draft), draft.getValues()),
+            },
+          },
+        })}
+        verb="Save settings"
+        isReady={mayChange && draft.isDirty()}
+      >
+        <Fieldset disabled={!mayChange} variant="unstyled">
+          <Stack gap="lg">
+            <NameFields draft={draft} />
+            <ExecutionFields draft={draft} place={place} />
+            <RunFields draft={draft} />
+            <PushFields draft={draft} />
+            <AutoDestroyFields draft={draft} place={place} />
+          </Stack>
+        </Fieldset>
+      </ActionForm>
+    </Stack>
+  );
+}

@@ -1,0 +1,143 @@
+/** The SSH key that runs use, and how long old state versions are kept. */
+import { Button, Group, NumberInput, Radio, Select, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import { askingAll } from "../../api/pages.ts";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Link } from "../../ui/link.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked, LoadingRows } from "../../ui/states.tsx";
+import type { Place } from "./frame.tsx";
+
+export function Keeping({ place }: { readonly place: Place }) {
+  return (
+    <Stack gap={0} maw="44rem">
+      <SshKey place={place} />
+      <Retention place={place} />
+    </Stack>
+  );
+}
+
+function SshKey({ place: { organization, workspace } }: { readonly place: Place }) {
+  const keys = useQuery(
+    askingAll("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
+  );
+  const action = useAction("PATCH /workspaces/{workspace_id}/relationships/ssh-key", {
+    done: "Changed the SSH key that its runs use.",
+  });
+  const mayChange = workspace.attributes.permissions["can-update"] === true;
+  const assign = (id: string | null) =>
+    action.mutate({
+      path: { workspace_id: workspace.id },
+      body: { data: { type: "workspaces", attributes: { id } } },
+    });
+  return (
+    <Section
+      title="SSH key"
+      about={
+        <>
+          With it runs fetch modules from private repositories.{" "}
+          <Link to={paths.sshKeys(organization)} underline="always">
+            The organization's keys
+          </Link>
+        </>
+      }
+    >
+      <Select
+        aria-label="SSH key"
+        placeholder="None"
+        clearable
+        disabled={!mayChange}
+        data={(keys.data?.data ?? []).map(({ id, attributes }) => ({ value: id, label: attributes.name ?? id }))}
+        value={workspace.relationships["ssh-key"]?.data?.id ?? null}
+        onChange={assign}
+        clearButtonProps={{ "aria-label": "No SSH key" }}
+        w={280}
+      />
+    </Section>
+  );
+}
+
+function Retention({ place: { workspace } }: { readonly place: Place }) {
+  const path = { workspace_id: workspace.id };
+  const query = useQuery(asking("GET /workspaces/{workspace_id}/relationships/data-retention-policy", { path }));
+  // Where there is none at all, the answer is that there is none.
+  const isWithout = query.error?.status === 404 && query.data === undefined;
+  return (
+    <Section
+      title="How long states are kept"
+      about="The current state is always kept, whatever this says. Others are removed after so many days, and can't be had back."
+    >
+      {isWithout ? (
+        <RetentionForm workspace={workspace} policy={null} />
+      ) : (
+        <Asked query={query} loading={<LoadingRows rows={3} />}>
+          {(answer) => <RetentionForm workspace={workspace} policy={answer.data as Policy} />}
+        </Asked>
+      )}
+    </Section>
+  );
+}
+
+type Policy = {
+  readonly type: string;
+  readonly attributes?: { readonly "delete-older-than-n-days"?: number };
+  readonly relationships?: { readonly workspace?: { readonly data?: { readonly id: string } | null } };
+} | null;
+
+function RetentionForm({ workspace, policy }: { readonly workspace: Place["workspace"]; readonly policy: Policy }) {
+  const path = { workspace_id: workspace.id };
+  const isOwn = policy?.relationships?.workspace?.data?.id === workspace.id;
+  const keepsAll = policy?.type === "data-retention-policy-dont-deletes";
+  const known = policy?.attributes?.["delete-older-than-n-days"];
+  const [choice, setChoice] = useState(isOwn ? (keepsAll ? "all" : "days") : "default");
+  const [days, setDays] = useState<number | string>(known ?? 90);
+  const set = useAction("POST /workspaces/{workspace_id}/relationships/data-retention-policy", {
+    done: "Saved how long states are kept.",
+  });
+  const clear = useAction("DELETE /workspaces/{workspace_id}/relationships/data-retention-policy", {
+    done: "States are kept as the organization says.",
+  });
+  const mayChange = workspace.attributes.permissions["can-update"] === true;
+  const save = () => {
+    if (choice === "default") clear.mutate({ path });
+    else if (choice === "all") set.mutate({ path, body: { data: { type: "data-retention-policy-dont-deletes" } } });
+    else
+      set.mutate({
+        path,
+        body: {
+          data: {
+            type: "data-retention-policy-delete-olders",
+            attributes: { "delete-older-than-n-days": Number(days) },
+          },
+        },
+      });
+  };
+  const inForce = policy === null ? "all are kept" : keepsAll ? "all are kept" : `${known} days`;
+  return (
+    <Stack gap="xs">
+      <Radio.Group value={choice} onChange={setChoice} aria-label="How long states are kept">
+        <Stack gap={6}>
+          <Radio value="default" disabled={!mayChange} label="As the organization says" />
+          <Radio value="all" disabled={!mayChange} label="All of them, for ever" />
+          <Radio value="days" disabled={!mayChange} label="For some days" />
+        </Stack>
+      </Radio.Group>
+      {choice === "days" && (
+        <NumberInput label="Days" min={1} max={36_500} value={days} onChange={setDays} w={140} disabled={!mayChange} />
+      )}
+      <Text c="dimmed" fz="sm">
+        In force now: {inForce}.
+      </Text>
+      {mayChange && (
+        <Group>
+          <Button variant="default" onClick={save} loading={set.isPending || clear.isPending}>
+            Save
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,91 @@
+/** Other workspaces that something ties to this one: listed, taken away, and more of them chosen. */
+import { Button, Group, Text } from "@mantine/core";
+import { useState } from "react";
+import { paths } from "../../paths.ts";
+import { Link } from "../../ui/link.tsx";
+import { Table, type Column } from "../../ui/table.tsx";
+import { WorkspacePicker } from "./picker.tsx";
+
+interface Linked {
+  /** What is taken away. */
+  readonly key: string;
+  readonly name: string;
+}
+
+interface LinkedWorkspacesProps {
+  readonly label: string;
+  readonly organization: string;
+  readonly rows: readonly Linked[];
+  /** Undefined where the caller may only look. */
+  readonly change?:
+    | {
+        /** Those that can't be chosen. */
+        readonly without: readonly string[];
+        readonly verb: string;
+        readonly isBusy: boolean;
+        readonly onAdd: (id: string) => void;
+        readonly onRemove: (key: string) => void;
+      }
+    | undefined;
+}
+
+export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWorkspacesProps) {
+  const [chosen, setChosen] = useState<string | null>(null);
+  const columns: (Column<Linked> | false)[] = [
+    {
+      title: "Workspace",
+      cell: ({ name }) => (
+        <Link to={paths.workspace(organization, name)} className="mono">
+          {name}
+        </Link>
+      ),
+    },
+    change !== undefined && {
+      title: "",
+      width: 90,
+      cell: ({ key, name }) => (
+        <Button
+          variant="subtle"
+          color="red"
+          size="compact-xs"
+          aria-label={`Remove ${name}`}
+          onClick={() => change.onRemove(key)}
+        >
+          Remove
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <>
+      {rows.length === 0 ? (
+        <Text c="dimmed">None.</Text>
+      ) : (
+        <Table label={label} rows={rows} keyOf={({ key }) => key} columns={columns.filter((each) => each !== false)} />
+      )}
+      {change && (
+        <Group gap="xs">
+          <WorkspacePicker
+            organization={organization}
+            label="Another workspace"
+            without={change.without}
+            value={chosen}
+            onChange={setChosen}
+          />
+          <Button
+            variant="default"
+            h={36}
+            disabled={chosen === null}
+            loading={change.isBusy}
+            onClick={() => {
+              if (chosen !== null) change.onAdd(chosen);
+              setChosen(null);
+            }}
+          >
+            {change.verb}
+          </Button>
+        </Group>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,72 @@
+/** A workspace among others: whose applies start runs here, who may read its state, and where its applies start runs. */
+import { Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { includedIn } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { FlowGraph, type FlowNode } from "../../ui/flow-graph.tsx";
+import { Section } from "../../ui/page.tsx";
+import type { Place } from "./frame.tsx";
+
+const shown = 12;
+
+export function useNeighbours({ organization, workspace, included }: Place) {
+  const path = { workspace_id: workspace.id };
+  const { "global-remote-state": isGlobal, "project-remote-state": isOfProject } = workspace.attributes;
+  const consumers = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/relationships/remote-state-consumers", {
+      path,
+      query: { "page[size]": shown },
+    }),
+    enabled: !isGlobal && !isOfProject,
+  });
+  const triggers = (type: "inbound" | "outbound") =>
+    asking("GET /workspaces/{workspace_id}/run-triggers", {
+      path,
+      query: { "filter[run-trigger][type]": type, "page[size]": shown },
+    });
+  const inbound = useQuery(triggers("inbound"));
+  const outbound = useQuery(triggers("outbound"));
+  const named = (name: string, link: FlowNode["link"]): FlowNode => ({
+    key: `${link} ${name}`,
+    label: name,
+    to: paths.workspace(organization, name),
+    link,
+  });
+  const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
+  const readers: FlowNode[] = isGlobal
+    ? [{ key: "all", label: `every workspace of ${organization}`, to: paths.workspaces(organization), link: "solid" }]
+    : isOfProject
+      ? [
+          {
+            key: "project",
+            label: `every workspace of ${project?.attributes.name ?? "its project"}`,
+            to: paths.workspaces(organization, { project: workspace.relationships.project?.data?.id }),
+            link: "solid",
+          },
+        ]
+      : (consumers.data?.data ?? []).map(({ attributes }) => named(attributes.name, "solid"));
+  const more = (consumers.data?.meta?.pagination?.["total-count"] ?? 0) - (consumers.data?.data.length ?? 0);
+  return {
+    before: (inbound.data?.data ?? []).map(({ attributes }) => named(attributes["sourceable-name"], "dashed")),
+    after: [
+      ...readers,
+      ...(more > 0 ? [{ key: "more", label: `and ${more} more`, to: undefined, link: "solid" } as const] : []),
+      ...(outbound.data?.data ?? []).map(({ attributes }) => named(attributes["workspace-name"], "dashed")),
+    ],
+  };
+}
+
+/** Nothing where it stands alone. */
+export function Neighbours({ place }: { readonly place: Place }) {
+  const { before, after } = useNeighbours(place);
+  if (before.length === 0 && after.length === 0) return null;
+  return (
+    <Section title="Connected workspaces">
+      <FlowGraph label="Connected workspaces" middle={place.workspace.attributes.name} before={before} after={after} />
+      <Text c="dimmed" fz="xs">
+        A solid line: may read its state. A dashed line: an apply starts a run.
+      </Text>
+    </Section>
+  );
+}

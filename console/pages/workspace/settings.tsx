@@ -1,0 +1,54 @@
+/** The settings of a workspace, part by part; which part is in the address. */
+import { Box, Grid } from "@mantine/core";
+import type { ReactNode } from "react";
+import { useAddress } from "../../ui/address.ts";
+import { NavigationLink } from "../../ui/link.tsx";
+import { paths } from "../../paths.ts";
+import { WorkspaceFrame, type Place } from "./frame.tsx";
+import { DangerZone } from "./danger.tsx";
+import { GeneralSettings } from "./general.tsx";
+import { Keeping } from "./keeping.tsx";
+import { Sharing } from "./sharing.tsx";
+import { Tagging } from "./tagging.tsx";
+import { Triggers } from "./triggers.tsx";
+
+const parts: readonly { readonly part: string; readonly label: string; readonly draw: (place: Place) => ReactNode }[] =
+  [
+    { part: "", label: "General and runs", draw: (place) => <GeneralSettings place={place} /> },
+    { part: "tags", label: "Tags", draw: (place) => <Tagging place={place} /> },
+    { part: "sharing", label: "State sharing", draw: (place) => <Sharing place={place} /> },
+    { part: "triggers", label: "Run triggers", draw: (place) => <Triggers place={place} /> },
+    { part: "keeping", label: "SSH key and retention", draw: (place) => <Keeping place={place} /> },
+    { part: "delete", label: "Delete", draw: (place) => <DangerZone place={place} /> },
+  ];
+
+export default function WorkspaceSettingsPage() {
+  const { search } = useAddress();
+  const here = parts.find(({ part }) => part === (search["part"] ?? "")) ?? parts[0]!;
+  return (
+    <WorkspaceFrame>
+      {(place) => (
+        <Grid gap="xl">
+          <Grid.Col span={{ base: 12, sm: 3, lg: 2 }}>
+            <Box component="nav" aria-label="Parts of the settings">
+              {parts.map(({ part, label }) => (
+                <NavigationLink
+                  key={part}
+                  to={paths.workspaceSettings(place.organization, place.workspace.attributes.name, part)}
+                  label={label}
+                  active={part === here.part}
+                  aria-current={part === here.part ? "page" : undefined}
+                  py={5}
+                  px="xs"
+                />
+              ))}
+            </Box>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, sm: 9, lg: 10 }} miw={0}>
+            {here.draw(place)}
+          </Grid.Col>
+        </Grid>
+      )}
+    </WorkspaceFrame>
+  );
+}

@@ -1,0 +1,101 @@
+/** Who may read a workspace's state: nobody else, some workspaces, those of its project, or all of them. */
+import { Radio, Stack } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { askingOn } from "../../api/queries.ts";
+import { useAddress } from "../../ui/address.ts";
+import { FlowGraph } from "../../ui/flow-graph.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+import { Pager } from "../../ui/table.tsx";
+import type { Place } from "./frame.tsx";
+import { useNeighbours } from "./neighbours.tsx";
+import { LinkedWorkspaces } from "./linked.tsx";
+
+export function Sharing({ place }: { readonly place: Place }) {
+  const { workspace, etag } = place;
+  const { name, "global-remote-state": isGlobal, "project-remote-state": isOfProject } = workspace.attributes;
+  const mayChange = workspace.attributes.permissions["can-update"] === true;
+  const { before, after } = useNeighbours(place);
+  const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Changed who may read the state of ${name}.` });
+  const value = isGlobal ? "global" : isOfProject ? "project" : "some";
+  const change = (to: string) =>
+    action.mutate({
+      path: { workspace_id: workspace.id },
+      ifMatch: etag,
+      body: {
+        data: {
+          type: "workspaces",
+          attributes: { "global-remote-state": to === "global", "project-remote-state": to === "project" },
+        },
+      },
+    });
+  return (
+    <>
+      <Section
+        title="Who may read its state"
+        about="Runs of these workspaces read its outputs through terraform_remote_state or tfe_outputs. A state may hold secrets in clear: share it with as few as you can."
+      >
+        <Radio.Group value={value} onChange={change} aria-label="Who may read its state">
+          <Stack gap={6}>
+            <Radio value="some" disabled={!mayChange} label="Only those that are named below" />
+            <Radio value="project" disabled={!mayChange} label="Every workspace of its project" />
+            <Radio value="global" disabled={!mayChange} label="Every workspace of the organization" />
+          </Stack>
+        </Radio.Group>
+        {after.length > 0 && <FlowGraph label="Who may read its state" middle={name} before={before} after={after} />}
+      </Section>
+      {value === "some" && <Consumers place={place} mayChange={mayChange} />}
+    </>
+  );
+}
+
+interface ConsumersProps {
+  readonly place: Place;
+  readonly mayChange: boolean;
+}
+
+function Consumers({ place: { organization, workspace }, mayChange }: ConsumersProps) {
+  const { search, set } = useAddress();
+  const path = { workspace_id: workspace.id };
+  const query = useQuery(
+    askingOn("GET /workspaces/{workspace_id}/relationships/remote-state-consumers", {
+      path,
+      query: { "page[size]": 30, "page[number]": search["page"] },
+    }),
+  );
+  const add = useAction("POST /workspaces/{workspace_id}/relationships/remote-state-consumers", {
+    done: "It may read the state now.",
+  });
+  const remove = useAction("DELETE /workspaces/{workspace_id}/relationships/remote-state-consumers", {
+    done: "It may not read the state any more.",
+  });
+  const bodyOf = (id: string) => ({ path, body: { data: [{ type: "workspaces" as const, id }] } });
+  return (
+    <Section title="Workspaces that may read it">
+      <Asked query={query}>
+        {({ data, meta }) => (
+          <>
+            <LinkedWorkspaces
+              label="Workspaces that may read it"
+              organization={organization}
+              rows={data.map(({ id, attributes: { name } }) => ({ key: id, name }))}
+              change={
+                mayChange
+                  ? {
+                      without: [workspace.id, ...data.map(({ id }) => id)],
+                      verb: "Let it read",
+                      isBusy: add.isPending,
+                      onAdd: (id) => add.mutate(bodyOf(id)),
+                      onRemove: (id) => remove.mutate(bodyOf(id)),
+                    }
+                  : undefined
+              }
+            />
+            <Pager pagination={meta?.pagination} one="workspace" onPage={(page) => set({ page: String(page) })} />
+          </>
+        )}
+      </Asked>
+    </Section>
+  );
+}

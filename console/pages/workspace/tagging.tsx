@@ -1,0 +1,214 @@
+/** Tags of a workspace: plain ones, and keys with values, its own and those that its project gives it. */
+import { ActionIcon, Badge, Button, Group, Text, TextInput } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useDraft } from "../../ui/form.tsx";
+import { Link } from "../../ui/link.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { sortProblems } from "../../api/errors.ts";
+import type { Place } from "./frame.tsx";
+
+export function Tagging({ place }: { readonly place: Place }) {
+  const mayChange = place.workspace.attributes.permissions["can-manage-tags"] === true;
+  return (
+    <>
+      <PlainTags place={place} mayChange={mayChange} />
+      <Bindings place={place} mayChange={mayChange} />
+    </>
+  );
+}
+
+interface TagProps {
+  readonly place: Place;
+  readonly mayChange: boolean;
+}
+
+function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) {
+  const names = workspace.attributes["tag-names"];
+  const path = { workspace_id: workspace.id };
+  const draft = useDraft({ name: "" });
+  const add = useAction("POST /workspaces/{workspace_id}/relationships/tags", {
+    done: (_, { body }) => `Tagged it ${body.data[0]?.attributes?.name}.`,
+    after: () => draft.reset(),
+    refusal: "form",
+  });
+  const remove = useAction("DELETE /workspaces/{workspace_id}/relationships/tags", {
+    done: (_, { body }) => `Took the tag ${body.data[0]?.attributes?.name} away.`,
+  });
+  const bodyOf = (name: string) => ({ path, body: { data: [{ type: "tags" as const, attributes: { name } }] } });
+  return (
+    <Section
+      title="Tags"
+      about="Words to find workspaces by, and for cloud blocks that choose workspaces by their tags."
+    >
+      <Group gap={6}>
+        {names.length === 0 && <Text c="dimmed">None.</Text>}
+        {names.map((name) => (
+          <Badge
+            key={name}
+            tt="none"
+            fw={500}
+            color="gray"
+            size="lg"
+            rightSection={
+              mayChange && (
+                <ActionIcon
+                  size="xs"
+                  variant="transparent"
+                  color="gray"
+                  aria-label={`Take the tag ${name} away`}
+                  onClick={() => remove.mutate(bodyOf(name))}
+                >
+                  <IconX size={12} />
+                </ActionIcon>
+              )
+            }
+          >
+            <Link to={paths.workspaces(organization, { tags: name })} c="inherit">
+              {name}
+            </Link>
+          </Badge>
+        ))}
+      </Group>
+      {mayChange && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            add.mutate(bodyOf(draft.values.name), {
+              onError: (error) => draft.setErrors({ name: sortProblems(error, []).rest.join(" ") }),
+            });
+          }}
+        >
+          <Group gap="xs" align="flex-start">
+            <TextInput aria-label="New tag" placeholder="production" w={220} {...draft.getInputProps("name")} />
+            <Button type="submit" variant="default" loading={add.isPending} h={36}>
+              Add tag
+            </Button>
+          </Group>
+        </form>
+      )}
+    </Section>
+  );
+}
+
+function Bindings({ place: { organization, workspace }, mayChange }: TagProps) {
+  const path = { workspace_id: workspace.id };
+  const query = useQuery(asking("GET /workspaces/{workspace_id}/effective-tag-bindings", { path }));
+  return (
+    <Section
+      title="Keys and values"
+      about="Its own, and those of its project, which its own override where the organization allows that."
+    >
+      <Asked query={query} loading={<LoadingRows rows={3} />}>
+        {({ data }) => (
+          <>
+            {data.length === 0 && <Text c="dimmed">None.</Text>}
+            {data.length > 0 && (
+              <Table
+                label="Keys and values"
+                rows={data}
+                keyOf={({ id }) => id}
+                columns={[
+                  { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
+                  { title: "Value", cell: ({ attributes }) => <span className="mono">{attributes.value}</span> },
+                  {
+                    title: "From",
+                    cell: (binding) =>
+                      isInherited(binding) ? (
+                        <Link to={paths.project(organization, workspace.relationships.project?.data?.id ?? "")}>
+                          its project
+                        </Link>
+                      ) : (
+                        "this workspace"
+                      ),
+                  },
+                  {
+                    title: "",
+                    width: 90,
+                    cell: (binding) =>
+                      mayChange &&
+                      !isInherited(binding) && (
+                        <RemoveBinding workspaceId={workspace.id} binding={binding} all={data} />
+                      ),
+                  },
+                ]}
+              />
+            )}
+          </>
+        )}
+      </Asked>
+      {mayChange && <AddBinding workspaceId={workspace.id} />}
+    </Section>
+  );
+}
+
+type Binding = Resource<"effective-tag-bindings">;
+const isInherited = ({ links }: Binding) => links?.["inherited-from"] !== undefined;
+
+function AddBinding({ workspaceId }: { readonly workspaceId: string }) {
+  const draft = useDraft({ key: "", value: "" });
+  const action = useAction("PATCH /workspaces/{workspace_id}/tag-bindings", {
+    done: (_, { body }) => `Set ${body.data[0]?.attributes.key}.`,
+    after: () => draft.reset(),
+    refusal: "form",
+  });
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        action.mutate(
+          {
+            path: { workspace_id: workspaceId },
+            body: { data: [{ type: "tag-bindings", attributes: draft.values }] },
+          },
+          { onError: (error) => draft.setErrors({ key: sortProblems(error, []).rest.join(" ") }) },
+        );
+      }}
+    >
+      <Group gap="xs" align="flex-start">
+        <TextInput aria-label="Key" placeholder="key" w={180} {...draft.getInputProps("key")} />
+        <TextInput aria-label="Value" placeholder="value" w={180} {...draft.getInputProps("value")} />
+        <Button type="submit" variant="default" loading={action.isPending} h={36}>
+          Set
+        </Button>
+      </Group>
+    </form>
+  );
+}
+
+interface RemoveBindingProps {
+  readonly workspaceId: string;
+  readonly binding: Binding;
+  readonly all: readonly Binding[];
+}
+
+/** The list of its own is sent anew without this one; what its project gives is not in it. */
+function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
+  const { key } = binding.attributes;
+  const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed ${key}.` });
+  const rest = all.filter((each) => each.id !== binding.id && !isInherited(each));
+  const data = rest.map(({ attributes }) => ({ type: "tag-bindings" as const, attributes }));
+  return (
+    <Button
+      variant="subtle"
+      color="red"
+      size="compact-xs"
+      aria-label={`Remove ${key}`}
+      onClick={() =>
+        action.mutate({
+          path: { workspace_id: workspaceId },
+          // They are sent whole, which the description of the API does not tell of a relationship.
+          body: { data: { type: "workspaces", relationships: { "tag-bindings": { data } } } } as never,
+        })
+      }
+    >
+      Remove
+    </Button>
+  );
+}

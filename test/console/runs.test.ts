@@ -1,0 +1,179 @@
+/** Runs in the console: started, looked at while they go, confirmed and discarded; by those who may. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { appendLog } from "../../src/resources/runs/phases/logs.ts";
+import { type Json } from "../support/api.ts";
+import { data, makeMember, makeTeam, makeTeamWorkspace, resource } from "../support/builders.ts";
+import { storeOutput, testVault } from "../support/phases.ts";
+import { bring, happen, makeRun, makeRunnable, showRun } from "../support/runs.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+let organizationId: string;
+
+beforeAll(async () => {
+  const { admin } = console.api;
+  const made = data(
+    await admin.post("/organizations", resource("organizations", { name: "acme", email: "ops@acme.example" })),
+  );
+  organizationId = made.attributes["external-id"];
+});
+
+const runsOf = (name: string) => `/acme/workspaces/${name}/runs`;
+
+async function say(phaseId: string, offset: number, text: string): Promise<void> {
+  await console.api.database.write(async (tx) => {
+    const phase = await tx.db.selectFrom("runPhases").selectAll().where("id", "=", phaseId).executeTakeFirstOrThrow();
+    await appendLog(tx, testVault, phase, offset, Buffer.from(text));
+  });
+}
+
+const change = (address: string, actions: string[], before: unknown, after: unknown, more: object = {}) => ({
+  address,
+  mode: "managed",
+  type: "aws_instance",
+  name: "x",
+  ...(address.startsWith("module.web.") && { module_address: "module.web" }),
+  change: { actions, before, after, after_unknown: {}, before_sensitive: {}, after_sensitive: {}, ...more },
+});
+
+/** A run whose plan is done, with a plan to draw. */
+async function plannedRun(workspaceId: string, message: string, changes: object[]): Promise<Json> {
+  const run = await makeRun(console.api.admin, workspaceId, { message });
+  await bring(console.api, run.id, "planned");
+  const plan = JSON.stringify({ format_version: "1.2", resource_changes: changes });
+  await storeOutput(console.api, { id: run.id, organizationId } as never, "plan-json", plan);
+  return run;
+}
+
+describe("a run", () => {
+  test("is started with a message, and found in the lists of the workspace and of the organization", async () => {
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await makeRunnable(console.api, "acme", { name: "network" });
+    await go(runsOf("network"));
+    await page.getByText("No runs yet").waitFor();
+    await page.getByRole("button", { name: "Start run" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Message").fill("Only look");
+    await dialog.getByRole("combobox", { name: "What it does" }).click();
+    await page.getByRole("option", { name: "Plan only" }).click();
+    await dialog.getByText("It can't be applied, and needs no lock.").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Start run" }).click();
+    await page.getByRole("heading", { name: "Only look" }).waitFor();
+    await page.getByText("Waits for an agent of the site, or a worker of the server").waitFor();
+    const id = page.url().split("/").at(-1)!;
+    expect((await showRun(console.api.admin, id)).attributes).toMatchObject({
+      "plan-only": true,
+      message: "Only look",
+    });
+    await page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("link", { name: "Only look" }).waitFor();
+    await go("/acme/runs");
+    await page.getByRole("link", { name: "Only look" }).waitFor();
+    await page.getByLabel("Search runs").fill("nothing like it");
+    await page.getByText("No run is like that").waitFor();
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("shows its plan by resource, and is confirmed with a comment that stays", async () => {
+    const { id } = await makeRunnable(console.api, "acme", { name: "runs" });
+    const run = await plannedRun(id, "A new bastion", [
+      change(
+        "aws_instance.bastion",
+        ["delete", "create"],
+        { ami: "one", key: "s3cr3t-value" },
+        { ami: "two", key: "an0ther-value" },
+        {
+          before_sensitive: { key: true },
+          after_sensitive: { key: true },
+          replace_paths: [["ami"]],
+        },
+      ),
+      change("aws_instance.stays", ["no-op"], {}, {}),
+      change("module.web.aws_instance.front", ["create"], null, { name: "<b>front</b>" }),
+    ]);
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go(`/acme/runs/runs/${run.id}`);
+    await page.waitForURL(`**/app${runsOf("runs")}/${run.id}`);
+    await page.getByText("Waits for somebody to confirm the plan, or to discard it. You can").waitFor();
+    await page.getByRole("button", { name: /aws_instance\.bastion replace/ }).click();
+    const differences = page.getByRole("table", { name: "What changes in aws_instance.bastion" });
+    await differences.getByText("forces the replacement").waitFor();
+    expect(await differences.getByRole("row").allInnerTexts()).toEqual([
+      expect.stringMatching(/ami\s+"one" → "two" forces the replacement/),
+      expect.stringMatching(/key\s+\(sensitive\) → \(sensitive\)/),
+    ]);
+    await page.getByRole("button", { name: /aws_instance\.front add/ }).click();
+    await page.getByText('"<b>front</b>"').waitFor();
+    expect(await page.getByText("aws_instance.stays").count()).toBe(0);
+    expect(await page.content()).not.toMatch(/s3cr3t-value|an0ther-value/);
+    await page.getByText("+ add 1").click();
+    expect(await page.getByRole("button", { name: /aws_instance\.bastion/ }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Confirm and apply" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Comment").fill("In the window at 14:00");
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Confirm and apply" }).click();
+    await page.getByText("Confirmed; the apply is queued.").waitFor();
+    await page.getByText("In the window at 14:00").waitFor();
+    expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("apply_queued");
+    expect(complaints).toEqual([]);
+  });
+
+  test("shows its log while it grows, in colours, searched, and with an address for each line", async () => {
+    const { id } = await makeRunnable(console.api, "acme", { name: "talks" });
+    const run = await makeRun(console.api.admin, id, { message: "Talks a lot" });
+    await bring(console.api, run.id, "planning");
+    const planId = run.relationships.plan.data.id;
+    const first = `${Array.from({ length: 300 }, (_, index) => `line ${index + 1}`).join("\n")}\n`;
+    await say(planId, 0, first);
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await page.goto(`${console.api.url}/app${runsOf("talks")}/${run.id}`);
+    const log = page.getByRole("region", { name: "Log of the plan" });
+    await log.getByText("line 300", { exact: true }).waitFor();
+    await say(planId, first.length, "\u001b[31mError:\u001b[0m <i>no</i> such thing\n");
+    await log.getByText("<i>no</i> such thing").waitFor();
+    const colorOf = (text: string) =>
+      log.getByText(text).evaluate((element) => (globalThis as Json).getComputedStyle(element).color as string);
+    expect(await colorOf("Error:")).not.toBe(await colorOf("<i>no</i> such thing"));
+    await page.getByLabel("Search the log").fill("line 12");
+    await page.getByText("1 of 11").waitFor();
+    await log.getByText("line 12", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByText("2 of 11").waitFor();
+    await log.getByRole("link", { name: "Line 120", exact: true }).click();
+    await page.waitForURL(/line=120/);
+    await expectAccessible(page);
+    await go(new URL(page.url()).pathname.slice("/app".length) + "?show=plan-log&line=42");
+    await log.getByText("line 42", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Cancel run" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel run" }).click();
+    await page.getByText("The run is told to stop.").waitFor();
+    await happen(console.api, run.id, { event: "phase-errored" });
+    await page.getByText("Was canceled.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("that somebody may only read offers nothing, and says who can act", async () => {
+    const workspace = await makeRunnable(console.api, "acme", { name: "audited" });
+    const team = await makeTeam(console.api, "acme", { name: "auditors" });
+    await makeTeamWorkspace(console.api, workspace.id, team.id, { access: "read" });
+    const reader = await makeMember(console.api, "acme", [team.id]);
+    const run = await plannedRun(workspace.id, "Not yours to confirm", [
+      change("aws_instance.one", ["create"], null, { a: 1 }),
+    ]);
+    const { page, go, complaints } = await console.visit(reader.token);
+    await go(`${runsOf("audited")}/${run.id}`);
+    await page.getByText("You can't: that needs ‘apply’ on the workspace's runs.").waitFor();
+    for (const name of ["Confirm and apply", "Discard", "Cancel run"])
+      expect(await page.getByRole("button", { name }).count()).toBe(0);
+    await page.getByRole("button", { name: /aws_instance\.one add/ }).waitFor();
+    await go("/acme/workspaces/audited");
+    await page.getByRole("heading", { name: "Last runs" }).waitFor();
+    expect(await page.getByRole("button", { name: "Start run" }).count()).toBe(0);
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,263 @@
+/** A workspace in the console: its lock, settings, tags, states, variables and end; by those who may. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { data, makeMember, makeTeam, makeTeamWorkspace, makeVarset, resource } from "../support/builders.ts";
+import type { Json } from "../support/api.ts";
+import { managed, stateOf, writeState } from "../support/states.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+let workspace: Json;
+
+beforeAll(async () => {
+  const { admin } = console.api;
+  data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "ops@acme.example" })));
+  workspace = await make("network", { description: "<b>All networks</b>" });
+});
+
+const make = async (name: string, attributes: object = {}): Promise<Json> =>
+  data(await console.api.admin.post("/organizations/acme/workspaces", resource("workspaces", { name, ...attributes })));
+const show = async (id: string): Promise<Json> => data(await console.api.admin.get(`/workspaces/${id}`));
+
+describe("a workspace", () => {
+  test("without a state says how to begin, and turns by itself when there is one", async () => {
+    const { id } = await make("fresh");
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/fresh");
+    const block = page.getByRole("group", { name: "The cloud block" });
+    expect(await block.innerText()).toContain('organization = "acme"');
+    expect(await block.innerText()).toContain('name = "fresh"');
+    const outputs = {
+      vpc: { value: "vpc-1", type: "string" },
+      secret: { value: "hush", type: "string", sensitive: true },
+    };
+    await writeState(console.api.admin, id, stateOf({ outputs, resources: [managed("vpc"), managed("subnet", 2)] }));
+    await page.getByRole("table", { name: "Resources" }).getByText("null_resource.subnet[1]").waitFor();
+    expect(await page.getByRole("table", { name: "Outputs" }).getByRole("row").allInnerTexts()).toEqual([
+      expect.stringMatching(/Name/),
+      expect.stringMatching(/secret\s+sensitive/),
+      expect.stringMatching(/vpc\s+vpc-1/),
+    ]);
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is locked with a reason and for a time, renewed, unlocked, and taken from somebody with force", async () => {
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/network");
+    await page.getByText("<b>All networks</b>").waitFor();
+    await page.getByRole("button", { name: "Lock", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Reason").fill("Incident 42");
+    await dialog.getByRole("combobox", { name: "For how long" }).click();
+    await page.getByRole("option", { name: "an hour, unless I renew it" }).click();
+    await dialog.getByRole("button", { name: "Lock" }).click();
+    await page.getByText("“Incident 42”").waitFor();
+    expect((await show(workspace.id)).attributes).toMatchObject({ locked: true, "locked-reason": "Incident 42" });
+    await page.getByRole("button", { name: "Renew lock" }).click();
+    await page.getByText("The lock of network begins anew.").waitFor();
+    await page.getByRole("button", { name: "Unlock" }).click();
+    await page.getByText("not locked").waitFor();
+    const team = await makeTeam(console.api, "acme", { name: "operators" });
+    await makeTeamWorkspace(console.api, workspace.id, team.id, { access: "write" });
+    const operator = await makeMember(console.api, "acme", [team.id]);
+    data(await operator.post(`/workspaces/${workspace.id}/actions/lock`, { reason: "Mine" }));
+    await page.reload();
+    await page.getByRole("button", { name: "Force unlock" }).click();
+    await page.getByRole("dialog").getByText(operator.username).first().waitFor();
+    await expectAccessible(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Force unlock" }).click();
+    await page.getByText("not locked").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("has settings that are saved on top of somebody else's change only when one says so", async () => {
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/network/settings");
+    await page.getByLabel("Working directory").fill("../outside");
+    await page.getByRole("button", { name: "Save settings" }).click();
+    const field = page.getByLabel("Working directory");
+    await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
+    await field.fill("environments/production");
+    await page.getByLabel("Apply without asking").check();
+    const meanwhile = resource("workspaces", { description: "Changed meanwhile" });
+    data(await console.api.admin.patch(`/workspaces/${workspace.id}`, meanwhile));
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await page.getByText("Somebody changed this meanwhile").waitFor();
+    await expectAccessible(page);
+    expect((await show(workspace.id)).attributes["auto-apply"]).toBe(false);
+    await page.getByRole("button", { name: "Reload and apply mine" }).click();
+    await page.getByText("Saved the settings of network.").waitFor();
+    expect((await show(workspace.id)).attributes).toMatchObject({
+      "auto-apply": true,
+      "working-directory": "environments/production",
+      description: "Changed meanwhile",
+    });
+    await page.getByLabel("Name").fill("networks");
+    await page.getByRole("button", { name: "Save settings" }).click();
+    await page.waitForURL("**/app/acme/workspaces/networks/settings");
+    await page.getByRole("heading", { name: "networks" }).waitFor();
+    data(await console.api.admin.patch(`/workspaces/${workspace.id}`, resource("workspaces", { name: "network" })));
+    expect(complaints).toEqual([]);
+  });
+
+  test("is tagged, shares its state, and is started by another's applies", async () => {
+    await make("billing");
+    const { id } = await make("tagged");
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/tagged/settings?part=tags");
+    await page.getByLabel("New tag").fill("no spaces please");
+    await page.getByRole("button", { name: "Add tag" }).click();
+    await expect.poll(() => page.getByLabel("New tag").getAttribute("aria-invalid")).toBe("true");
+    await page.getByLabel("New tag").fill("production");
+    await page.getByRole("button", { name: "Add tag" }).click();
+    await page.getByRole("link", { name: "production" }).waitFor();
+    await page.getByRole("textbox", { name: "Key" }).fill("team");
+    await page.getByRole("textbox", { name: "Value" }).fill("<script>");
+    await page.getByRole("button", { name: "Set", exact: true }).click();
+    await page.getByRole("cell", { name: "<script>" }).waitFor();
+    await page.getByRole("button", { name: "Remove team" }).click();
+    await page.getByText("Removed team.").waitFor();
+    await page.getByRole("link", { name: "State sharing" }).click();
+    await page.getByRole("combobox", { name: "Another workspace" }).fill("billing");
+    await page.getByRole("option", { name: "billing" }).click();
+    await page.getByRole("button", { name: "Let it read" }).click();
+    await page.getByRole("group", { name: "Who may read its state" }).getByRole("link", { name: "billing" }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "Run triggers" }).click();
+    await page.getByRole("combobox", { name: "Another workspace" }).fill("billing");
+    await page.getByRole("option", { name: "billing" }).click();
+    await page.getByRole("button", { name: "Let it start runs" }).click();
+    await page.getByRole("table", { name: "Workspaces whose applies start runs here" }).getByText("billing").waitFor();
+    await page.getByRole("link", { name: "SSH key and retention" }).click();
+    await page.getByLabel("For some days").check();
+    await page.getByRole("textbox", { name: "Days", exact: true }).fill("30");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("In force now: 30 days.").waitFor();
+    await expectAccessible(page);
+    expect((await show(id)).attributes["tag-names"]).toEqual(["production"]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("goes back to an earlier state, which is told from the others by what differs", async () => {
+    const { id } = await make("stateful");
+    const first = await writeState(
+      console.api.admin,
+      id,
+      stateOf({ serial: 1, resources: [managed("kept"), managed("lost")] }),
+    );
+    await writeState(
+      console.api.admin,
+      id,
+      stateOf({ serial: 2, resources: [managed("kept")], outputs: { url: { value: "https://x", type: "string" } } }),
+    );
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/stateful/states");
+    await page
+      .getByRole("row", { name: /serial 2 current/ })
+      .getByRole("link", { name: "serial 2" })
+      .click();
+    const differences = page.getByRole("table", { name: "Differences" });
+    await differences.getByText("null_resource.lost").waitFor();
+    expect((await differences.getByRole("row").allInnerTexts()).join("\n")).toMatch(
+      /removed[^]*null_resource\.lost[^]*added[^]*url/,
+    );
+    await expectAccessible(page);
+    await go(`/acme/workspaces/stateful/states/${first.id}`);
+    await page.getByRole("button", { name: "Go back to this state" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
+    await page.getByText("stateful is back at what serial 1 was, as serial 3.").waitFor();
+    expect((await show(id)).attributes).toMatchObject({ locked: false, "resource-count": 2 });
+    expect(complaints).toEqual([]);
+  });
+
+  test("has variables with their sources, of which one wins; a sensitive value never comes back", async () => {
+    const { id } = await make("variables");
+    const varset = await makeVarset(console.api, "acme", { name: "defaults", global: true });
+    const given = resource("vars", { key: "region", value: "us-east-1", category: "terraform" });
+    data(await console.api.admin.post(`/varsets/${varset.id}/relationships/vars`, given));
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/variables/variables");
+    const table = page.getByRole("table", { name: "Variables" });
+    await table.getByText("us-east-1").waitFor();
+    for (const [key, value] of [
+      ["region", "eu-west-1"],
+      ["password", "hush-hush"],
+    ] as const) {
+      await page.getByRole("button", { name: "Add variable" }).first().click();
+      const panel = page.getByRole("dialog");
+      await panel.getByLabel("Key").fill(key);
+      await panel.getByLabel("Value").fill(value);
+      if (key === "password") await panel.getByLabel("Sensitive").check();
+      await expectAccessible(page);
+      await panel.getByRole("button", { name: "Add variable" }).click();
+      await table.getByText(key).first().waitFor();
+    }
+    await table.getByText("not in force: this workspace wins").waitFor();
+    await table
+      .getByRole("row", { name: /password/ })
+      .getByText("sensitive")
+      .waitFor();
+    await table
+      .getByRole("row", { name: /password/ })
+      .getByRole("button", { name: "Edit" })
+      .click();
+    const panel = page.getByRole("dialog");
+    expect(await panel.getByLabel("Value").inputValue()).toBe("");
+    await panel.getByLabel("Description").fill("Of the database");
+    await panel.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Changed password.").waitFor();
+    await page.getByRole("button", { name: "Delete region" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Deleted region.").waitFor();
+    const left: Json[] = data(await console.api.admin.get(`/workspaces/${id}/vars`));
+    expect(left.map(({ attributes }) => [attributes.key, attributes.sensitive, attributes.description])).toEqual([
+      ["password", true, "Of the database"],
+    ]);
+    expect(await page.content()).not.toContain("hush-hush");
+    expect(complaints).toEqual([]);
+  });
+
+  test("that manages something is not deleted safely, only with force and its name", async () => {
+    const { id } = await make("doomed");
+    await writeState(console.api.admin, id, stateOf({ resources: [managed("left")] }));
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/doomed/settings?part=delete");
+    await page.getByText("it manages 1 resource").waitFor();
+    await page.getByRole("button", { name: "Delete safely" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete safely" }).click();
+    await page.getByText("Not done").waitFor();
+    expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(200);
+    await page.getByRole("button", { name: "Delete with force" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("1 resource will be left without a state.").waitFor();
+    expect(await dialog.getByRole("button", { name: "Delete with force" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Type doomed to go on").fill("doomed");
+    await dialog.getByRole("button", { name: "Delete with force" }).click();
+    await page.waitForURL("**/app/acme/workspaces");
+    expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(404);
+    expect(complaints).toEqual([]);
+  });
+
+  test("that somebody may only read offers no change, and says what that would need", async () => {
+    const { id } = await make("readable");
+    const team = await makeTeam(console.api, "acme", { name: "readers" });
+    await makeTeamWorkspace(console.api, id, team.id, { access: "read" });
+    const reader = await makeMember(console.api, "acme", [team.id]);
+    const { page, go, complaints } = await console.visit(reader.token, {
+      viewport: { width: 375, height: 800 },
+      colorScheme: "dark",
+    });
+    await go("/acme/workspaces/readable/settings");
+    await page.getByText("To change these settings you need admin access to the workspace.").waitFor();
+    expect(await page.getByLabel("Name").isDisabled()).toBe(true);
+    for (const name of ["Lock", "Start run", "Force unlock"])
+      expect(await page.getByRole("button", { name, exact: true }).count()).toBe(0);
+    await go("/acme/workspaces/readable/settings?part=delete");
+    await page.getByText("To delete this workspace you need admin access to it.").waitFor();
+    await expectAccessible(page);
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
+    await go("/acme/workspaces/network");
+    await page.getByText("Not here, or not yours to see").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+/** Plans as the console draws them, from the redacted JSON that engines draw them from too. */
+import { describe, expect, test } from "vitest";
+import { byModule, deedOf, differencesOf, drawnOf } from "../console/pages/runs/drawn-plan.ts";
+
+const resource = (address: string, actions: string[], more: object = {}, change: object = {}) => ({
+  address,
+  change: { actions, ...change },
+  ...more,
+});
+
+describe("what happens to a resource", () => {
+  test.each([
+    [["create"], "create"],
+    [["update"], "update"],
+    [["delete"], "delete"],
+    [["delete", "create"], "replace"],
+    [["create", "delete"], "replace"],
+    [["read"], "read"],
+    [["forget"], "forget"],
+    [["no-op"], undefined],
+  ])("%j is %s", (actions, deed) => {
+    expect(deedOf(resource("a.b", actions))).toBe(deed);
+  });
+
+  test("what is only imported or moved is drawn, what stays is not", () => {
+    const drawn = drawnOf([
+      resource("a.one", ["no-op"], {}, { importing: { id: "i-1" } }),
+      resource("a.two", ["no-op"], { previous_address: "a.old" }),
+      resource("a.three", ["no-op"]),
+    ]);
+    expect(drawn.map(({ address, deed }) => [address, deed])).toEqual([
+      ["a.one", "import"],
+      ["a.two", "move"],
+    ]);
+  });
+
+  test("modules stand in their order, the root first, and count what is in them", () => {
+    const modules = byModule(
+      drawnOf([
+        resource("module.b.a.one", ["create"], { module_address: "module.b" }),
+        resource("a.two", ["delete"]),
+        resource("module.b.a.three", ["create"], { module_address: "module.b" }),
+      ]),
+    );
+    expect(
+      modules.map(({ address, resources, counts }) => [address, resources.map(({ label }) => label), counts]),
+    ).toEqual([
+      ["", ["a.two"], { delete: 1 }],
+      ["module.b", ["a.one", "a.three"], { create: 2 }],
+    ]);
+  });
+});
+
+describe("differencesOf", () => {
+  const told = (change: object) =>
+    differencesOf(change).map(({ path, kind, before, after }) => [path, kind, before, after] as const);
+
+  test("values are found wherever they stand; nothing and null are the same", () => {
+    expect(
+      told({
+        before: { name: "a", size: 1, tags: { env: "dev", gone: "x" }, list: ["a"], none: null },
+        after: { name: "a", size: 2, tags: { env: "prod" }, list: ["a", "b"] },
+      }),
+    ).toEqual([
+      ["list[0]", "same", { value: "a" }, { value: "a" }],
+      ["list[1]", "added", undefined, { value: "b" }],
+      ["name", "same", { value: "a" }, { value: "a" }],
+      ["size", "changed", { value: 1 }, { value: 2 }],
+      ["tags.env", "changed", { value: "dev" }, { value: "prod" }],
+      ["tags.gone", "removed", { value: "x" }, undefined],
+    ]);
+  });
+
+  test("what is known only later says so, also where all of it is new", () => {
+    expect(told({ before: null, after: { name: "a" }, after_unknown: { id: true, network: [{ ip: true }] } })).toEqual([
+      ["id", "added", undefined, { word: "unknown" }],
+      ["name", "added", undefined, { value: "a" }],
+      ["network[0].ip", "added", undefined, { word: "unknown" }],
+    ]);
+  });
+
+  test("a secret is never told, only whether it changes", () => {
+    const secret = { before_sensitive: { password: true, key: true }, after_sensitive: { key: true } };
+    const sides = told({ before: { password: "one", key: "k" }, after: { password: "two", key: "k" }, ...secret });
+    expect(sides).toEqual([
+      ["key", "same", { word: "sensitive" }, { word: "sensitive" }],
+      ["password", "changed", { word: "sensitive" }, { word: "sensitive" }],
+    ]);
+    expect(JSON.stringify(sides)).not.toMatch(/one|two/);
+  });
+
+  test("JSON in a text is compared by what it says", () => {
+    const policy = (action: string) => JSON.stringify({ Statement: [{ Effect: "Allow", Action: action }] });
+    expect(told({ before: { policy: policy("get") }, after: { policy: policy("put") } })).toEqual([
+      ["policy.Statement[0].Action", "changed", { value: "get" }, { value: "put" }],
+      ["policy.Statement[0].Effect", "same", { value: "Allow" }, { value: "Allow" }],
+    ]);
+  });
+
+  test("a value that becomes another shape, or empty, is told whole", () => {
+    expect(told({ before: { a: "x", b: { c: 1 } }, after: { a: [1], b: {} } })).toEqual([
+      ["a", "changed", { value: "x" }, { value: [1] }],
+      ["b.c", "removed", { value: 1 }, undefined],
+    ]);
+  });
+
+  test("what forces a replacement is marked, with what is below it", () => {
+    const found = differencesOf({
+      before: { disk: [{ size: 1 }], name: "a" },
+      after: { disk: [{ size: 2 }], name: "b" },
+      replace_paths: [["disk", 0]],
+    });
+    expect(found.map(({ path, forcesReplacement }) => [path, forcesReplacement])).toEqual([
+      ["disk[0].size", true],
+      ["name", false],
+    ]);
+  });
+
+  test("names that every object has are names like others", () => {
+    expect(told({ before: {}, after: JSON.parse('{"__proto__": "x", "constructor": "y"}') })).toEqual([
+      ["__proto__", "added", undefined, { value: "x" }],
+      ["constructor", "added", undefined, { value: "y" }],
+    ]);
+  });
+});
