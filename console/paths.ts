@@ -65,6 +65,8 @@ export const paths = {
   teamSettings: (organization: string, id: string) => `${team(organization, id)}/settings`,
   people: (organization: string) => `${inOrganization(organization)}/people`,
   person,
+  personReach: (organization: string, id: string) => `${person(organization, id)}/reach`,
+  personLeaving: (organization: string, id: string) => `${person(organization, id)}/leaving`,
   holders: (organization: string, permission?: string) =>
     withSearch(`${inOrganization(organization)}/who-can`, { permission }),
   tokens: (organization: string) => `${inOrganization(organization)}/tokens`,

@@ -81,6 +81,13 @@ const pages = root.addChildren([
           throw redirect({ href: paths.run(organization, workspace, run), replace: true } as never);
         },
       }),
+      page(inOrganization, "who-can", () => import("./pages/who-can/page.tsx")),
+      page(inOrganization, "move", () => import("./pages/move/page.tsx")),
+      page(inOrganization, "teams/$team/reach", () => import("./pages/reach/team.tsx")),
+      page(inOrganization, "people/$user/reach", () => import("./pages/reach/person.tsx")),
+      page(inOrganization, "people/$user/leaving", () => import("./pages/reach/leaving.tsx")),
+      page(inOrganization, "tokens/$token", () => import("./pages/reach/token.tsx")),
+      page(inOrganization, "grant", () => import("./pages/grant/page.tsx")),
       page(inOrganization, "projects/$project/access", () => import("./pages/who-can/project.tsx")),
       inWorkspace.addChildren([
         page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx")),

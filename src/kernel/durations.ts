@@ -17,6 +17,6 @@ const unitsMs: Readonly<Record<string, number>> = { m: 60_000, h: hourMs, d: 24 
 
 /** An age in milliseconds; undefined for what is none. */
 export function ageMs(text: string): number | undefined {
-  const [, amount, unit = ""] = /^([1-9][0-9]{0,4})([mhd])$/.exec(text) ?? [];
+  const [, amount, unit = ""] = /^(0|[1-9][0-9]{0,4})([mhd])$/.exec(text) ?? [];
   return amount === undefined ? undefined : Number(amount) * (unitsMs[unit] ?? 0);
 }

@@ -31,6 +31,11 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
       ]}
       about={place?.user.attributes.email}
       actions={place && actions?.(place)}
+      tabs={[
+        { label: "Person", to: paths.person(organization, id) },
+        { label: "Reach", to: paths.personReach(organization, id) },
+        { label: "Leaving", to: paths.personLeaving(organization, id) },
+      ]}
     >
       <Asked query={query}>{() => place && children(place)}</Asked>
     </Page>

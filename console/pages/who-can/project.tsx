@@ -4,7 +4,7 @@ import { useOwnAccess } from "../../access/rows.ts";
 import type { Thing } from "../../access/words.ts";
 import { paths } from "../../paths.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { ProjectFrame, type ProjectPlace } from "../projects/frame.tsx";
+import { type ProjectPlace, ProjectFrame } from "../projects/frame.tsx";
 
 const thingOf = ({ project }: ProjectPlace): Thing => ({
   kind: "project",
@@ -14,14 +14,14 @@ const thingOf = ({ project }: ProjectPlace): Thing => ({
 
 export default function ProjectAccessPage() {
   return (
-    <ProjectFrame actions={(place) => <Grant organization={place.organization} thing={thingOf(place)} />}>
+    <ProjectFrame actions={(place) => <Grant {...place} />}>
       {(place) => <Matrix organization={place.organization} thing={thingOf(place)} />}
     </ProjectFrame>
   );
 }
 
-function Grant({ organization, thing }: { readonly organization: string; readonly thing: Thing }) {
-  const { mayManage } = useOwnAccess(thing);
+function Grant(place: ProjectPlace) {
+  const { mayManage } = useOwnAccess(thingOf(place));
   if (!mayManage) return null;
-  return <LinkButton to={paths.grant(organization, { project: thing.id })}>Grant access</LinkButton>;
+  return <LinkButton to={paths.grant(place.organization, { project: place.project.id })}>Grant access</LinkButton>;
 }

@@ -38,7 +38,7 @@ const taggedFilters: IndexedParameter<"key" | "value"> = {
 };
 
 const lockAge: Parameter<number> = {
-  doc: "Only workspaces that have been locked for longer than this: `30m`, `2h` or `1d`.",
+  doc: "Only workspaces that have been locked for longer than this: `30m`, `2h` or `1d`; with `0m` all that are locked.",
   parse: (value) =>
     ageMs(value) ??
     new Unusable("must be a whole number of minutes, hours or days, up to five digits, such as 30m, 2h or 1d"),

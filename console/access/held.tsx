@@ -1,0 +1,153 @@
+/** What somebody holds beside memberships: locks and tokens. */
+import { Button, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../api/actions.ts";
+import type { Resource } from "../api/client.ts";
+import { account, asking } from "../api/queries.ts";
+import { askingWhole } from "../api/whole.ts";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { Section } from "../ui/page.tsx";
+import { Asked } from "../ui/states.tsx";
+import { Table } from "../ui/table.tsx";
+import { When } from "../ui/text.tsx";
+
+interface HeldProps {
+  readonly organization: string;
+  readonly user: { readonly id: string; readonly name: string };
+}
+
+export function Locks({ organization, user }: HeldProps) {
+  const query = useQuery(
+    askingWhole("GET /organizations/{organization_name}/workspaces", {
+      path: { organization_name: organization },
+      query: { "filter[locked-longer-than]": "0m" },
+    }),
+  );
+  const unlock = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
+    done: ({ data }) => `Unlocked ${(data as Resource<"workspaces">).attributes.name}.`,
+  });
+  const held = query.data?.data.filter(
+    ({ relationships }) => (relationships["locked-by"]?.data as { id?: string } | null | undefined)?.id === user.id,
+  );
+  return (
+    <Section
+      title="Locks held"
+      about="A lock stays when its holder leaves, until an admin of the workspace unlocks it by force."
+    >
+      <Asked query={query}>
+        {() =>
+          held?.length ? (
+            <Table
+              label="Locks held"
+              rows={held}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  title: "Workspace",
+                  cell: ({ attributes: { name } }) => (
+                    <Link to={paths.workspace(organization, name)} className="mono">
+                      {name}
+                    </Link>
+                  ),
+                },
+                { title: "Reason", cell: ({ attributes }) => attributes["locked-reason"] ?? "–" },
+                { title: "Since", cell: ({ attributes }) => <When time={attributes["locked-at"]} /> },
+                {
+                  title: "What can be done",
+                  width: 160,
+                  cell: ({ id, attributes: { name, permissions } }) =>
+                    permissions?.["can-force-unlock"] ? (
+                      <Button
+                        variant="subtle"
+                        size="compact-xs"
+                        aria-label={`Unlock ${name} by force`}
+                        onClick={() => unlock.mutate({ path: { workspace_id: id } } as never)}
+                      >
+                        Unlock by force
+                      </Button>
+                    ) : (
+                      "–"
+                    ),
+                },
+              ]}
+            />
+          ) : (
+            <Text c="dimmed">None that you may see.</Text>
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}
+
+/** A person's tokens are shown to the person and to site admins. */
+export function Tokens({ organization, user }: HeldProps) {
+  const me = useQuery(account()).data?.data;
+  const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
+  const query = useQuery({
+    ...asking("GET /users/{user_id}/authentication-tokens", {
+      path: { user_id: user.id },
+      query: { "page[size]": 100 },
+    }),
+    enabled: mayAsk,
+  });
+  const revoke = useAction("DELETE /authentication-tokens/{token_id}", { done: "Revoked the token." });
+  return (
+    <Section title="Tokens">
+      {!mayAsk && (
+        <Text c="dimmed">
+          Shown to {user.name} and to site admins. Whatever they are, they reach nothing here once {user.name} is no
+          longer a member. Tokens of teams that {user.name} knew go on working: replace them.
+        </Text>
+      )}
+      {mayAsk && (
+        <Asked query={query}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Text c="dimmed">None.</Text>
+            ) : (
+              <Table
+                label="Tokens"
+                rows={data}
+                keyOf={({ id }) => id}
+                columns={[
+                  {
+                    title: "Token",
+                    cell: ({ id, attributes }) => (
+                      <Link to={paths.tokenReach(organization, id)}>{attributes.description || id}</Link>
+                    ),
+                  },
+                  {
+                    title: "Last used",
+                    cell: ({ attributes }) => <When time={attributes["last-used-at"]} none="never" />,
+                  },
+                  {
+                    title: "Expires",
+                    cell: ({ attributes }) => <When time={attributes["expired-at"]} none="never" />,
+                    isExtra: true,
+                  },
+                  {
+                    title: "What can be done",
+                    width: 160,
+                    cell: ({ id, attributes }) => (
+                      <Button
+                        variant="subtle"
+                        size="compact-xs"
+                        color="red"
+                        aria-label={`Revoke ${attributes.description || id}`}
+                        onClick={() => revoke.mutate({ path: { token_id: id } })}
+                      >
+                        Revoke
+                      </Button>
+                    ),
+                  },
+                ]}
+              />
+            )
+          }
+        </Asked>
+      )}
+    </Section>
+  );
+}

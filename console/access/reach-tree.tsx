@@ -1,0 +1,154 @@
+/** Projects with the workspaces in them that are reached: each with its level, and what gives it. */
+import { ActionIcon, Badge, Group, Table, Text } from "@mantine/core";
+import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
+import { Fragment, useState } from "react";
+import type { Resource } from "../api/client.ts";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { counted } from "../ui/text.tsx";
+import { onDay, sourceInShort, type Source } from "./words.ts";
+
+type Item = Resource<"reaches">;
+
+interface Branch {
+  readonly id: string;
+  readonly name: string;
+  /** Undefined where only workspaces in it are reached. */
+  readonly project: Item | undefined;
+  readonly workspaces: readonly Item[];
+}
+
+function branchesOf(rows: readonly Item[]): Branch[] {
+  const groups = Map.groupBy(rows, ({ relationships }) => relationships.project?.data?.id ?? "");
+  return [...groups]
+    .map(([id, items]) => ({
+      id,
+      name: items[0]?.attributes["project-name"] ?? id,
+      project: items.find(({ attributes }) => attributes.kind === "project"),
+      workspaces: items.filter(({ attributes }) => attributes.kind === "workspace"),
+    }))
+    .toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
+/** Few enough are shown at once. */
+const openAtFirst = 40;
+
+export function ReachTree({ organization, rows }: { readonly organization: string; readonly rows: readonly Item[] }) {
+  const branches = branchesOf(rows);
+  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set());
+  const isOpen = (id: string) => turned.has(id) !== rows.length <= openAtFirst;
+  const turn = (id: string) =>
+    setTurned(new Set(turned.has(id) ? [...turned].filter((one) => one !== id) : [...turned, id]));
+  return (
+    <Table aria-label="Reach" layout="fixed">
+      <Table.Thead>
+        <Table.Tr fz="xs" c="dimmed">
+          <Table.Th scope="col" fw={500} w="46%">
+            Name
+          </Table.Th>
+          <Table.Th scope="col" fw={500} w={112}>
+            Level
+          </Table.Th>
+          <Table.Th scope="col" fw={500}>
+            Why
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {branches.map((branch) => (
+          <Fragment key={branch.id}>
+            <ProjectRow
+              organization={organization}
+              branch={branch}
+              isOpen={isOpen(branch.id)}
+              onTurn={() => turn(branch.id)}
+            />
+            {isOpen(branch.id) &&
+              branch.workspaces.map((item) => <WorkspaceRow key={item.id} {...{ organization, item }} />)}
+          </Fragment>
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+interface ProjectRowProps {
+  readonly organization: string;
+  readonly branch: Branch;
+  readonly isOpen: boolean;
+  readonly onTurn: () => void;
+}
+
+function ProjectRow({ organization, branch: { id, name, project, workspaces }, isOpen, onTurn }: ProjectRowProps) {
+  return (
+    <Table.Tr bg="var(--mantine-color-default-hover)">
+      <Table.Th scope="row" fw={600}>
+        <Group gap={4} wrap="nowrap">
+          <ActionIcon
+            size="sm"
+            variant="subtle"
+            color="gray"
+            aria-expanded={isOpen}
+            aria-label={`Workspaces of ${name}`}
+            disabled={workspaces.length === 0}
+            onClick={onTurn}
+          >
+            {isOpen ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
+          </ActionIcon>
+          {project ? <Link to={paths.projectAccess(organization, id)}>{name}</Link> : <span>{name}</span>}
+          <Text span fz="xs" c="dimmed" fw={400} truncate>
+            {counted(workspaces.length, "workspace")}
+          </Text>
+        </Group>
+      </Table.Th>
+      <Table.Td>{project ? <LevelBadge level={project.attributes.level} /> : "–"}</Table.Td>
+      <Table.Td fz="sm">
+        {project ? (
+          <Given item={project} />
+        ) : (
+          <Text c="dimmed" fz="sm">
+            only workspaces in it
+          </Text>
+        )}
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+function WorkspaceRow({ organization, item }: { readonly organization: string; readonly item: Item }) {
+  const { name, level } = item.attributes;
+  return (
+    <Table.Tr>
+      <Table.Td pl={44}>
+        <Link to={paths.workspaceAccess(organization, name)} className="mono" title={name}>
+          {name}
+        </Link>
+      </Table.Td>
+      <Table.Td>
+        <LevelBadge level={level} />
+      </Table.Td>
+      <Table.Td fz="sm">
+        <Given item={item} />
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+const LevelBadge = ({ level }: { readonly level: string }) => (
+  <Badge color={level === "admin" || level === "maintain" ? "accent" : "gray"} tt="none" fw={500}>
+    {level}
+  </Badge>
+);
+
+function Given({ item: { attributes } }: { readonly item: Item }) {
+  const sources = attributes["given-by"] as readonly Source[];
+  const hidden = attributes["hidden-sources"];
+  const all = sources.map((source) =>
+    [
+      source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "",
+      sourceInShort(source),
+      source.until ? ` · until ${onDay(source.until)}` : "",
+    ].join(""),
+  );
+  return <>{[...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ")}</>;
+}

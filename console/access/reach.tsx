@@ -1,0 +1,157 @@
+/** Reach: everything that a team, a person or a token can get at, how far, and why. */
+import { Alert, Button, Group, Select, Stack, Text, Tooltip } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { tellRefusal } from "../api/actions.ts";
+import { addressOf, type Resource } from "../api/client.ts";
+import { downloadTable } from "../api/download.ts";
+import { askingWhole, type Whole } from "../api/whole.ts";
+import { useAddress } from "../ui/address.ts";
+import { Asked, Empty } from "../ui/states.tsx";
+import { counted, figure } from "../ui/text.tsx";
+import classes from "./access.module.css";
+import { ReachTree } from "./reach-tree.tsx";
+import { askable } from "./words.ts";
+
+export type Reaching =
+  | { readonly team: string; readonly user?: undefined; readonly token?: undefined }
+  | { readonly user: string; readonly team?: undefined; readonly token?: undefined }
+  | { readonly token: string; readonly team?: undefined; readonly user?: undefined };
+
+type List = Pick<Whole<"GET /teams/{team_id}/reach">, "meta">;
+
+/** Beyond this many pages of a hundred, the table is the better way to look at it all. */
+const pagesMax = 20;
+
+function askingReach(organization: string, of: Reaching, permission: string | undefined) {
+  const query = { "filter[permission]": permission };
+  const inOrganization = { ...query, "filter[organization][name]": organization };
+  if (of.team !== undefined)
+    return { operation: "GET /teams/{team_id}/reach", input: { path: { team_id: of.team }, query } } as const;
+  if (of.user !== undefined)
+    return {
+      operation: "GET /users/{user_id}/reach",
+      input: { path: { user_id: of.user }, query: inOrganization },
+    } as const;
+  return {
+    operation: "GET /authentication-tokens/{token_id}/reach",
+    input: { path: { token_id: of.token }, query: inOrganization },
+  } as const;
+}
+
+interface ReachProps {
+  readonly organization: string;
+  readonly of: Reaching;
+}
+
+export function Reach({ organization, of }: ReachProps) {
+  const { search, set } = useAddress();
+  const { operation, input } = askingReach(organization, of, search["permission"]);
+  const query = useQuery(askingWhole(operation, input as never, pagesMax));
+  return (
+    <Stack gap="sm">
+      <Group gap="sm">
+        <Select
+          aria-label="Permission"
+          placeholder="Any permission"
+          size="xs"
+          w={200}
+          clearable
+          clearButtonProps={{ "aria-label": "Any permission" }}
+          data={[...askable]}
+          value={search["permission"] ?? null}
+          onChange={(permission) => set({ permission: permission ?? undefined })}
+        />
+        <Export address={addressOf(operation, input as never)} name={`reach-${of.team ?? of.user ?? of.token}.csv`} />
+      </Group>
+      <Asked query={query}>
+        {(list) => (
+          <>
+            {list.meta?.refused && (
+              <Alert color="yellow" title="This token reaches nothing">
+                {list.meta.refused}
+              </Alert>
+            )}
+            <Totals list={list} />
+            {list.data.length === 0 ? (
+              <Empty title="Nothing">
+                {search["permission"]
+                  ? "Nothing that you may see is reached with this permission."
+                  : "No project and no workspace that you may see is reached."}
+              </Empty>
+            ) : (
+              <ReachTree organization={organization} rows={list.data as readonly Resource<"reaches">[]} />
+            )}
+            {list.count > list.data.length && (
+              <Text c="dimmed" fz="sm">
+                The first {figure(list.data.length)} of {figure(list.count)} by name. Filter by permission, or export
+                all of them.
+              </Text>
+            )}
+          </>
+        )}
+      </Asked>
+    </Stack>
+  );
+}
+
+/** The whole list, whatever its length. */
+function Export({ address, name }: { readonly address: string; readonly name: string }) {
+  const action = useMutation({ mutationFn: () => downloadTable(address, name), onError: tellRefusal });
+  return (
+    <Button
+      variant="default"
+      ml="auto"
+      leftSection={<IconDownload size={14} />}
+      loading={action.isPending}
+      onClick={() => action.mutate()}
+    >
+      Export CSV
+    </Button>
+  );
+}
+
+const order = ["admin", "maintain", "write", "plan", "read", "custom"];
+
+/** How many workspaces of each level, as a bar; and the same in words. */
+function Totals({ list }: { readonly list: List }) {
+  const { workspaces, projects } = list.meta?.totals ?? { workspaces: {}, projects: {} };
+  const hidden = list.meta?.hidden ?? { projects: 0, workspaces: 0 };
+  const levels = order.flatMap((level) =>
+    workspaces[level] > 0 ? [[level, workspaces[level] as number] as const] : [],
+  );
+  const sum = (totals: Readonly<Record<string, number>>) => Object.values(totals).reduce((all, each) => all + each, 0);
+  return (
+    <Stack gap={6} role="group" aria-label="Totals">
+      <Text fw={600}>
+        {counted(sum(workspaces), "workspace")} in reach, {counted(sum(projects), "project")}
+        {hidden.workspaces + hidden.projects > 0 && (
+          <Text span inherit c="dimmed" fw={400}>
+            {" "}
+            and {counted(hidden.workspaces, "more workspace")}, {counted(hidden.projects, "more project")} that you may
+            not see
+          </Text>
+        )}
+      </Text>
+      {levels.length > 0 && (
+        <div className={classes["bar"]} aria-hidden="true">
+          {levels.map(([level, count]) => (
+            <Tooltip key={level} label={`${level}: ${figure(count)}`}>
+              <div className={classes[`level_${level}`]} style={{ flex: count }} />
+            </Tooltip>
+          ))}
+        </div>
+      )}
+      <Group gap="md" fz="sm">
+        {levels.map(([level, count]) => (
+          <Group key={level} gap={6}>
+            <span className={`${classes["swatch"]} ${classes[`level_${level}`]}`} aria-hidden="true" />
+            <span>
+              {level} {figure(count)}
+            </span>
+          </Group>
+        ))}
+      </Group>
+    </Stack>
+  );
+}

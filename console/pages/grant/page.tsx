@@ -1,0 +1,158 @@
+/** Granting access to a team, with what that would change told before it is saved. The same page changes a grant, and takes it away. */
+import { Alert, Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { recordsOf, takingAway } from "../../access/changes.ts";
+import {
+  ProjectPicker,
+  TeamPicker,
+  useProject,
+  useTeam,
+  useWorkspace,
+  WorkspacePicker,
+} from "../../access/pickers.tsx";
+import { Preview } from "../../access/preview.tsx";
+import type { ThingKind } from "../../access/words.ts";
+import { askingWhole } from "../../api/whole.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { useGo } from "../../ui/link.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { GrantForm, type RecordDocument } from "./form.tsx";
+
+export default function GrantPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { search, set } = useAddress();
+  const kind: ThingKind = search["workspace"] !== undefined || search["on"] === "workspace" ? "workspace" : "project";
+  const teamId = search["team"];
+  const placeId = search[kind];
+  const chooseKind = (on: string) =>
+    set({ on: on === "workspace" ? on : undefined, project: undefined, workspace: undefined, mode: undefined });
+  return (
+    <Page title="Grant access" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
+      <Stack gap="md">
+        <Group align="flex-end" gap="sm">
+          <TeamPicker
+            label="Team"
+            placeholder="Search teams…"
+            w={{ base: "100%", xs: 240 }}
+            organization={organization}
+            value={teamId}
+            onChange={(team) => set({ team, mode: undefined })}
+          />
+          <Stack gap={4}>
+            <Text fw={600} id="grant-on">
+              On a
+            </Text>
+            <SegmentedControl
+              size="sm"
+              aria-labelledby="grant-on"
+              data={["project", "workspace"]}
+              value={kind}
+              onChange={chooseKind}
+            />
+          </Stack>
+          {kind === "project" ? (
+            <ProjectPicker
+              label="Project"
+              placeholder="Search projects…"
+              w={{ base: "100%", xs: 280 }}
+              organization={organization}
+              value={placeId}
+              onChange={(project) => set({ project, mode: undefined })}
+            />
+          ) : (
+            <WorkspacePicker
+              label="Workspace"
+              placeholder="Search workspaces…"
+              w={{ base: "100%", xs: 280 }}
+              organization={organization}
+              value={placeId}
+              onChange={(workspace) => set({ workspace, mode: undefined })}
+            />
+          )}
+        </Group>
+        {teamId && placeId ? (
+          <Chosen key={`${teamId} ${placeId}`} {...{ organization, kind, teamId, placeId }} />
+        ) : (
+          <Empty title={teamId ? `Choose a ${kind}` : "Choose a team"}>
+            Who would gain what, and on how many workspaces, is told here before anything is saved.
+          </Empty>
+        )}
+      </Stack>
+    </Page>
+  );
+}
+
+interface ChosenProps {
+  readonly organization: string;
+  readonly kind: ThingKind;
+  readonly teamId: string;
+  readonly placeId: string;
+}
+
+/** The record that the team has there already, if it has one. */
+function useRecord({ kind, teamId, placeId }: ChosenProps) {
+  const onProject = useQuery({
+    ...askingWhole("GET /team-projects", { query: { "filter[project][id]": placeId } }),
+    enabled: kind === "project",
+  });
+  const onWorkspace = useQuery({
+    ...askingWhole("GET /team-workspaces", { query: { "filter[workspace][id]": placeId } }),
+    enabled: kind === "workspace",
+  });
+  const query = kind === "project" ? onProject : onWorkspace;
+  const records = (query.data?.data ?? []) as readonly RecordDocument[];
+  return { query, record: records.find(({ relationships }) => relationships.team?.data?.id === teamId) };
+}
+
+function Chosen(props: ChosenProps) {
+  const { organization, kind, teamId, placeId } = props;
+  const { search, set } = useAddress();
+  const { query, record } = useRecord(props);
+  const team = useTeam(teamId);
+  const project = useProject(kind === "project" ? placeId : undefined);
+  const workspace = useWorkspace(kind === "workspace" ? placeId : undefined);
+  const place = kind === "project" ? project : workspace;
+  const go = useGo();
+  if (query.isError) return <Refusal error={query.error} />;
+  if (!query.data || !team || !place) return <LoadingRows rows={5} />;
+  const names = { team: team.attributes.name, place: place.attributes.name };
+  const back = () =>
+    go(
+      kind === "project"
+        ? paths.projectAccess(organization, placeId)
+        : paths.workspaceAccess(organization, place.attributes.name),
+    );
+  if (record && search["mode"] === "remove")
+    return (
+      <Preview
+        organization={organization}
+        changes={[takingAway(recordsOf[kind], record.id)]}
+        verb="Remove the grant"
+        color="red"
+        done={`${names.team} no longer has access to ${names.place} by a grant of its own.`}
+        after={back}
+        onCancel={() => set({ mode: undefined })}
+      />
+    );
+  return (
+    <>
+      {record && (
+        <Alert color="blue" variant="light" p="xs">
+          <Group justify="space-between" gap="sm">
+            <span>
+              {names.team} has <b>{record.attributes.access}</b> on {names.place} already. What you choose takes its
+              place.
+            </span>
+            <Button variant="default" onClick={() => set({ mode: "remove" })}>
+              Remove this grant…
+            </Button>
+          </Group>
+        </Alert>
+      )}
+      <GrantForm key={record?.id ?? "new"} {...{ organization, kind, teamId, placeId, names, record }} after={back} />
+    </>
+  );
+}

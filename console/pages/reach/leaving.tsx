@@ -1,0 +1,13 @@
+/** A person who leaves: memberships, locks and tokens, each with its button. */
+import { Offboarding } from "../../access/offboarding.tsx";
+import { PersonFrame } from "../people/frame.tsx";
+
+export default function LeavingPage() {
+  return (
+    <PersonFrame>
+      {({ organization, user }) => (
+        <Offboarding organization={organization} user={{ id: user.id, name: user.attributes.username }} />
+      )}
+    </PersonFrame>
+  );
+}

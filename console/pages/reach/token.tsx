@@ -1,0 +1,32 @@
+/** What a token can reach. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { Reach } from "../../access/reach.tsx";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { Page } from "../../ui/page.tsx";
+import { When } from "../../ui/text.tsx";
+
+export default function TokenReachPage() {
+  const { organization, token } = useParams({ strict: false }) as { organization: string; token: string };
+  const known = useQuery(asking("GET /authentication-tokens/{token_id}", { path: { token_id: token } })).data?.data;
+  return (
+    <Page
+      title={known?.attributes.description || "Token"}
+      crumbs={[
+        { label: organization, to: paths.organization(organization) },
+        { label: "Tokens", to: paths.tokens(organization) },
+      ]}
+      about={
+        known && (
+          <>
+            Last used <When time={known.attributes["last-used-at"]} none="never" />, expires{" "}
+            <When time={known.attributes["expired-at"]} none="never" />
+          </>
+        )
+      }
+    >
+      <Reach organization={organization} of={{ token }} />
+    </Page>
+  );
+}

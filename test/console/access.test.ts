@@ -1,0 +1,172 @@
+/** Who can, why, and what a grant would change: as people who decide about access use it. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../support/api.ts";
+import {
+  data,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeTeamWorkspace,
+  makeWorkspace,
+  type Member,
+  type Org,
+} from "../support/builders.ts";
+import { expectAccessible, useConsole, type Visitor } from "./support/browser.ts";
+
+const console = useConsole();
+let org: Org;
+let [network, billing]: Json[] = [];
+let production: Json;
+let [operators, contractors, readers]: Json[] = [];
+let [ana, mia]: Member[] = [];
+
+beforeAll(async () => {
+  const { api } = console;
+  org = await makeOrganization(api);
+  network = await makeProject(api, org.name, { name: "Network" });
+  billing = await makeProject(api, org.name, { name: "Billing" });
+  production = await makeWorkspace(api, org.name, { name: "network-production" }, inProject(network!.id));
+  await makeWorkspace(api, org.name, { name: "network-staging" }, inProject(network!.id));
+  for (const name of ["billing-eu", "billing-us"]) await makeWorkspace(api, org.name, { name }, inProject(billing!.id));
+  operators = await makeTeam(api, org.name, { name: "operators", visibility: "organization" });
+  contractors = await makeTeam(api, org.name, { name: "contractors", visibility: "organization" });
+  readers = await makeTeam(api, org.name, { name: "readers", "organization-access": { "read-projects": true } });
+  await makeTeamProject(api, network!.id, operators!.id, { access: "write", reason: "runs the network" });
+  await makeTeamWorkspace(api, production.id, contractors!.id, { access: "plan" });
+  ana = await makeMember(api, org.name, [operators!.id, readers!.id]);
+  mia = await makeMember(api, org.name, [contractors!.id]);
+});
+
+const signedIn = (token: string | undefined): Promise<Visitor> => console.visit(token);
+const levelsOf = async (team: string, query: string): Promise<string[]> =>
+  (await org.owner.get(query)).body.data
+    .filter((record: Json) => record.relationships.team.data.id === team)
+    .map((record: Json) => record.attributes.access);
+
+describe("who can do what to a workspace", () => {
+  test("a click on a value says why, and what would be left without the grant, which a button then removes", async () => {
+    const { page, go, complaints } = await signedIn(org.owner.token);
+    await go(`/${org.name}/workspaces/network-production/access`);
+    const apply = page.getByRole("button", { name: "operators, apply: yes" });
+    await apply.focus();
+    await page.keyboard.press("Enter");
+    const why = page.getByRole("region", { name: "Why operators, apply" });
+    await why.getByText("write").waitFor();
+    expect(await why.innerText()).toMatch(/has write on the project Network, granted by .*: “runs the network”/);
+    expect(new URL(page.url()).searchParams.get("why")).toBe(`${operators!.id}:apply`);
+    await page.getByLabel("Only differences from the project").check();
+    expect(await page.getByRole("button", { name: /, read: / }).count()).toBe(1);
+    await page.getByRole("button", { name: "contractors, plan: yes" }).click();
+    await page.getByRole("button", { name: "What if this grant were removed?" }).click();
+    const change = page.getByRole("region", { name: "What would change" });
+    await change.getByText("Nobody gains anything · 1 person and 1 team lose something").waitFor();
+    expect(await change.innerText()).toContain("network-production");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Remove the grant" }).click();
+    await page.getByText("No team is like that").waitFor();
+    expect(await levelsOf(contractors!.id, `/team-workspaces?filter[workspace][id]=${production.id}`)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("people too, filtered by permission, and each can be taken out of the team that gives it", async () => {
+    const { page, go, complaints } = await signedIn(org.owner.token);
+    await go(`/${org.name}/workspaces/network-production/access?who=people&permission=apply`);
+    await page.getByRole("button", { name: `${ana!.username}, apply: yes` }).click();
+    await page.getByRole("button", { name: `What if ${ana!.username} left operators?` }).click();
+    const change = page.getByRole("region", { name: "What would change" });
+    await change.getByText("plan, apply, write variables, write states, lock").first().waitFor();
+    // What another team gives is kept, so it is not among what is lost.
+    expect(await change.innerText()).not.toMatch(/loses read/);
+    expect(await page.getByRole("link", { name: mia!.username }).count()).toBe(0);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect(complaints).toEqual([]);
+  });
+
+  test("a project's matrix has its own permissions beside those on its workspaces", async () => {
+    const { page, go, complaints } = await signedIn(org.owner.token);
+    await go(`/${org.name}/projects/${network!.id}/access`);
+    await page.getByRole("button", { name: "owners, move: yes" }).waitFor();
+    await page.getByRole("button", { name: "operators, project: read" }).click();
+    await page.getByRole("region", { name: "Why operators, project" }).getByText("on this project").waitFor();
+    await page.getByRole("button", { name: "readers, apply: no" }).click();
+    await page.getByText("Nothing lets readers apply runs here.").waitFor();
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("a member who does not manage access sees teams and themself, and is offered nothing", async () => {
+    const { page, go, complaints } = await signedIn(ana!.token);
+    await go(`/${org.name}/workspaces/network-production/access`);
+    await page.getByRole("button", { name: "operators, apply: yes" }).click();
+    await page.getByRole("region", { name: "Why operators, apply" }).getByText("has write").waitFor();
+    expect(await page.getByRole("button", { name: /What if/ }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Grant access" }).count()).toBe(0);
+    await page.getByText("People", { exact: true }).last().click();
+    await page.getByText("This is what you may do.").waitFor();
+    expect(await page.getByRole("button", { name: /, read: / }).count()).toBe(1);
+    await go(`/${org.name}/who-can`);
+    await page.getByText("Shown to those who manage teams or members").waitFor();
+    await go(`/${org.name}/grant?team=${contractors!.id}&project=${network!.id}`);
+    await page.getByText("You may not do this").waitFor();
+    expect(await page.getByRole("button", { name: "Grant access" }).count()).toBe(0);
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("granting access", () => {
+  test("is previewed as one chooses, refused when access changed meanwhile, and then made as previewed", async () => {
+    const { page, go, complaints } = await signedIn(org.owner.token);
+    await go(`/${org.name}/grant?project=${billing!.id}`);
+    await page.getByRole("combobox", { name: "Team" }).fill("contract");
+    await page.getByRole("option", { name: "contractors" }).click();
+    await page.getByText("nobody loses anything").waitFor();
+    await page.getByRole("combobox", { name: "Level" }).click();
+    await page.getByRole("option", { name: "write" }).click();
+    const change = page.getByRole("region", { name: "What would change" });
+    await change.getByText("read, plan, apply, write variables, write states, lock").first().waitFor();
+    expect(await change.innerText()).toMatch(/1 person and 1 team gain something, on up to 2 workspaces/);
+    await page.getByLabel("Until").fill("2099-12-31");
+    await page.getByLabel("Reason").fill("audit of invoices");
+    await expectAccessible(page);
+    // Somebody else gives a colleague a place meanwhile.
+    data(
+      await org.owner.patch(`/teams/${readers!.id}`, {
+        data: { type: "teams", id: readers!.id, attributes: { "organization-access": { "read-workspaces": true } } },
+      }),
+    );
+    await page.getByRole("button", { name: "Grant access" }).click();
+    await page.getByText("Access changed meanwhile, here is the new preview").waitFor();
+    expect(await levelsOf(contractors!.id, `/team-projects?filter[project][id]=${billing!.id}`)).toEqual([]);
+    await page.getByRole("button", { name: "Grant access" }).click();
+    await page.waitForURL(`**/projects/${billing!.id}/access`);
+    await page.getByRole("button", { name: "contractors, apply: yes" }).click();
+    expect(await page.getByRole("region", { name: "Why contractors, apply" }).innerText()).toContain(
+      "until 31 Dec 2099: “audit of invoices”",
+    );
+    expect(complaints).toEqual([]);
+  });
+
+  test("a grant that is there is changed, permission by permission, and removed", async () => {
+    const { page, go, complaints } = await signedIn(org.owner.token);
+    await go(`/${org.name}/grant?project=${network!.id}&team=${operators!.id}`);
+    await page.getByText("operators has write on Network already.").waitFor();
+    await page.getByRole("combobox", { name: "Level" }).click();
+    await page.getByRole("option", { name: "custom" }).click();
+    await page.getByRole("combobox", { name: "Runs" }).click();
+    await page.getByRole("option", { name: "plan" }).click();
+    await page.getByText(/loses/).first().waitFor();
+    await page.getByRole("button", { name: "Change the grant" }).click();
+    await page.waitForURL("**/access");
+    expect(await levelsOf(operators!.id, `/team-projects?filter[project][id]=${network!.id}`)).toEqual(["custom"]);
+    await go(`/${org.name}/grant?project=${network!.id}&team=${operators!.id}`);
+    await page.getByRole("button", { name: "Remove this grant…" }).click();
+    await page.getByRole("button", { name: "Remove the grant" }).click();
+    await page.waitForURL("**/access");
+    expect(await levelsOf(operators!.id, `/team-projects?filter[project][id]=${network!.id}`)).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
