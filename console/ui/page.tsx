@@ -34,7 +34,7 @@ export function Page({ title, crumbs = [], beside, about, actions, tabs, childre
         </Breadcrumbs>
       )}
       <Group justify="space-between" align="flex-start" mb="md" gap="sm">
-        <Stack gap={2} miw={0} flex={1}>
+        <Stack gap={2} miw="min(100%, 16rem)" flex={1}>
           <Group gap="sm">
             <Title order={1} style={{ overflowWrap: "anywhere" }}>
               {title}
