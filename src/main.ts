@@ -13,6 +13,7 @@ import { createServer, urlOf } from "./http/server.ts";
 import { jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
+import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
 import { ensureFirstAdmin, type FirstAdmin, openRegister, sqlitePath } from "./service.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
@@ -58,6 +59,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     const url = urlNow();
     announce(settings, url, admin, say);
     runner.start();
+    void describeFetching(settings.sandbox).then((line) => logger.info(line));
     void consoleFiles?.load();
     const workers =
       settings.workers > 0
@@ -83,6 +85,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
 function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptions {
   const { organizationCreation, edition, globalRemoteStateDefault } = settings;
   const { engine, planTimeoutSeconds, applyTimeoutSeconds, sessionHours, privateAddresses } = settings;
+  const { plansForks, knownHosts, sandbox } = settings;
   return {
     organizationCreation,
     edition,
@@ -90,6 +93,9 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
     engine,
     sessionHours,
     privateAddresses,
+    plansForks,
+    knownHosts,
+    sandbox,
     planTimeoutSeconds,
     applyTimeoutSeconds,
     get publicUrl() {

@@ -41,6 +41,8 @@ export interface Settings {
   readonly engine: "terraform" | "tofu";
   readonly engines: string;
   readonly sandbox: "bubblewrap" | "user" | "none" | undefined;
+  readonly plansForks: boolean;
+  readonly knownHosts: string | undefined;
   readonly planTimeoutSeconds: number;
   readonly applyTimeoutSeconds: number;
 }
@@ -215,6 +217,20 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "bubblewrap, user or none: what keeps other people's code from this machine. The strongest that works when unset; none only when it is asked for here.",
     initially: undefined,
     parse: oneOf(["bubblewrap", "user", "none"]),
+  },
+  plansForks: {
+    variable: "CADASTRE_PLAN_FORKS",
+    shape: "BOOLEAN",
+    doc: "true or false: whether pull requests from forks get speculative plans. Whoever can fork a repository then runs code with the workspace's variables.",
+    initially: "false",
+    parse: (text) => oneOf(["true", "false"])(text) === "true",
+  },
+  knownHosts: {
+    variable: "CADASTRE_SSH_KNOWN_HOSTS",
+    shape: "FILE",
+    doc: "SSH host keys, in the form of known_hosts, that code is fetched from and that runs know. Whatever key a host shows is taken when unset.",
+    initially: undefined,
+    parse: (text) => resolve(text),
   },
   planTimeoutSeconds: {
     variable: "CADASTRE_PLAN_TIMEOUT_SECONDS",

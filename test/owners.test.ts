@@ -54,6 +54,9 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/state/state-version-outputs": ["stateVersionOutputs"],
   "resources/state/resources": ["stateResources"],
   "resources/state/remote-state-consumers": ["remoteStateConsumers"],
+  "resources/vcs/vcs-events": ["vcsDeliveries", "vcsEvents"],
+  "resources/vcs/commit-statuses": ["vcsStatuses"],
+  "resources/vcs/webhooks": ["vcsWebhooks"],
   moving: ["importLinks"],
 };
 

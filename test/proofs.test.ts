@@ -67,6 +67,19 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   "what is remembered of somebody who is nobody yet, so that it can't be used again": [
     "resources/identity/sso-providers/store.ts noteReply",
   ],
+  "what a connection's secret shows to be its provider's, what follows from a connection that was granted, and the jobs that work it off":
+    [
+      "resources/vcs/commit-statuses/store.ts insertStatus",
+      "resources/vcs/commit-statuses/store.ts updateStatus",
+      "resources/vcs/vcs-events/store.ts deleteOlder",
+      "resources/vcs/vcs-events/store.ts insertDeliveries",
+      "resources/vcs/vcs-events/store.ts insertEvents",
+      "resources/vcs/vcs-events/store.ts postponeEvent",
+      "resources/vcs/vcs-events/store.ts updateEvent",
+      "resources/vcs/webhooks/store.ts deleteWebhook",
+      "resources/vcs/webhooks/store.ts insertWebhooks",
+      "resources/vcs/webhooks/store.ts updateWebhook",
+    ],
   "background work, which nobody asked for": [
     "resources/identity/authentication-tokens/store.ts deleteExpiredTokenRows",
     "resources/identity/authentication-tokens/writes.ts noteUses",

@@ -96,6 +96,15 @@ const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
   engine: { valid: same("terraform", "tofu"), invalid: ["Terraform", "opentofu", ""], sentence: word },
   engines: { valid: [["/opt/engines", "/opt/engines"]], invalid: [], sentence: word },
   sandbox: { valid: same("bubblewrap", "user", "none"), invalid: ["docker", ""], sentence: word },
+  plansForks: {
+    valid: [
+      ["true", true],
+      ["false", false],
+    ],
+    invalid: ["yes", "1", ""],
+    sentence: word,
+  },
+  knownHosts: { valid: [["/etc/known_hosts", "/etc/known_hosts"]], invalid: [], sentence: word },
   planTimeoutSeconds: wholeNumbers(60, 604_800),
   applyTimeoutSeconds: wholeNumbers(60, 604_800),
   trustedProxies: networks(),
@@ -184,6 +193,8 @@ test("without any source, the service is the embedded one on the loopback addres
     engine: "terraform",
     engines: resolve("data/engines"),
     sandbox: undefined,
+    plansForks: false,
+    knownHosts: undefined,
     planTimeoutSeconds: 7200,
     applyTimeoutSeconds: 86_400,
   });

@@ -4,7 +4,7 @@ import { join, normalize, relative, sep } from "node:path";
 import { giveTo, removeTree, writeNew } from "./files.ts";
 import type { Job } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
-import type { Mounts, Sandbox } from "./sandbox/launch.ts";
+import type { Mounts, Sandbox } from "../sandbox/launch.ts";
 import { stateFile } from "./state.ts";
 
 export interface DirectoryOptions {

@@ -14,10 +14,10 @@ import type { Job } from "./job.ts";
 import type { RunLog } from "./log.ts";
 import { OutputReader } from "./output.ts";
 import { ConfigurationFault, writeOverride } from "./overrides.ts";
-import type { Cgroup } from "./sandbox/cgroup.ts";
-import type { Sandbox } from "./sandbox/launch.ts";
-import { type Ended, JobProcess } from "./sandbox/process.ts";
-import { runMark } from "./sandbox/processes.ts";
+import type { Cgroup } from "../sandbox/cgroup.ts";
+import type { Sandbox } from "../sandbox/launch.ts";
+import { type Ended, JobProcess } from "../sandbox/process.ts";
+import { runMark } from "../sandbox/processes.ts";
 import type { Stopper } from "./stopper.ts";
 import { brokenValues, environmentOf, sshCommand, variableFiles } from "./variables.ts";
 

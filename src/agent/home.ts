@@ -4,8 +4,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 import { removeTree } from "./files.ts";
-import { isRoot } from "./sandbox/choose.ts";
-import { killEverythingOf, runMark } from "./sandbox/processes.ts";
+import { isRoot } from "../sandbox/choose.ts";
+import { killEverythingOf, runMark } from "../sandbox/processes.ts";
 import { keepLostState } from "./state.ts";
 
 /** Makes it, and takes it for this process; its real path. Raises SettingError. */

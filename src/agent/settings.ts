@@ -11,12 +11,10 @@ import {
   type SettingSources,
   wholeNumber,
 } from "../kernel/settings.ts";
+import { type SandboxKind, sandboxKinds } from "../sandbox/launch.ts";
 
 export const products = ["terraform", "tofu"] as const;
 export type Product = (typeof products)[number];
-
-export const sandboxKinds = ["bubblewrap", "user", "none"] as const;
-export type SandboxKind = (typeof sandboxKinds)[number];
 
 export interface AgentSettings {
   readonly agentServer: string;

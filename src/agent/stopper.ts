@@ -1,5 +1,5 @@
 /** Why a phase is to stop, and how: gently, by an interrupt and a grace, or at once. It stops what runs now and what would run next. */
-import type { JobProcess } from "./sandbox/process.ts";
+import type { JobProcess } from "../sandbox/process.ts";
 
 export type StopReason = "canceled" | "timed-out" | "lost" | "disk" | "shutdown";
 

@@ -22,6 +22,7 @@ import { organizationResources } from "./migrations/0017-organization-resources.
 import { imports } from "./migrations/0019-imports.ts";
 import { movesOfWorkspaces } from "./migrations/0021-moves-of-workspaces.ts";
 import { identityTrusts } from "./migrations/0023-identity-trusts.ts";
+import { versionControl } from "./migrations/0026-version-control.ts";
 import { signIn } from "./migrations/0022-sign-in.ts";
 import { singleSignOn } from "./migrations/0024-single-sign-on.ts";
 import { invitationLinks } from "./migrations/0025-invitation-links.ts";
@@ -51,6 +52,7 @@ export const migrations: readonly Migration[] = [
   identityTrusts,
   singleSignOn,
   invitationLinks,
+  versionControl,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

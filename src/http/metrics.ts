@@ -11,6 +11,7 @@ import type { Authenticator } from "./authenticate.ts";
 import { watchJobs } from "./job-metrics.ts";
 import type { Keeper } from "./kept.ts";
 import { watchLocks } from "./lock-metrics.ts";
+import { countVcsEvents } from "./vcs-metrics.ts";
 import { countEndedPhases, watchRuns } from "./run-metrics.ts";
 import { RequestFigures } from "./request-metrics.ts";
 
@@ -41,8 +42,10 @@ export function mountMetrics(
   const lookAtJobs = watchJobs(registry, database);
   const lookAtRuns = watchRuns(registry, database);
   const lookAtLocks = watchLocks(registry, database);
-  const forget = countEndedPhases(registry);
-  server.addHook("onClose", async () => forget());
+  const forgets = [countEndedPhases(registry), countVcsEvents(registry)];
+  server.addHook("onClose", async () => {
+    for (const forget of forgets) forget();
+  });
   server.get("/metrics", async (request, reply) => {
     if (!carriesToken(request, metricsToken)) {
       const { actor } = await authenticator.authenticate(request);

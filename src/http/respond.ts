@@ -207,6 +207,11 @@ export const refusing = (reply: FastifyReply): FastifyReply => reply.code(errorF
 /** For this time; the next one may lead elsewhere. */
 export const sendRedirect = (reply: FastifyReply, path: string): FastifyReply => reply.redirect(path, 302);
 
+/** A webhook is answered before it is worked off, and with nothing to read. */
+export function sendReceipt(reply: FastifyReply, isStored: boolean): FastifyReply {
+  return reply.code(isStored ? statusOf.accepted : statusOf.nothing).send();
+}
+
 export interface ErrorAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -32,6 +32,7 @@ import { mountOauth } from "./oauth.ts";
 import { authorizePath, oauthPaths, tokenPath } from "./oauth-paths.ts";
 import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
+import { mountWebhooks, webhookPath, webhookPaths } from "./webhooks.ts";
 import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
@@ -73,6 +74,7 @@ const open = new Set([
   tokenPath,
   ...Object.values<string>(ssoRoutes),
   ...consoleRoutes,
+  webhookPath,
 ]);
 
 /** Decided by the route that was matched, never by the path as it was written: that has many spellings. */
@@ -124,18 +126,10 @@ export function createServer(settings: ServerOptions): FastifyInstance {
     answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
-  const contextOf = ({ id, ip }: FastifyRequest): Context => ({
-    actor: { kind: "anonymous" },
-    database,
-    vault: settings.vault,
-    options,
-    neighbours,
-    requestId: id,
-    address: ip,
-    signIns: authenticator.signInsFrom(ip),
-  });
+  const contextOf = contextOfNobody(settings, options, authenticator);
   mountOauth(server, { contextOf });
   mountSso(server, { contextOf, publicUrl: () => options.publicUrl });
+  mountWebhooks(server, { contextOf });
   mountResources(server, resources, {
     ...settings,
     options,
@@ -150,6 +144,25 @@ export function createServer(settings: ServerOptions): FastifyInstance {
 function mountPages(server: FastifyInstance, { console }: ServerOptions, publicUrl: () => string): void {
   mountFrontPage(server, { publicUrl, hasConsole: console !== undefined });
   mountConsole(server, console);
+}
+
+/** For what is asked by nobody that we know yet. */
+function contextOfNobody(
+  { database, vault, wake }: ServerOptions,
+  options: ServiceOptions,
+  authenticator: Authenticator,
+): (request: FastifyRequest) => Context {
+  return ({ id, ip }) => ({
+    actor: { kind: "anonymous" },
+    database,
+    vault,
+    options,
+    neighbours,
+    requestId: id,
+    address: ip,
+    signIns: authenticator.signInsFrom(ip),
+    ...(wake && { wake }),
+  });
 }
 
 interface Entrance {
@@ -250,7 +263,7 @@ export function describeApi(version: string): object {
     },
     resources,
     httpFacts,
-    { ...oauthPaths, ...ssoPaths },
+    { ...oauthPaths, ...ssoPaths, ...webhookPaths },
   );
 }
 

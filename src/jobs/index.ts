@@ -5,6 +5,7 @@ import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
 import { endedLeases } from "./leases.ts";
 import { assessments, runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
+import { commitStatuses, vcsEventsJob, vcsWebhooks } from "./vcs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
 export const jobs: readonly Job[] = [
@@ -21,4 +22,7 @@ export const jobs: readonly Job[] = [
   scheduledDestroys,
   savedPlans,
   assessments,
+  vcsEventsJob,
+  commitStatuses,
+  vcsWebhooks,
 ];

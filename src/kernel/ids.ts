@@ -49,6 +49,9 @@ export const idPrefixes = {
   "assessment-results": "asmtres",
   "identity-keys": "idkey",
   "access-previews": "ap",
+  "vcs-events": "ve",
+  "vcs-deliveries": "vd",
+  "vcs-webhooks": "vw",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */
@@ -94,6 +97,9 @@ export const tokenLengthMax = 512;
 export function newToken(): string {
   return tokenPrefix + randomBytes(tokenBytes).toString("base64url");
 }
+
+/** What two machines share, and nobody has to type. */
+export const newSecret = (): string => randomBytes(tokenBytes).toString("base64url");
 
 /** Of a session's secret. Another than a token's, so that neither can be used in the other's place. */
 export const sessionHash = (secret: string): string => tokenHash(`session ${secret}`);

@@ -2,16 +2,11 @@
  * The one way in which the service calls others: TLS verified, bounded in time and size, no redirects, and no address that it should
  * not call, judged after its name was looked up, so that a name that leads elsewhere a moment later leads nowhere.
  */
-import { lookup as lookUp } from "node:dns";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
-import { addressRules, type Standing } from "./addresses.ts";
+import { type Judge, judgedLookup, judgeOf, OutgoingFault } from "./judge.ts";
 
-/** Why nothing came of it: a sentence for whoever named the address. */
-export class OutgoingFault extends Error {
-  override readonly name = "OutgoingFault";
-}
+export { OutgoingFault };
 
 export interface OutgoingOptions {
   /** Addresses and networks inside the operator's own that may be called, also without TLS. */
@@ -111,45 +106,18 @@ function targetOf(url: string): URL {
   return target;
 }
 
-type Judge = (address: string) => OutgoingFault | undefined;
-
-/** Without TLS only what the operator has named. */
-function judgeOf({ protocol, hostname, host }: URL, allowed: readonly string[]): Judge {
-  const rules = addressRules(allowed);
-  const judge: Judge = (address) => {
-    const standing: Standing = rules(address);
-    if (standing === "named" || (standing === "public" && protocol === "https:")) return undefined;
-    return new OutgoingFault(
-      standing === "public"
-        ? `${host} is only called over https.`
-        : `${host} leads to a private address (${address}). The operator can allow that with CADASTRE_ALLOW_PRIVATE_ADDRESSES.`,
-    );
-  };
-  const literal = hostname.replace(/^\[|\]$/g, "");
-  const fault = isIP(literal) === 0 ? undefined : judge(literal);
-  if (fault !== undefined) throw fault;
-  return judge;
-}
-
 function ask(
   target: URL,
   { method, headers, body }: OutgoingRequest,
   judge: Judge,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  // What is connected to is what was judged: the connection is made to these very addresses.
-  const lookup: LookupFunction = (name, options, done) =>
-    lookUp(name, { ...options, all: true }, (error, found) => {
-      const fault = error ?? found.map(({ address }) => judge(address)).find((each) => each !== undefined);
-      const [first] = found ?? [];
-      if (fault !== undefined || first === undefined) done(fault ?? new Error(`${name} has no address`), "", 0);
-      else if (options.all) done(null, found);
-      else done(null, first.address, first.family);
-    });
   const request = target.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const sent = { accept: "application/json", "user-agent": "Cadastre", ...headers };
-    request(target, { method, lookup, signal, agent: false, headers: sent }, resolve).on("error", reject).end(body);
+    request(target, { method, lookup: judgedLookup(judge), signal, agent: false, headers: sent }, resolve)
+      .on("error", reject)
+      .end(body);
   });
 }
 

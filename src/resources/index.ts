@@ -64,6 +64,8 @@ import { assessmentResultResource } from "./runs/assessment-results/operations.t
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { taskStageResource } from "./runs/task-stages/operations.ts";
+import { vcsNeighbours } from "./vcs/neighbours.ts";
+import { vcsEventResource } from "./vcs/vcs-events/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
 import { workspaceMoveResource } from "./register/workspace-moves/operations.ts";
@@ -145,6 +147,7 @@ export const resources: readonly Resource<Context>[] = [
   taskStageResource,
   runTriggerResource,
   assessmentResultResource,
+  vcsEventResource,
 ];
 
 /** What the rooms above do where something below happens. */
@@ -153,6 +156,7 @@ export const neighbours: Neighbours = {
   ...connectionNeighbours,
   ...stateNeighbours,
   ...runNeighbours,
+  ...vcsNeighbours,
 };
 
 /** Types that a relationship names and that are still to be built; their relationships are empty until then. */

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
+import { findTools, isRoot } from "../../src/sandbox/choose.ts";
 import { isDeep, isOnBothEngines } from "../support/depth.ts";
 import { addStandIn } from "../support/engines.ts";
 import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";

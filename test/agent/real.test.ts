@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findEngines } from "../../src/agent/engines.ts";
-import { findTools, isRoot } from "../../src/agent/sandbox/choose.ts";
+import { findTools, isRoot } from "../../src/sandbox/choose.ts";
 import { products } from "../../src/agent/settings.ts";
 import { start } from "../cli/support.ts";
 import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";

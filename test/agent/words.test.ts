@@ -5,7 +5,7 @@ import { cliConfiguration, hostOf } from "../../src/agent/cli-configuration.ts";
 import { compareVersions, isAtLeast } from "../../src/agent/engines.ts";
 import { type Job, parseJob } from "../../src/agent/job.ts";
 import { laterOverrides, mayNameBackend } from "../../src/agent/overrides.ts";
-import { bubblewrapArguments } from "../../src/agent/sandbox/bubblewrap.ts";
+import { bubblewrapArguments } from "../../src/sandbox/bubblewrap.ts";
 import { environmentOf, isOneExpression, mayBeSet, secretsOf, variableFiles } from "../../src/agent/variables.ts";
 
 const job = (attributes: Record<string, unknown> = {}): Job =>

@@ -59,6 +59,13 @@ export interface OauthClientTable {
   organizationScoped: number;
   /** How many projects requests have added and not taken away; by the difference to those that there are, the version rises. */
   linkedCount: number;
+  /** Sealed for `oauth_clients/ID/webhook_secret`; null where there never was one. */
+  webhookSecret: Uint8Array | null;
+  /** Counts them. */
+  webhookSecretNumber: number;
+  /** The one before, sealed for the same, and until when it is good. */
+  formerWebhookSecret: Uint8Array | null;
+  formerWebhookSecretUntil: string | null;
   createdAt: string;
   version: number;
 }

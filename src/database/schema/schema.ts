@@ -46,6 +46,7 @@ import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { SsoIdentityTable, SsoProviderTable, SsoReplyTable, SsoSessionTable } from "./sso.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
 import type { JobTable, StateResourceTable, StateVersionOutputTable, StateVersionTable } from "./state.ts";
+import type { VcsDeliveryTable, VcsEventTable, VcsStatusTable, VcsWebhookTable } from "./vcs.ts";
 import type { VarsetProjectTable, VarsetTable, VarsetWorkspaceTable, VarTable } from "./variables.ts";
 import type {
   DataRetentionPolicyTable,
@@ -121,4 +122,8 @@ export interface Schema {
   vars: VarTable;
   jobs: JobTable;
   importLinks: ImportLinkTable;
+  vcsDeliveries: VcsDeliveryTable;
+  vcsEvents: VcsEventTable;
+  vcsWebhooks: VcsWebhookTable;
+  vcsStatuses: VcsStatusTable;
 }

@@ -17,6 +17,12 @@ export interface ServiceOptions {
   readonly engine?: "terraform" | "tofu";
   /** Addresses inside the operator's own network that the service may call. */
   readonly privateAddresses?: readonly string[];
+  /** Whether pull requests from forks get plans. */
+  readonly plansForks?: boolean;
+  /** A file of the SSH host keys that code is fetched from. */
+  readonly knownHosts?: string | undefined;
+  /** What keeps other people's repositories from this machine; the strongest that works where it is not said. */
+  readonly sandbox?: "bubblewrap" | "user" | "none" | undefined;
   /** How long somebody who signs in stays signed in. */
   readonly sessionHours?: number;
   /** How long a plan and an apply may take, in seconds. */

@@ -19,3 +19,20 @@ export function hearEndedPhases(listen: (phase: EndedPhase) => void): () => void
   phases.subscribe(heard);
   return () => phases.unsubscribe(heard);
 }
+
+/** A webhook of version control came: `stored`, `repeated`, `unknown` or `refused`; or was worked off: `started`, `ignored`, `failed`. */
+export interface CountedVcsEvent {
+  readonly provider: string;
+  readonly result: string;
+}
+
+const vcsEvents = channel("cadastre.vcs-event");
+
+export const tellVcsEvent = (event: CountedVcsEvent): void => vcsEvents.publish(event);
+
+/** Gives the function that ends it. */
+export function hearVcsEvents(listen: (event: CountedVcsEvent) => void): () => void {
+  const heard = (message: unknown) => listen(message as CountedVcsEvent);
+  vcsEvents.subscribe(heard);
+  return () => vcsEvents.unsubscribe(heard);
+}

@@ -38,6 +38,14 @@ type ManagedToken = Granted<HeldToken, "can-update-agent-pools">;
 export type ConfiguredWorkspace = WorkspaceFacts &
   Pick<WorkspaceTable, "organizationId" | "currentConfigurationVersionId">;
 
+/** A workspace with a repository, by an OAuth token. */
+export type ConnectedWorkspace = Pick<WorkspaceTable, "id" | "organizationId" | "vcsBranch"> & {
+  readonly vcsIdentifier: string;
+};
+
+/** The job that fetches what such a workspace begins with, and the one that lets its provider tell of pushes. */
+export const jobsOfRepositories: readonly string[] = ["vcs-events", "vcs-webhooks"];
+
 export interface Neighbours {
   /** An organization was made: it begins with a project. */
   organizationMade(tx: Tx, organization: OrganizationTable): Promise<void>;
@@ -51,6 +59,11 @@ export interface Neighbours {
   agentPoolServes(tx: Tx, place: TakingPlace, agentPoolId: string | null | undefined): Promise<boolean>;
   /** The same of the connection that an OAuth token belongs to. */
   oauthTokenServes(tx: Tx, place: TakingPlace, oauthTokenId: string | null | undefined): Promise<boolean>;
+  /** A workspace was connected to a repository, or to another branch of it: what is there is fetched soon. */
+  repositoryConnected(
+    tx: Tx,
+    workspace: Granted<ConnectedWorkspace, "can-update" | "can-create-workspace">,
+  ): Promise<void>;
   /** A token of an agent pool, by its id. Raises `not-found` where the caller may not manage it. */
   loadAgentToken(tx: Tx, context: Context, id: string): Promise<ManagedToken>;
   revokeAgentToken(tx: Tx, context: Context, token: ManagedToken): Promise<void>;

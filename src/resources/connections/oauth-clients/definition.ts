@@ -1,6 +1,6 @@
 /**
- * An OAuth client: an organization's connection to a version control provider. It is only stored; nothing here contacts the
- * provider. Its secrets go in and never come out.
+ * An OAuth client: an organization's connection to a version control provider. It is only stored here; the room `vcs` uses it. Its
+ * secrets go in and never come out, but for a webhook's that was made here, which is told once.
  */
 import type { Standing } from "../../../access/organization.ts";
 import type { OauthClientTable } from "../../../database/schema/connections.ts";
@@ -10,8 +10,12 @@ import type { OrganizationFacts } from "../../identity/organizations/definition.
 import { sshKey } from "../oauth-tokens/definition.ts";
 import { providerNames, serviceProviders } from "./providers.ts";
 
-/** The sealed secret is not part of it: nothing that is shown needs it. */
-export interface OauthClientView extends Omit<OauthClientTable, "secret">, OrganizationFacts {
+/** Sealed, and not part of what is loaded to be shown. */
+export type ClientSecrets = "secret" | "webhookSecret" | "formerWebhookSecret" | "formerWebhookSecretUntil";
+
+export interface OauthClientView extends Omit<OauthClientTable, ClientSecrets>, OrganizationFacts {
+  /** Only where it was made a moment ago. */
+  readonly madeWebhookSecret?: string | undefined;
   readonly standing: Standing;
   /** Oldest first. */
   readonly tokenIds: readonly string[];
@@ -28,6 +32,12 @@ const url = text({
 });
 const key = text({ min: 1, max: 4096 });
 const secret = text({ min: 1, max: 16_384 });
+const webhookSecret = text({
+  min: 16,
+  max: 256,
+  pattern: /^[!-~]+$/,
+  sentence: "may only contain printable characters without blanks",
+});
 /** Sealed, here or in the token, and never shown. */
 const hidden = { shown: false, audited: false, column: false } as const;
 
@@ -41,7 +51,7 @@ const projectExample = { data: [{ type: "projects", id: "prj-1234567890abcdef" }
 
 export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, optional, readOnly, toOne, toMany }) => ({
   type: "oauth-clients",
-  doc: "An organization's connection to a version control provider. It is stored; the provider is never contacted.",
+  doc: "An organization's connection to a version control provider: where its API is, and the secrets between the two.",
   id: (client) => client.id,
   version: (client) => [client.version, client.organizationFacts],
   attributes: {
@@ -70,6 +80,11 @@ export const oauthClients = defineResource<OauthClientView>()(({ fixed, once, op
       sshKey.nullable(),
       "The SSH key for cloning from Azure DevOps Server, in PEM form; never shown. It becomes the token's.",
       hidden,
+    ),
+    "webhook-secret": optional(
+      webhookSecret.nullable(),
+      "By what the provider's webhooks are known to be its own. Made where none is sent, or null, and shown once, in the answer to that. The one before is good for another day.",
+      { from: ({ madeWebhookSecret }) => madeWebhookSecret, audited: false, column: false },
     ),
     "organization-scoped": optional(
       flag(),

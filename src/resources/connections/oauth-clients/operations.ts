@@ -8,7 +8,7 @@ import { changedColumns } from "../../../jsonapi/columns.ts";
 import type { Identifier, IfMatch, Included } from "../../../jsonapi/define.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
-import { newId } from "../../../kernel/ids.ts";
+import { newId, newSecret } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
@@ -28,6 +28,7 @@ import { connectionsNeed, grantOauthClient, loadOauthClient, loadOrganizationFor
 import {
   changeFaults,
   creationFaults,
+  formerSecretMs,
   inLinkage,
   inOrder,
   inRelationship,
@@ -35,6 +36,7 @@ import {
   projectFaults,
   replacedSecrets,
   secretOwner,
+  webhookSecretOwner,
 } from "./rules.ts";
 import {
   addProjects,
@@ -43,6 +45,7 @@ import {
   knownProjects,
   listOauthClientRows,
   removeProjects,
+  replaceWebhookSecret,
   updateOauthClientRow,
 } from "./store.ts";
 
@@ -74,8 +77,9 @@ export const oauthClientResource = implement(oauthClients, {
         linkedCount: projectIds.length,
         createdAt: now(),
       });
-      const secret = sealed(context, row.id, attributes.secret ?? null);
-      await insertOauthClient(tx, organization, { ...row, secret }, projectIds);
+      const { webhookSecret, made } = webhookSecretOf(context, row.id, attributes.webhookSecret);
+      const secrets = { secret: sealed(context, row.id, attributes.secret ?? null), webhookSecret, ...noFormerSecret };
+      await insertOauthClient(tx, organization, { ...row, ...secrets }, projectIds);
       const { oauthTokenString, privateKey } = attributes;
       const tokenIds =
         oauthTokenString == null
@@ -91,7 +95,7 @@ export const oauthClientResource = implement(oauthClients, {
             ];
       const view = { ...row, ...factsOf(organization), standing: organization.standing, tokenIds, projectIds };
       await record(tx, context, { after: view });
-      return { view };
+      return { view: { ...view, madeWebhookSecret: made } };
     });
   },
 
@@ -123,10 +127,11 @@ export const oauthClientResource = implement(oauthClients, {
         { ...changes, ...(secret !== undefined && { secret: sealed(context, client.id, secret) }) },
         listed ? await replaceProjects(tx, client, projectIds) : 0,
       );
+      const made = await rotate(tx, context, client, body.attributes.webhookSecret);
       const changed = afterUpdate<OauthClientView>(client, { ...changes, tokenIds, projectIds });
       if (changes?.name !== undefined && showing !== undefined) await touchConnected(tx, ...showing);
       await record(tx, context, { before: client, after: changed }, replaced);
-      return { view: changed };
+      return { view: { ...changed, madeWebhookSecret: made } };
     });
   },
 
@@ -183,6 +188,27 @@ interface Body {
 
 function sealed({ vault }: Context, id: string, secret: string | null): Uint8Array | null {
   return secret === null ? null : vault.seal(secretOwner(id), Buffer.from(secret));
+}
+
+const noFormerSecret = { formerWebhookSecret: null, formerWebhookSecretUntil: null };
+
+/** The one that was sent, or one that is made, which whoever asked is to be told. */
+function webhookSecretOf({ vault }: Context, id: string, sent: string | null | undefined) {
+  const made = sent == null ? newSecret() : undefined;
+  return { webhookSecret: vault.seal(webhookSecretOwner(id), Buffer.from(sent ?? made ?? "")), made };
+}
+
+/** Gives a secret that was made. */
+async function rotate(
+  tx: Tx,
+  context: Context,
+  client: Changeable,
+  sent: string | null | undefined,
+): Promise<string | undefined> {
+  if (sent === undefined) return undefined;
+  const { webhookSecret, made } = webhookSecretOf(context, client.id, sent);
+  await replaceWebhookSecret(tx, client, webhookSecret, new Date(Date.now() + formerSecretMs).toISOString());
+  return made;
 }
 
 /** Workspaces are connected by a token's id, so a new secret goes under the id that is there. */

@@ -9,7 +9,8 @@ import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { TakingPlace } from "../../shared/neighbours.ts";
 import type { OauthClientView } from "./definition.ts";
-import { findOauthClient, isForProject } from "./store.ts";
+import { webhookSecretOwner } from "./rules.ts";
+import { type ConnectionRow, findConnection, findOauthClient, isForProject } from "./store.ts";
 
 export const connectionsNeed = "the organization permission 'manage-vcs-settings'";
 const readingNeeds = "the organization permission 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects'";
@@ -60,4 +61,27 @@ export async function oauthTokenServes(
   oauthTokenId: string | null | undefined,
 ): Promise<boolean> {
   return !oauthTokenId || (await isForProject(tx, organizationId, oauthTokenId, projectId));
+}
+
+/** A connection, with the secrets by which its webhooks are known: the one in force, and the one before for a while. */
+export interface KnownConnection extends Pick<
+  ConnectionRow,
+  "id" | "organizationId" | "serviceProvider" | "apiUrl" | "httpUrl" | "webhookSecretNumber"
+> {
+  readonly webhookSecrets: readonly string[];
+}
+
+/** For the service itself: webhooks come without a caller. */
+export async function knownConnection(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  id: string,
+): Promise<KnownConnection | undefined> {
+  const found = await findConnection(tx, id);
+  if (found === undefined) return undefined;
+  const { webhookSecret, formerWebhookSecret, formerWebhookSecretUntil, ...connection } = found;
+  const isFormerGood = formerWebhookSecretUntil !== null && Date.parse(formerWebhookSecretUntil) > Date.now();
+  const sealed = [webhookSecret, isFormerGood ? formerWebhookSecret : null].filter((each) => each !== null);
+  const opened = sealed.map((each) => Buffer.from(vault.open(webhookSecretOwner(id), each)).toString());
+  return { ...connection, webhookSecrets: opened };
 }

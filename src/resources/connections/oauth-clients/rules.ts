@@ -4,7 +4,7 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { quoted } from "../../../kernel/text.ts";
-import { oauthClients } from "./definition.ts";
+import { type ClientSecrets, oauthClients } from "./definition.ts";
 import { connectedByKeys } from "./providers.ts";
 
 type Created = CreateAttributes<typeof oauthClients>;
@@ -12,13 +12,18 @@ type Changed = UpdateAttributes<typeof oauthClients>;
 
 /** What a client's secret is sealed for, so that it can't be moved to another row. */
 export const secretOwner = (id: string): string => `oauth_clients/${id}/secret`;
+/** The same for the one before: it is the same text, in another column. */
+export const webhookSecretOwner = (id: string): string => `oauth_clients/${id}/webhook_secret`;
 
-/** The row without its secret, which is sealed for the row's id. */
+/** For how long a webhook's secret is good after another took its place: until whoever set it up has replaced it there. */
+export const formerSecretMs = 24 * 3600 * 1000;
+
+/** The row without its secrets, which are sealed for the row's id. */
 export function newClient(
   attributes: Created,
   identity: Pick<OauthClientTable, "id" | "organizationId" | "createdAt" | "linkedCount">,
-): Omit<OauthClientTable, "secret"> {
-  return { ...createdColumns(oauthClients, attributes), ...identity, version: 1 };
+): Omit<OauthClientTable, ClientSecrets> {
+  return { ...createdColumns(oauthClients, attributes), ...identity, webhookSecretNumber: 1, version: 1 };
 }
 
 export function creationFaults({ serviceProvider, oauthTokenString, privateKey }: Created): Fault[] {
@@ -41,8 +46,12 @@ export function changeFaults(before: Pick<OauthClientTable, "serviceProvider" | 
 }
 
 /** The names of the secrets that a request replaces, for the audit trail: never what they are. */
-export function replacedSecrets({ secret, oauthTokenString }: Changed): string[] {
-  return [...(secret === undefined ? [] : ["secret"]), ...(oauthTokenString == null ? [] : ["oauth-token-string"])];
+export function replacedSecrets({ secret, oauthTokenString, webhookSecret }: Changed): string[] {
+  return [
+    ...(secret === undefined ? [] : ["secret"]),
+    ...(oauthTokenString == null ? [] : ["oauth-token-string"]),
+    ...(webhookSecret === undefined ? [] : ["webhook-secret"]),
+  ];
 }
 
 /** A list of projects in order and without doubles. */

@@ -33,6 +33,7 @@ function clients(db: Kysely<Schema>) {
       "c.rsaPublicKey",
       "c.organizationScoped",
       "c.linkedCount",
+      "c.webhookSecretNumber",
       "c.createdAt",
       "c.version",
     ])
@@ -156,6 +157,49 @@ export async function updateOauthClientRow(
   linked = 0,
 ): Promise<void> {
   await updateRow(tx, "oauthClients", client.id, { ...changes, linkedCount: sql`linked_count + ${linked}` });
+}
+
+/** The one before stays good until a moment. */
+export async function replaceWebhookSecret(
+  tx: Tx,
+  client: Changeable,
+  webhookSecret: Uint8Array,
+  formerWebhookSecretUntil: string,
+): Promise<void> {
+  await tx.db
+    .updateTable("oauthClients")
+    .set({
+      formerWebhookSecret: sql`webhook_secret`,
+      formerWebhookSecretUntil,
+      webhookSecret,
+      webhookSecretNumber: sql`webhook_secret_number + 1`,
+    })
+    .where("id", "=", client.id)
+    .execute();
+}
+
+/** A connection as webhooks and fetching need it. */
+export type ConnectionRow = Pick<
+  OauthClientTable,
+  | "id"
+  | "organizationId"
+  | "serviceProvider"
+  | "apiUrl"
+  | "httpUrl"
+  | "webhookSecret"
+  | "webhookSecretNumber"
+  | "formerWebhookSecret"
+  | "formerWebhookSecretUntil"
+>;
+
+/** Nobody is asked whether they may: a webhook is known by its secret. */
+export async function findConnection(tx: Tx, id: string): Promise<ConnectionRow | undefined> {
+  return tx.db
+    .selectFrom("oauthClients")
+    .select(["id", "organizationId", "serviceProvider", "apiUrl", "httpUrl", "webhookSecret", "webhookSecretNumber"])
+    .select(["formerWebhookSecret", "formerWebhookSecretUntil"])
+    .where("id", "=", id)
+    .executeTakeFirst();
 }
 
 /** Those that are there already are skipped; returns the others, in the order of their ids. */

@@ -7,7 +7,8 @@ import { connectionsNeed } from "../oauth-clients/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
 import type { OauthTokenView } from "./definition.ts";
-import { findOauthToken, tokenRowsOf } from "./store.ts";
+import { secretOwner, sshKeyOwner } from "./rules.ts";
+import { findOauthToken, findSealed, tokenRowsOf } from "./store.ts";
 
 /** Raises `not-found` where the caller may not know of the token. */
 export async function loadOauthToken(
@@ -46,4 +47,27 @@ export async function tokensOfClients(
     clients.map((client) => client.id),
   );
   return rows.map((row) => ({ ...row, standing }));
+}
+
+/** What a token opens: for the service itself, which fetches code and tells of commits without a caller. */
+export interface OpenedToken {
+  readonly oauthClientId: string;
+  readonly secret: string | undefined;
+  readonly sshKey: string | undefined;
+}
+
+export async function openToken(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  id: string,
+): Promise<OpenedToken | undefined> {
+  const row = await findSealed(tx, id);
+  if (row === undefined) return undefined;
+  const opened = (owner: string, sealed: Uint8Array | null) =>
+    sealed === null ? undefined : Buffer.from(vault.open(owner, sealed)).toString();
+  return {
+    oauthClientId: row.oauthClientId,
+    secret: opened(secretOwner(id), row.secret),
+    sshKey: opened(sshKeyOwner(id), row.sshKey),
+  };
 }

@@ -119,3 +119,12 @@ export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<strin
     .execute();
   return rows.map((row) => row.id);
 }
+
+/** With its secrets, sealed. */
+export async function findSealed(tx: Tx, id: string) {
+  return tx.db
+    .selectFrom("oauthTokens")
+    .select(["oauthClientId", "secret", "sshKey"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+}

@@ -16,6 +16,7 @@ const columns: Readonly<Record<keyof ConnectedFacts, string>> = {
   projectAgentPoolId: "p.defaultAgentPoolId",
   projectDefaults: "p.defaultsVersion",
   projectDuration: "p.autoDestroyActivityDuration",
+  oauthClientId: "c.id",
   oauthClientName: "c.name",
   serviceProvider: "c.serviceProvider",
   httpUrl: "c.httpUrl",

@@ -4,6 +4,7 @@ import { workspacePermissionNames, workspacePermissions } from "../../../access/
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { expressionFault } from "../../../kernel/patterns.ts";
 import { lengthOf } from "../../../kernel/text.ts";
 import { executionModes } from "../../identity/organizations/definition.ts";
 import { bindingItem } from "../tag-bindings/definition.ts";
@@ -58,9 +59,15 @@ const workingDirectory = textThat(
 );
 const repository = textThat(
   { min: 1, max: 512 },
-  (value) => /^[^/\s]+(\/[^/\s]+)+$/.test(value),
-  "must be of the form ORGANIZATION/REPOSITORY",
+  (value) => /^[^/\s]+(\/[^/\s]+)+$/.test(value) && !value.split("/").some((part) => part === "." || part === ".."),
+  "must be of the form ORGANIZATION/REPOSITORY, without '.' and '..'",
 );
+
+const tagsRegex = text({ max: 512 }).superRefine((value, context) => {
+  const fault = expressionFault(value);
+  if (fault !== undefined)
+    context.addIssue({ code: "custom", message: `must be a regular expression as RE2 knows them: ${fault}` });
+});
 
 /** What may be sent of a repository; what must be depends on whether there is one already (`rules.ts`). */
 const vcsRepo = z
@@ -70,7 +77,7 @@ const vcsRepo = z
     "ingress-submodules": flag().optional(),
     "oauth-token-id": reference().optional(),
     "github-app-installation-id": reference().optional(),
-    "tags-regex": text({ max: 512 }).nullable().optional(),
+    "tags-regex": tagsRegex.nullable().optional(),
   })
   .loose()
   .superRefine((sent, context) => {

@@ -12,7 +12,7 @@ import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/r
 import { countWorkspaces, moveCounted } from "../projects/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import type { TakingPlace } from "../../shared/neighbours.ts";
+import { jobsOfRepositories, type TakingPlace } from "../../shared/neighbours.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { holdTags, releaseTags, tagNewWorkspace } from "../tags/writes.ts";
@@ -42,12 +42,13 @@ import {
   type WorkspaceReference,
 } from "./store.ts";
 import { recordWorkspaceChange } from "./trail.ts";
+import type { VcsColumns } from "./vcs.ts";
 import { executionModeOf, type WorkspaceView } from "./view.ts";
 import { warrantOf } from "./warrants.ts";
 
 export const workspaceResource = implement(workspaces, {
   async createWorkspace({ context, params, body }) {
-    return context.database.write(async (tx) => {
+    return wakingJobs(context, async (tx) => {
       const { organization, project } = await loadProjectForNewWorkspace(
         tx,
         context,
@@ -77,6 +78,7 @@ export const workspaceResource = implement(workspaces, {
         ...(await notServed(tx, context, { organizationId: organization.id, projectId: project.id }, wanted)),
       ]);
       const workspace = await insertWorkspace(tx, project, row);
+      const isConnected = await noteRepository(tx, context, workspace, undefined, row);
       await tagNewWorkspace(tx, workspace, body.relationships.tags ?? []);
       const bindings = await bindTags(tx, { workspace }, body.relationships.tagBindings);
       await countWorkspaces(tx, project.id, 1);
@@ -86,7 +88,7 @@ export const workspaceResource = implement(workspaces, {
         ? madeWorkspace(row, project, organization, options)
         : await loadWorkspace(tx, context, { workspaceId: row.id });
       await recordWorkspaceChange(tx, context, { after: view }, bindings);
-      return { view };
+      return { view, isConnected };
     });
   },
 
@@ -176,7 +178,7 @@ async function update(
   { attributes, relationships }: UpdateBody,
   ifMatch: IfMatch,
 ) {
-  return context.database.write(async (tx) => {
+  return wakingJobs(context, async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-update");
     checkIfMatch(ifMatch, workspaces, workspace);
     const { destination, faults } = await destinationOf(tx, context, workspace, relationships.project ?? undefined);
@@ -206,13 +208,44 @@ async function update(
     // What it is connected to is held by this, and so before what hangs on it is touched.
     if (changes !== undefined) await write({ ...changes, ...ownDuration(workspace, after) });
     const rebound = await bindTags(tx, { workspace }, relationships.tagBindings);
-    if (changes === undefined && rebound === undefined) return { view: workspace };
+    if (changes === undefined && rebound === undefined) return { view: workspace, isConnected: false };
+    const isConnected = await noteRepository(tx, context, workspace, workspace, after);
     if (changes === undefined) await write({});
     if (destination !== undefined) await moveCounted(tx, [{ from: workspace.projectId, to: destination.id, count: 1 }]);
     const view: WorkspaceView = await loadWorkspace(tx, context, { workspaceId: workspace.id });
     await recordWorkspaceChange(tx, context, { before: workspace, after: view }, rebound);
-    return { view };
+    return { view, isConnected };
   });
+}
+
+/** Once it is committed: a job that looked earlier would find nothing. */
+async function wakingJobs(
+  context: Context,
+  work: (tx: Tx) => Promise<{ readonly view: WorkspaceView; readonly isConnected: boolean }>,
+): Promise<{ view: WorkspaceView }> {
+  const { view, isConnected } = await context.database.write(work);
+  if (isConnected) for (const job of jobsOfRepositories) context.wake?.(job);
+  return { view };
+}
+
+type Connecting = Granted<Pick<WorkspaceView, "id">, "can-update" | "can-create-workspace">;
+
+/** Tells whether it is connected to another repository or branch than before. */
+async function noteRepository(
+  tx: Tx,
+  { neighbours }: Context,
+  workspace: Connecting,
+  before: VcsColumns | undefined,
+  after: VcsColumns & { readonly organizationId: string },
+): Promise<boolean> {
+  const { vcsIdentifier, vcsBranch, vcsOauthTokenId, organizationId } = after;
+  const isSame =
+    before?.vcsIdentifier === vcsIdentifier &&
+    before.vcsBranch === vcsBranch &&
+    before.vcsOauthTokenId === vcsOauthTokenId;
+  if (vcsOauthTokenId === null || vcsIdentifier === null || isSame) return false;
+  await neighbours.repositoryConnected(tx, { ...workspace, organizationId, vcsIdentifier, vcsBranch });
+  return true;
 }
 
 /** What a workspace takes that is there, and not for it. */

@@ -28,7 +28,7 @@ import { durationInForce } from "./auto-destroy.ts";
 import { connected, type ConnectedRow } from "./connected.ts";
 import { hasLeaseEnded, unlocked } from "./holder.ts";
 import type { WorkspaceSearch, Workspaces } from "./search.ts";
-import type { OrganizationSettings, WorkspaceView } from "./view.ts";
+import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
 
 const readable = bitOf("runs", "read");
 
@@ -118,6 +118,7 @@ function toWorkspaceView(row: WorkspaceRow, standing: Standing, options: Context
     access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
     owner: standing.owner,
     edition: options.edition,
+    webhookUrl: row.oauthClientId === null ? null : webhookUrlOf(options, row.oauthClientId),
   };
 }
 
@@ -162,6 +163,7 @@ export function madeWorkspace(
     projectDefaults: project.defaultsVersion,
   };
   const nothing = {
+    oauthClientId: null,
     oauthClientName: null,
     serviceProvider: null,
     httpUrl: null,

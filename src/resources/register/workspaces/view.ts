@@ -22,6 +22,7 @@ export interface ConnectedFacts {
   readonly projectAgentPoolId: string | null;
   readonly projectDuration: string | null;
   readonly projectDefaults: number;
+  readonly oauthClientId: string | null;
   readonly oauthClientName: string | null;
   readonly serviceProvider: string | null;
   readonly httpUrl: string | null;
@@ -35,6 +36,8 @@ export interface WorkspaceView extends WorkspaceTable, OrganizationSettings, Con
   /** Whether the caller owns the organization. */
   readonly owner: boolean;
   readonly edition: ServiceOptions["edition"];
+  /** Where its provider is to send what happens; null without a connection. */
+  readonly webhookUrl: string | null;
   /** Where it was loaded by itself: see `warrants.ts`. */
   readonly organizationVersion?: number;
   readonly accessVersion?: number;
@@ -95,6 +98,10 @@ export function autoDestroyStatusOf(workspace: WorkspaceTable): string | null {
   return workspace.autoDestroyStatus ?? (autoDestroyAtOf(workspace) === null ? null : "scheduled");
 }
 
+/** One for all repositories of a connection: each delivery names its own, and carries the connection's secret. */
+export const webhookUrlOf = ({ publicUrl }: Pick<ServiceOptions, "publicUrl">, oauthClientId: string): string =>
+  `${publicUrl}/webhooks/vcs/${oauthClientId}`;
+
 /** Null without a repository. */
 export function vcsRepoOf(workspace: WorkspaceView): Record<string, unknown> | null {
   const { vcsIdentifier: identifier } = workspace;
@@ -110,7 +117,7 @@ export function vcsRepoOf(workspace: WorkspaceView): Record<string, unknown> | n
     "service-provider": workspace.serviceProvider ?? "github_app",
     tags: workspace.vcsTagsRegex !== null,
     "tags-regex": workspace.vcsTagsRegex,
-    "webhook-url": null,
+    "webhook-url": workspace.webhookUrl,
   };
 }
 

@@ -4,6 +4,7 @@ import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import { type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Ingress } from "../configuration-versions/ingress.ts";
 import { type IdentityToken, signIdentity } from "../identity-keys/writes.ts";
 import { logBytesMax } from "../phases/logs.ts";
 import { openRunVariables, pinnedVariables } from "../runs/reads.ts";
@@ -152,6 +153,6 @@ const sshKeyIn = (vault: Context["vault"], { sshKeyId, sshKeyValue }: Place): st
 
 function commitIn(ingress: string | null): AgentJob["commit"] {
   if (ingress === null) return null;
-  const { branch, "commit-sha": sha, tag } = JSON.parse(ingress) as Record<string, string | null | undefined>;
+  const { branch, commitSha: sha, tag } = JSON.parse(ingress) as Partial<Ingress>;
   return { branch: branch ?? null, sha: sha ?? null, tag: tag ?? null };
 }

@@ -7,6 +7,7 @@ import { attributeFault, type Fault, relationshipFault } from "../../../kernel/e
 import { newId } from "../../../kernel/ids.ts";
 import { agentPoolOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
+import type { Ingress } from "../configuration-versions/ingress.ts";
 import { phaseBecoming } from "../phases/writes.ts";
 import { runs } from "./definition.ts";
 import { isFinal, type RunEventName, type RunStatus, stampOf, type Step } from "./machine.ts";
@@ -168,8 +169,7 @@ function makerOf({ byNobody }: AskedRun, actor: Actor): Maker {
 }
 
 function commitOf({ ingress }: UsableConfiguration): string | null {
-  const sha = ingress === null ? undefined : (JSON.parse(ingress) as Record<string, unknown>)["commit-sha"];
-  return typeof sha === "string" ? sha : null;
+  return ingress === null ? null : ((JSON.parse(ingress) as Partial<Ingress>).commitSha ?? null);
 }
 
 /** What happens to a run, with what an agent reports of its phase. */

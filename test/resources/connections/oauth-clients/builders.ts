@@ -15,7 +15,7 @@ export const github = {
 };
 
 export async function makeClient(org: Org, attributes: object = {}): Promise<Json> {
-  const body = resource("oauth-clients", { ...github, ...attributes });
+  const body = resource("oauth-clients", { ...github, "webhook-secret": "one-of-our-own-choice", ...attributes });
   return data(await org.owner.post(`/organizations/${org.name}/oauth-clients`, body));
 }
 

@@ -52,7 +52,11 @@ const events = async () =>
 describe("the list", () => {
   it("is empty at first, or as it was sent, and the same in every document", async () => {
     expect(client.relationships.projects).toEqual({ data: [] });
-    const body = resource("oauth-clients", github, { projects: linkage(two, one, two) });
+    const body = resource(
+      "oauth-clients",
+      { ...github, "webhook-secret": "one-of-our-own-choice" },
+      { projects: linkage(two, one, two) },
+    );
     const answer = await org.owner.post(`/organizations/${org.name}/oauth-clients`, body);
     expect(answer.status).toBe(201);
     expect(answer.body.data.relationships.projects).toEqual(linkage(one, two));

@@ -48,7 +48,7 @@ describe("createWorkspace: vcs-repo", () => {
         "repository-http-url": "https://github.com/acme/network",
         "service-provider": "github",
         "tags-regex": null,
-        "webhook-url": null,
+        "webhook-url": expect.stringMatching(/\/webhooks\/vcs\/oc-\w+$/),
       },
       "vcs-repo-identifier": "acme/network",
       "oauth-client-name": "Our GitHub",
@@ -107,11 +107,18 @@ describe("createWorkspace: vcs-repo", () => {
       () => ({ identifier: "", "oauth-token-id": token }),
       [at("vcs-repo/identifier", "Vcs repo identifier can't be blank")],
     ],
-    ...["acme", "/acme", "acme/", "a b/c", "a//b"].map((identifier): [string, () => object, [string, string][]] => [
-      `the identifier '${identifier}'`,
-      () => ({ identifier, "oauth-token-id": token }),
-      [at("vcs-repo/identifier", "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY")],
-    ]),
+    ...["acme", "/acme", "acme/", "a b/c", "a//b", "acme/..", "../acme", "a/./b"].map(
+      (identifier): [string, () => object, [string, string][]] => [
+        `the identifier '${identifier}'`,
+        () => ({ identifier, "oauth-token-id": token }),
+        [
+          at(
+            "vcs-repo/identifier",
+            "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY, without '.' and '..'",
+          ),
+        ],
+      ],
+    ),
     [
       "both kinds of connection",
       () => ({ identifier: "a/b", "oauth-token-id": token, "github-app-installation-id": "ghain-1" }),
@@ -241,7 +248,12 @@ describe("updateWorkspace: vcs-repo", () => {
     [
       "a wrong identifier",
       () => ({ identifier: "acme" }),
-      [at("vcs-repo/identifier", "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY")],
+      [
+        at(
+          "vcs-repo/identifier",
+          "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY, without '.' and '..'",
+        ),
+      ],
     ],
   ])("%s is refused, and nothing changes", async (_, vcs, expected) => {
     const answer = await update(vcs());

@@ -283,7 +283,7 @@ describe("createRun", () => {
 
   it("201: an archived one that comes from a commit", async () => {
     const workspace = await makeRunnable(api, org.name);
-    const ingress = JSON.stringify({ "commit-sha": "abc123" });
+    const ingress = JSON.stringify({ commitSha: "abc123" });
     const configuration = await makeConfiguration(api, workspace.id, { status: "archived", ingress });
     expect((await org.owner.post("/runs", runBody(workspace.id, {}, configuration))).status).toBe(201);
   });

@@ -46,7 +46,7 @@ beforeAll(async () => {
   await bring(api, await make("finished", { "refresh-only": true }), "finished");
   await make("plan", { "plan-only": true });
   await bring(api, await make("saved", { "save-plan": true }), "planned");
-  const ingress = JSON.stringify({ "commit-sha": "0a1b2c3d" });
+  const ingress = JSON.stringify({ commitSha: "0a1b2c3d" });
   const configuration = await makeConfiguration(api, workspace.id, { ingress });
   const committed = await member.post("/runs", runBody(workspace.id, { "is-destroy": true }, configuration));
   ids["planned"] = data(committed).id;

@@ -1,5 +1,8 @@
 /** How a program is started, whatever the sandbox: the words before its own, what goes through which descriptor, as which user. */
 
+export const sandboxKinds = ["bubblewrap", "user", "none"] as const;
+export type SandboxKind = (typeof sandboxKinds)[number];
+
 export interface Command {
   /** As the program itself will see it. */
   readonly program: string;
@@ -30,7 +33,7 @@ export interface Mounts {
 }
 
 export interface Sandbox {
-  readonly kind: "bubblewrap" | "user" | "none";
+  readonly kind: SandboxKind;
   /** One sentence for whoever starts the agent. */
   readonly sentence: string;
   /** As which user programs of a slot are started; undefined for the agent's own. */

@@ -1,16 +1,18 @@
 /** Which sandbox works here: each is tried by running something in it. Refuses to go without one unless told so. */
 import { chmodSync, constants, accessSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SettingError } from "../../kernel/settings.ts";
-import type { AgentSettings, SandboxKind } from "../settings.ts";
+import { SettingError } from "../kernel/settings.ts";
 import { bubblewrapLaunch, insideBubblewrap } from "./bubblewrap.ts";
-import { type Mounts, type Sandbox, type Tools, withLimits, withoutPrivileges } from "./launch.ts";
+import { type Mounts, type Sandbox, type SandboxKind, type Tools, withLimits, withoutPrivileges } from "./launch.ts";
 import { JobProcess } from "./process.ts";
 
-type SandboxSettings = Pick<
-  AgentSettings,
-  "agentDirectory" | "sandbox" | "jobTmpMegabytes" | "jobFileMegabytes" | "jobOpenFiles"
->;
+export interface SandboxSettings {
+  readonly agentDirectory: string;
+  readonly sandbox: SandboxKind | undefined;
+  readonly jobTmpMegabytes: number;
+  readonly jobFileMegabytes: number;
+  readonly jobOpenFiles: number;
+}
 
 const places = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
 

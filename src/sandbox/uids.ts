@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
-import { SettingError } from "../../kernel/settings.ts";
+import { SettingError } from "../kernel/settings.ts";
 
 export interface Uids {
   readonly list: readonly number[];

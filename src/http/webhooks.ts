@@ -1,0 +1,89 @@
+/** Where providers of version control send what happens: raw bytes in, known by a signature, and answered at once. */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError, notFound } from "../kernel/errors.ts";
+import type { KnownConnection } from "../resources/connections/oauth-clients/reads.ts";
+import type { Context } from "../resources/shared/context.ts";
+import { connectionOf, deliveryBytesMax, receive } from "../resources/vcs/vcs-events/receipt.ts";
+import { sendReceipt } from "./respond.ts";
+
+export const webhookPath = "/webhooks/vcs/:oauth_client_id";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Of a webhook: the connection that its address names. */
+    connection: KnownConnection | undefined;
+  }
+}
+
+export interface WebhookOptions {
+  /** As whoever is nobody. */
+  readonly contextOf: (request: FastifyRequest) => Context;
+}
+
+export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOptions): void {
+  void server.register(async (inner) => {
+    inner.decorateRequest("connection", undefined);
+    inner.removeAllContentTypeParsers();
+    // The signature is over the bytes, so they are all that is gathered.
+    inner.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: deliveryBytesMax }, (_request, body, done) =>
+      done(null, body),
+    );
+    const tooLarge = `A webhook may have at most ${deliveryBytesMax} bytes.`;
+    inner.route({
+      method: "POST",
+      url: webhookPath,
+      bodyLimit: deliveryBytesMax,
+      config: { tooLarge },
+      // Before anything is read of what nobody here awaits.
+      preParsing: async (request) => {
+        const { oauth_client_id: id } = request.params as { oauth_client_id: string };
+        request.connection = await connectionOf(contextOf(request), id);
+        if (request.connection === undefined) throw notFound("connection");
+        refuseForm(request);
+      },
+      handler: async (request, reply) => {
+        const { body, headers, connection } = request;
+        const inbound = {
+          header: (name: string) => [headers[name]].flat()[0],
+          body: Buffer.isBuffer(body) ? body : Buffer.alloc(0),
+        };
+        const receipt = await receive(contextOf(request), connection as KnownConnection, inbound);
+        return sendReceipt(reply, receipt === "stored");
+      },
+    });
+  });
+}
+
+/** Raises `unsupported-media-type`: some providers can also send a form. */
+function refuseForm({ headers }: FastifyRequest): void {
+  if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded"))
+    throw new AppError(
+      "unsupported-media-type",
+      "The webhook is sent as a form. Set its content type at the provider to application/json.",
+    );
+}
+
+/** For the OpenAPI document. */
+export const webhookPaths = {
+  "/webhooks/vcs/{oauth_client_id}": {
+    post: {
+      operationId: "receiveWebhook",
+      tags: ["vcs-events"],
+      summary: "Take in what a provider of version control tells of a repository",
+      description:
+        "Who may: whoever signs with the webhook-secret of the OAuth client, in the provider's own header; GitLab sends the secret itself, Azure DevOps sends it as a password.",
+      security: [],
+      parameters: [{ name: "oauth_client_id", in: "path", required: true, schema: { type: "string" } }],
+      requestBody: { required: true, content: { "application/json": { schema: { type: "object" } } } },
+      responses: {
+        202: { description: "Taken in; what becomes of it is told by `vcs-events`." },
+        204: { description: "Known already, or about nothing that is of interest here." },
+        401: { $ref: "#/components/responses/401" },
+        404: { $ref: "#/components/responses/404" },
+        413: { $ref: "#/components/responses/413" },
+        415: { $ref: "#/components/responses/415" },
+        503: { $ref: "#/components/responses/503" },
+      },
+    },
+  },
+};

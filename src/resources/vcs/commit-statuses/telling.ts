@@ -1,0 +1,59 @@
+/** The work of the job that tells providers what becomes of commits. What can't be told is tried again, ever more seldom. */
+import { backoffMs } from "../backoff.ts";
+import { ApiFault, callApi, openConnection } from "../connections.ts";
+import { noteFailure } from "../vcs-events/writes.ts";
+import type { Work } from "../vcs-events/outcomes.ts";
+import { inSlots } from "../slots.ts";
+import { isLast, statusOf } from "./rules.ts";
+import { type DueStatus, findDueStatuses, updateStatus } from "./store.ts";
+
+const slots = 8;
+const perTokenMax = 2;
+const attemptsMax = 8;
+
+export async function tellStatuses(work: Work): Promise<number> {
+  const { context, signal } = work;
+  return inSlots<DueStatus>(
+    {
+      slots,
+      next: async (underway) => {
+        const busy = underway.map(({ runId }) => runId);
+        const found = await findDueStatuses(context.database.reader, busy, slots * 4);
+        const others = underway.map(({ oauthTokenId }) => oauthTokenId);
+        return found.filter(({ oauthTokenId }) => {
+          others.push(oauthTokenId);
+          return others.filter((each) => each === oauthTokenId).length <= perTokenMax;
+        });
+      },
+      work: (due) => tell(work, due),
+    },
+    signal,
+  );
+}
+
+async function tell({ context, step }: Work, due: DueStatus): Promise<void> {
+  const status = statusOf(due, context.options.publicUrl);
+  const connection = await openConnection(context.database.reader, context, due.oauthTokenId);
+  if (connection === undefined) return;
+  try {
+    await callApi(context, connection, connection.provider.status(connection, due.repository, status));
+    const done = { state: status.state, attempts: 0 };
+    await step((tx) => updateStatus(tx, "version control", due.runId, done, isLast(status.state) ? null : 0));
+  } catch (error) {
+    if (!(error instanceof ApiFault)) throw error;
+    const attempts = due.attempts + 1;
+    const isOver = error.isFinal || attempts >= attemptsMax;
+    await step(async (tx) => {
+      await updateStatus(tx, "version control", due.runId, { attempts }, isOver ? null : backoffMs(attempts));
+      if (!isOver) return;
+      const detail = `the status of commit ${due.sha.slice(0, 7)} could not be told: ${error.message}`;
+      const { organizationId, workspaceId, repository } = due;
+      await noteFailure(
+        tx,
+        "status",
+        { organizationId, workspaceId, repository, oauthClientId: connection.id },
+        detail,
+      );
+    });
+  }
+}

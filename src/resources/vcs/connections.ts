@@ -1,0 +1,119 @@
+/** A workspace's connection as it is used: which provider, which repository, and the keys to it. */
+import type { Tx } from "../../database/database.ts";
+import { callOut, OutgoingFault } from "../../outgoing/request.ts";
+import { type KnownConnection, knownConnection } from "../connections/oauth-clients/reads.ts";
+import { type OpenedToken, openToken } from "../connections/oauth-tokens/reads.ts";
+import type { Context } from "../shared/context.ts";
+import { FetchFault } from "./fetching/faults.ts";
+import type { Repository } from "./fetching/fetch.ts";
+import type { WorkshopOptions } from "./fetching/workshop.ts";
+import type { ApiCall, Provider } from "./providers/provider.ts";
+import { providerOf } from "./providers/providers.ts";
+
+export interface OpenConnection extends KnownConnection {
+  readonly provider: Provider;
+  readonly token: OpenedToken;
+}
+
+/** Undefined where the token, and with it the connection, is gone. */
+export async function openConnection(
+  tx: Tx,
+  context: Context,
+  oauthTokenId: string | null,
+): Promise<OpenConnection | undefined> {
+  const token = oauthTokenId === null ? undefined : await openToken(tx, context, oauthTokenId);
+  const known = token && (await knownConnection(tx, context, token.oauthClientId));
+  return known && { ...known, token, provider: providerOf(known.serviceProvider) };
+}
+
+/** What a provider answered to a request that it did not carry out. */
+export class ApiFault extends Error {
+  override readonly name = "ApiFault";
+  /** Whether the same once more would be answered the same. */
+  readonly isFinal: boolean;
+
+  constructor(sentence: string, isFinal: boolean) {
+    super(sentence);
+    this.isFinal = isFinal;
+  }
+}
+
+const apiTimeoutMs = 15_000;
+const apiBytesMax = 4 * 1024 * 1024;
+const worthAnother = [408, 425, 429];
+
+/** The answer, read as JSON where it is. Raises ApiFault. */
+export async function callApi(context: Context, connection: OpenConnection, call: ApiCall): Promise<unknown> {
+  const { provider, token } = connection;
+  const { privateAddresses: allowed = [] } = context.options;
+  const headers = {
+    ...(token.secret !== undefined && { authorization: provider.apiAuthorization(token.secret) }),
+    ...(call.body !== undefined && { "content-type": "application/json" }),
+  };
+  const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
+  const answer = await callOut(
+    call.url,
+    { method: call.method, headers, ...body },
+    { allowed, timeoutMs: apiTimeoutMs, bytesMax: apiBytesMax },
+  ).catch((error: unknown) => {
+    if (error instanceof OutgoingFault) throw new ApiFault(error.message, false);
+    throw error;
+  });
+  const { status, body: text } = answer;
+  if (status < 200 || status >= 300) {
+    const isFinal = status >= 300 && status < 500 && !worthAnother.includes(status);
+    throw new ApiFault(`${new URL(call.url).host} answered with the status ${status}${reasonIn(text)}.`, isFinal);
+  }
+  return parsed(text);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What most of them say about it; nothing where it is not that simple. */
+function reasonIn(text: string): string {
+  const { message } = (parsed(text) ?? {}) as { message?: unknown };
+  return typeof message === "string" && message !== "" ? ` (${message.slice(0, 200)})` : "";
+}
+
+export const workshopOf = ({ options }: Context, signal: AbortSignal): WorkshopOptions => ({
+  allowed: options.privateAddresses ?? [],
+  knownHosts: options.knownHosts,
+  sandbox: options.sandbox,
+  signal,
+});
+
+/** Over SSH where the provider has it so and the connection has a key; the same key serves submodules. Raises FetchFault. */
+export async function repositoryOf(context: Context, connection: OpenConnection, name: string): Promise<Repository> {
+  const { provider, token } = connection;
+  const over = token.sshKey === undefined ? undefined : provider.overSsh;
+  const url = over === undefined ? provider.cloneUrl(connection, name) : await sshUrl(context, connection, name);
+  const authorization = token.secret === undefined ? undefined : provider.gitAuthorization(token.secret);
+  const origin = URL.canParse(connection.httpUrl) ? new URL(connection.httpUrl).origin : "";
+  return {
+    url,
+    keys: {
+      authorization: authorization && origin ? { origin, value: authorization } : undefined,
+      sshKey: token.sshKey,
+    },
+  };
+}
+
+async function sshUrl(context: Context, connection: OpenConnection, name: string): Promise<string> {
+  const over = connection.provider.overSsh;
+  try {
+    const url = over?.read(await callApi(context, connection, over.call(connection, name)));
+    if (url !== undefined) return url;
+  } catch (error) {
+    if (!(error instanceof ApiFault)) throw error;
+    throw new FetchFault("provider", error.message, { isFinal: error.isFinal });
+  }
+  throw new FetchFault("provider", "the provider does not say where the repository is fetched over SSH", {
+    isFinal: true,
+  });
+}

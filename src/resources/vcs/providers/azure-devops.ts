@@ -1,0 +1,212 @@
+/** Azure DevOps, Services and Server. It signs nothing: a subscription carries the secret as its password. It names no files. */
+import { z } from "zod";
+import { type Happening, nobody } from "../triggers/happening.ts";
+import { idIn } from "./github.ts";
+import {
+  base,
+  basic,
+  type CommitState,
+  type Connection,
+  isSame,
+  isZero,
+  nameShape,
+  type Provider,
+  readRef,
+  shaShape,
+  wordsShape,
+} from "./provider.ts";
+
+const repositoryShape = z.object({
+  remoteUrl: z.url().max(2048),
+  defaultBranch: nameShape.nullish(),
+});
+
+const actorShape = z
+  .object({ uniqueName: nameShape.nullish(), displayName: nameShape.nullish() })
+  .transform(({ uniqueName, displayName }) => ({ ...nobody, username: uniqueName ?? displayName ?? null }))
+  .nullish()
+  .catch(null);
+
+const pushShape = z.object({
+  resource: z.object({
+    refUpdates: z.array(z.object({ name: nameShape, oldObjectId: shaShape, newObjectId: shaShape })).max(100),
+    commits: z.array(z.object({ commitId: z.string(), comment: wordsShape })).nullish(),
+    repository: repositoryShape,
+    pushedBy: actorShape,
+  }),
+});
+
+const requestShape = z.object({
+  eventType: z.string(),
+  resource: z.object({
+    pullRequestId: z.int().positive(),
+    status: z.string(),
+    title: wordsShape,
+    description: wordsShape,
+    sourceRefName: nameShape,
+    targetRefName: nameShape,
+    lastMergeSourceCommit: z.object({ commitId: shaShape }),
+    lastMergeTargetCommit: z.object({ commitId: shaShape }).nullish(),
+    repository: repositoryShape,
+    forkSource: z.object({ repository: z.object({ name: nameShape.nullish() }).nullish() }).nullish(),
+    createdBy: actorShape,
+  }),
+});
+
+const branchOf = (ref: string | null | undefined) => ref?.replace(/^refs\/heads\//, "") ?? null;
+
+function readPush(payload: unknown): readonly Happening[] | undefined {
+  const read = pushShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { refUpdates, commits, repository, pushedBy } = read.data.resource;
+  return refUpdates.flatMap(({ name, oldObjectId, newObjectId }): Happening[] => {
+    const target = readRef(name);
+    if (target === undefined) return [];
+    const isDeleted = isZero(newObjectId);
+    const common = {
+      sha: isDeleted ? oldObjectId : newObjectId,
+      message: commits?.find(({ commitId }) => commitId === newObjectId)?.comment ?? null,
+      commitUrl: null,
+      compareUrl: null,
+      sender: pushedBy ?? nobody,
+      defaultBranch: branchOf(repository.defaultBranch),
+      isDeleted,
+    };
+    if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
+    return [{ kind: "push", ...target, before: isZero(oldObjectId) ? null : oldObjectId, files: null, ...common }];
+  });
+}
+
+function readPullRequest(payload: unknown): readonly Happening[] | undefined {
+  const read = requestShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { resource: request } = read.data;
+  if (request.status !== "active") return [];
+  return [
+    {
+      kind: "pull-request",
+      number: request.pullRequestId,
+      title: request.title ?? "",
+      body: request.description,
+      url: null,
+      source: branchOf(request.sourceRefName) ?? "",
+      target: branchOf(request.targetRefName) ?? "",
+      targetSha: request.lastMergeTargetCommit?.commitId ?? null,
+      fork: request.forkSource == null ? null : (request.forkSource.repository?.name ?? "another repository"),
+      ref: request.sourceRefName.startsWith("refs/heads/") ? request.sourceRefName : null,
+      files: null,
+      sha: request.lastMergeSourceCommit.commitId,
+      message: null,
+      commitUrl: null,
+      compareUrl: null,
+      sender: request.createdBy ?? nobody,
+      defaultBranch: branchOf(request.repository.defaultBranch),
+    },
+  ];
+}
+
+const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+  "git.push": readPush,
+  "git.pullrequest.created": readPullRequest,
+  // Also where nothing but its title changed: a commit that was planned already is not planned again.
+  "git.pullrequest.updated": readPullRequest,
+};
+
+/** `https://USER@dev.azure.com/acme/Net/_git/vpc` under `https://dev.azure.com` → `acme/Net/_git/vpc` */
+function repositoryAt(remoteUrl: string, { httpUrl }: Connection): string {
+  const root = URL.canParse(httpUrl) ? base(new URL(httpUrl).pathname) : "";
+  const path = new URL(remoteUrl).pathname;
+  return (path.startsWith(`${root}/`) ? path.slice(root.length) : path).replace(/^\//, "");
+}
+
+const envelope = z.object({
+  id: nameShape.nullish(),
+  eventType: z.string(),
+  resource: z.object({ repository: repositoryShape }),
+});
+
+const states: Readonly<Record<CommitState, string>> = {
+  pending: "pending",
+  running: "pending",
+  "needs-confirmation": "pending",
+  success: "succeeded",
+  failure: "failed",
+  canceled: "error",
+};
+
+/** `acme/Net/_git/vpc`: all before the project is the organization, or the collection. */
+function placeOf(repository: string): { organization: string; project: string; name: string } {
+  const parts = repository.split("/");
+  const name = parts.pop() ?? "";
+  if (parts.at(-1) === "_git") parts.pop();
+  const project = parts.pop() ?? "";
+  return { organization: parts.join("/"), project, name };
+}
+
+const version = "api-version=6.0";
+function of({ apiUrl }: Connection, repository: string): string {
+  const { organization, project, name } = placeOf(repository);
+  return `${base(apiUrl)}/${organization}/${project}/_apis/git/repositories/${name}`;
+}
+const hooksOf = ({ apiUrl }: Connection, repository: string) =>
+  `${base(apiUrl)}/${placeOf(repository).organization}/_apis/hooks/subscriptions`;
+
+const user = "cadastre";
+
+export const azureDevops: Provider = {
+  source: "ado",
+  isAuthentic: ({ header }, secret) => isSame(header("authorization"), basic(user, secret)),
+  read(_inbound, payload, connection) {
+    const read = envelope.safeParse(payload).data;
+    if (read === undefined) return undefined;
+    const happenings = read.eventType in readers ? readers[read.eventType]?.(payload) : [];
+    const repository = repositoryAt(read.resource.repository.remoteUrl, connection);
+    return happenings && { repository, deliveryId: read.id ?? undefined, happenings };
+  },
+  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}`,
+  gitAuthorization: (token) => basic(user, token),
+  apiAuthorization: (token) => basic(user, token),
+  overSsh: {
+    call: (connection, repository) => ({ method: "GET", url: `${of(connection, repository)}?${version}` }),
+    read: (answer) => z.object({ sshUrl: z.string() }).safeParse(answer).data?.sshUrl,
+  },
+  status: (connection, repository, { sha, state, context, description, url }) => ({
+    method: "POST",
+    url: `${of(connection, repository)}/commits/${sha}/statuses?${version}`,
+    body: { state: states[state], description, targetUrl: url, context: { genre: "cadastre", name: context } },
+  }),
+  addWebhooks: (connection, repository, { url, secret }) =>
+    Object.keys(readers).map((eventType) => ({
+      method: "POST",
+      url: `${hooksOf(connection, repository)}?${version}`,
+      body: {
+        publisherId: "tfs",
+        eventType,
+        resourceVersion: "1.0",
+        consumerId: "webHooks",
+        consumerActionId: "httpRequest",
+        publisherInputs: { projectId: placeOf(repository).project, repository: placeOf(repository).name },
+        consumerInputs: { url, basicAuthUsername: user, basicAuthPassword: secret },
+      },
+    })),
+  removeWebhook: (connection, repository, id) => ({
+    method: "DELETE",
+    url: `${hooksOf(connection, repository)}/${encodeURIComponent(id)}?${version}`,
+  }),
+  webhookId: idIn,
+  repositories: ({ apiUrl }) => ({ method: "GET", url: `${base(apiUrl)}/_apis/git/repositories?${version}` }),
+  branches: (connection, repository) => ({
+    method: "GET",
+    url: `${of(connection, repository)}/refs?filter=heads/&${version}`,
+  }),
+  names: {
+    repositories: (answer) =>
+      (z.object({ value: z.array(z.object({ remoteUrl: z.url() })) }).safeParse(answer).data?.value ?? []).map(
+        ({ remoteUrl }) => new URL(remoteUrl).pathname.replace(/^\//, ""),
+      ),
+    branches: (answer) =>
+      (z.object({ value: z.array(z.object({ name: z.string() })) }).safeParse(answer).data?.value ?? []).map(
+        ({ name }) => branchOf(name) ?? name,
+      ),
+  },
+};

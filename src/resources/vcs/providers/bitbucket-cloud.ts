@@ -1,0 +1,193 @@
+/** Bitbucket Cloud. What it sends names no files. */
+import { z } from "zod";
+import { type Happening, nobody } from "../triggers/happening.ts";
+import {
+  base,
+  basic,
+  bearer,
+  type CommitState,
+  type Connection,
+  hmacHex,
+  isSame,
+  nameShape,
+  pageSize,
+  pathOf,
+  type Provider,
+  shaShape,
+  urlShape,
+  wordsShape,
+} from "./provider.ts";
+
+const linkShape = z
+  .object({ html: z.object({ href: urlShape }).nullish() })
+  .nullish()
+  .transform((links) => links?.html?.href ?? null);
+
+const actorShape = z
+  .object({ nickname: nameShape.nullish(), display_name: nameShape.nullish(), links: linkShape })
+  .transform(({ nickname, display_name, links }) => ({
+    ...nobody,
+    username: nickname ?? display_name ?? null,
+    htmlUrl: links,
+  }))
+  .nullish()
+  .catch(null);
+
+const repositoryShape = z.object({
+  full_name: nameShape,
+  mainbranch: z.object({ name: nameShape }).nullish(),
+});
+
+const sideShape = z.object({
+  type: z.string(),
+  name: nameShape,
+  target: z.object({ hash: shaShape, message: wordsShape, links: linkShape }),
+});
+
+const pushShape = z.object({
+  actor: actorShape,
+  repository: repositoryShape,
+  push: z.object({
+    changes: z.array(z.object({ old: sideShape.nullish(), new: sideShape.nullish(), links: linkShape })).max(100),
+  }),
+});
+type Change = z.output<typeof pushShape>["push"]["changes"][number];
+
+const endShape = z.object({
+  branch: z.object({ name: nameShape }),
+  // Of a pull request it tells the first letters alone.
+  commit: z.object({ hash: z.string().regex(/^[0-9a-f]{7,64}$/) }),
+  repository: z.object({ full_name: nameShape }).nullish(),
+});
+const requestShape = z.object({
+  actor: actorShape,
+  repository: repositoryShape,
+  pullrequest: z.object({
+    id: z.int().positive(),
+    title: wordsShape,
+    description: wordsShape,
+    links: linkShape,
+    source: endShape,
+    destination: endShape,
+  }),
+});
+
+function readPush(payload: unknown): readonly Happening[] | undefined {
+  const read = pushShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { actor, repository, push } = read.data;
+  return push.changes.flatMap((change) => readChange(change, actor ?? nobody, repository.mainbranch?.name ?? null));
+}
+
+function readChange(change: Change, sender: Happening["sender"], defaultBranch: string | null): Happening[] {
+  const side = change.new ?? change.old;
+  if (side == null) return [];
+  const { hash: sha, message, links: commitUrl } = side.target;
+  const isDeleted = change.new == null;
+  const common = { sha, message, commitUrl, compareUrl: change.links, sender, defaultBranch, isDeleted };
+  if (side.type === "tag") return [{ kind: "tag", tag: side.name, ...common }];
+  if (side.type !== "branch") return [];
+  return [{ kind: "push", branch: side.name, before: change.old?.target.hash ?? null, files: null, ...common }];
+}
+
+function readPullRequest(payload: unknown): readonly Happening[] | undefined {
+  const read = requestShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { actor, repository, pullrequest: request } = read.data;
+  const from = request.source.repository?.full_name;
+  return [
+    {
+      kind: "pull-request",
+      number: request.id,
+      title: request.title ?? "",
+      body: request.description,
+      url: request.links,
+      source: request.source.branch.name,
+      target: request.destination.branch.name,
+      targetSha: null,
+      fork: from === repository.full_name ? null : (from ?? "a repository that is gone"),
+      ref: `refs/heads/${request.source.branch.name}`,
+      files: null,
+      sha: request.source.commit.hash,
+      message: null,
+      commitUrl: null,
+      compareUrl: null,
+      sender: actor ?? nobody,
+      defaultBranch: repository.mainbranch?.name ?? null,
+    },
+  ];
+}
+
+const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+  "repo:push": readPush,
+  "pullrequest:created": readPullRequest,
+  "pullrequest:updated": readPullRequest,
+};
+
+export const states: Readonly<Record<CommitState, string>> = {
+  pending: "INPROGRESS",
+  running: "INPROGRESS",
+  "needs-confirmation": "INPROGRESS",
+  success: "SUCCESSFUL",
+  failure: "FAILED",
+  canceled: "FAILED",
+};
+
+/** At most so many letters of a key. */
+export const keyOf = (context: string): string =>
+  context.length <= 40 ? context : hmacHex(Buffer.from(context), "key").slice(0, 40);
+
+const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repositories/${pathOf(repository)}`;
+
+export const valuesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
+  z.object({ values: z.array(shape) }).safeParse(answer).data?.values ?? [];
+
+export const bitbucketCloud: Provider = {
+  source: "bitbucket",
+  isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
+  read({ header }, payload) {
+    const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
+    const event = header("x-event-key");
+    if (repository === undefined || event === undefined) return undefined;
+    const happenings = event in readers ? readers[event]?.(payload) : [];
+    return happenings && { repository: repository.full_name, deliveryId: header("x-request-uuid"), happenings };
+  },
+  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
+  gitAuthorization: (token) => basic("x-token-auth", token),
+  apiAuthorization: bearer,
+  status: (connection, repository, { sha, state, context, description, url }) => ({
+    method: "POST",
+    url: `${of(connection, repository)}/commit/${sha}/statuses/build`,
+    body: { key: keyOf(context), name: context, state: states[state], description, url },
+  }),
+  addWebhooks: (connection, repository, { url, secret }) => [
+    {
+      method: "POST",
+      url: `${of(connection, repository)}/hooks`,
+      body: {
+        description: "Cadastre",
+        url,
+        secret,
+        active: true,
+        events: ["repo:push", "pullrequest:created", "pullrequest:updated"],
+      },
+    },
+  ],
+  removeWebhook: (connection, repository, id) => ({
+    method: "DELETE",
+    url: `${of(connection, repository)}/hooks/${encodeURIComponent(id)}`,
+  }),
+  webhookId: (answer) => z.object({ uuid: z.string() }).safeParse(answer).data?.uuid,
+  repositories: ({ apiUrl }, page) => ({
+    method: "GET",
+    url: `${base(apiUrl)}/repositories?role=member&pagelen=${pageSize}&page=${page}`,
+  }),
+  branches: (connection, repository, page) => ({
+    method: "GET",
+    url: `${of(connection, repository)}/refs/branches?pagelen=${pageSize}&page=${page}`,
+  }),
+  names: {
+    repositories: valuesIn(z.object({ full_name: z.string() }).transform(({ full_name }) => full_name)),
+    branches: valuesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
+  },
+};

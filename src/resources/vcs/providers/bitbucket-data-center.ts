@@ -1,0 +1,184 @@
+/** Bitbucket Data Center and Server. What they send names no files, and code may be fetched over SSH. */
+import { z } from "zod";
+import { type Happening, nobody } from "../triggers/happening.ts";
+import { keyOf, states, valuesIn } from "./bitbucket-cloud.ts";
+import { idIn } from "./github.ts";
+import {
+  base,
+  bearer,
+  type Connection,
+  hmacHex,
+  isSame,
+  isZero,
+  nameShape,
+  pageSize,
+  type Provider,
+  readRef,
+  shaShape,
+  wordsShape,
+} from "./provider.ts";
+
+const repositoryShape = z.object({ slug: nameShape, project: z.object({ key: nameShape }) });
+const fullName = ({ slug, project }: z.output<typeof repositoryShape>) => `${project.key}/${slug}`;
+
+const actorShape = z
+  .object({ name: nameShape })
+  .transform(({ name }) => ({ ...nobody, username: name }))
+  .nullish()
+  .catch(null);
+
+const pushShape = z.object({
+  actor: actorShape,
+  changes: z
+    .array(z.object({ ref: z.object({ id: nameShape }), fromHash: shaShape, toHash: shaShape, type: z.string() }))
+    .max(100),
+});
+
+const endShape = z.object({
+  id: nameShape,
+  displayId: nameShape,
+  latestCommit: shaShape,
+  repository: repositoryShape,
+});
+const requestShape = z.object({
+  actor: actorShape,
+  pullRequest: z.object({
+    id: z.int().positive(),
+    title: wordsShape,
+    description: wordsShape,
+    fromRef: endShape,
+    toRef: endShape,
+  }),
+});
+
+function readPush(payload: unknown): readonly Happening[] | undefined {
+  const read = pushShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { actor, changes } = read.data;
+  return changes.flatMap(({ ref, fromHash, toHash, type }): Happening[] => {
+    const target = readRef(ref.id);
+    if (target === undefined) return [];
+    const isDeleted = type === "DELETE" || isZero(toHash);
+    const common = {
+      sha: isDeleted ? fromHash : toHash,
+      message: null,
+      commitUrl: null,
+      compareUrl: null,
+      sender: actor ?? nobody,
+      defaultBranch: null,
+      isDeleted,
+    };
+    if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
+    return [{ kind: "push", ...target, before: isZero(fromHash) ? null : fromHash, files: null, ...common }];
+  });
+}
+
+function readPullRequest(payload: unknown): readonly Happening[] | undefined {
+  const read = requestShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { actor, pullRequest: request } = read.data;
+  const { fromRef, toRef, id: number } = request;
+  const [from, to] = [fullName(fromRef.repository), fullName(toRef.repository)];
+  return [
+    {
+      kind: "pull-request",
+      number,
+      title: request.title ?? "",
+      body: request.description,
+      url: null,
+      source: fromRef.displayId,
+      target: toRef.displayId,
+      targetSha: toRef.latestCommit,
+      fork: from === to ? null : from,
+      ref: `refs/pull-requests/${number}/from`,
+      files: null,
+      sha: fromRef.latestCommit,
+      message: null,
+      commitUrl: null,
+      compareUrl: null,
+      sender: actor ?? nobody,
+      defaultBranch: null,
+    },
+  ];
+}
+
+const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+  "repo:refs_changed": readPush,
+  "pr:opened": readPullRequest,
+  "pr:from_ref_updated": readPullRequest,
+};
+
+/** A request's repository is the one that it goes to. */
+const repositoryIn = z.union([
+  z.object({ repository: repositoryShape }).transform(({ repository }) => fullName(repository)),
+  requestShape.transform(({ pullRequest }) => fullName(pullRequest.toRef.repository)),
+]);
+
+const placeOf = (repository: string) => {
+  const [project = "", slug = ""] = repository.split("/").map(encodeURIComponent);
+  return { project, slug };
+};
+function of({ apiUrl }: Connection, repository: string): string {
+  const { project, slug } = placeOf(repository);
+  return `${base(apiUrl)}/rest/api/1.0/projects/${project}/repos/${slug}`;
+}
+/** It counts from the first thing, not by pages. */
+const from = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
+
+const cloneLinks = z.object({
+  links: z.object({ clone: z.array(z.object({ name: z.string(), href: z.string() })) }),
+});
+
+export const bitbucketDataCenter: Provider = {
+  source: "bitbucket",
+  isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature"), `sha256=${hmacHex(body, secret)}`),
+  read({ header }, payload) {
+    const repository = repositoryIn.safeParse(payload).data;
+    const event = header("x-event-key");
+    if (repository === undefined || event === undefined) return undefined;
+    const happenings = event in readers ? readers[event]?.(payload) : [];
+    return happenings && { repository, deliveryId: header("x-request-id"), happenings };
+  },
+  cloneUrl({ httpUrl }, repository) {
+    const { project, slug } = placeOf(repository);
+    return `${base(httpUrl)}/scm/${project}/${slug}.git`;
+  },
+  gitAuthorization: bearer,
+  apiAuthorization: bearer,
+  overSsh: {
+    call: (connection, repository) => ({ method: "GET", url: of(connection, repository) }),
+    read: (answer) => cloneLinks.safeParse(answer).data?.links.clone.find(({ name }) => name === "ssh")?.href,
+  },
+  status: (connection, repository, { sha, state, context, description, url }) => ({
+    method: "POST",
+    url: `${of(connection, repository)}/commits/${sha}/builds`,
+    body: { key: keyOf(context), name: context, state: states[state], description, url },
+  }),
+  addWebhooks: (connection, repository, { url, secret }) => [
+    {
+      method: "POST",
+      url: `${of(connection, repository)}/webhooks`,
+      body: {
+        name: "Cadastre",
+        url,
+        active: true,
+        events: ["repo:refs_changed", "pr:opened", "pr:from_ref_updated"],
+        configuration: { secret },
+      },
+    },
+  ],
+  removeWebhook: (connection, repository, id) => ({
+    method: "DELETE",
+    url: `${of(connection, repository)}/webhooks/${encodeURIComponent(id)}`,
+  }),
+  webhookId: idIn,
+  repositories: ({ apiUrl }, page) => ({ method: "GET", url: `${base(apiUrl)}/rest/api/1.0/repos?${from(page)}` }),
+  branches: (connection, repository, page) => ({
+    method: "GET",
+    url: `${of(connection, repository)}/branches?${from(page)}`,
+  }),
+  names: {
+    repositories: valuesIn(repositoryShape.transform(fullName) as unknown as z.ZodType<string>),
+    branches: valuesIn(z.object({ displayId: z.string() }).transform(({ displayId }) => displayId)),
+  },
+};

@@ -1,0 +1,204 @@
+/** GitHub, and GitHub Enterprise: the same API at another address. */
+import { z } from "zod";
+import { type Happening, nobody } from "../triggers/happening.ts";
+import {
+  base,
+  basic,
+  bearer,
+  type CommitState,
+  type Connection,
+  filesOf,
+  filesShape,
+  hmacHex,
+  isSame,
+  isZero,
+  nameShape,
+  pageSize,
+  pathOf,
+  type Provider,
+  readRef,
+  shaShape,
+  urlShape,
+  wordsShape,
+} from "./provider.ts";
+
+const repositoryShape = z.object({ full_name: nameShape, default_branch: nameShape.nullish() });
+const senderShape = z
+  .object({ login: nameShape, avatar_url: urlShape, html_url: urlShape })
+  .transform(({ login, avatar_url, html_url }) => ({ username: login, avatarUrl: avatar_url, htmlUrl: html_url }))
+  .nullish()
+  .catch(null);
+const commitShape = z.object({
+  id: z.string(),
+  message: wordsShape,
+  url: urlShape,
+  added: filesShape,
+  modified: filesShape,
+  removed: filesShape,
+});
+
+export const pushShape = z.object({
+  ref: nameShape,
+  before: shaShape,
+  after: shaShape,
+  created: z.boolean().nullish(),
+  forced: z.boolean().nullish(),
+  compare: urlShape,
+  compare_url: urlShape,
+  commits: z.array(commitShape).nullish(),
+  head_commit: commitShape.nullish(),
+  total_commits: z.number().nullish(),
+  repository: repositoryShape,
+  sender: senderShape,
+});
+
+const sideShape = z.object({
+  ref: nameShape,
+  sha: shaShape,
+  // The repository of a fork that was deleted meanwhile is null.
+  repo: z.object({ full_name: nameShape }).nullish(),
+});
+export const pullRequestShape = z.object({
+  action: z.string(),
+  number: z.int().positive(),
+  pull_request: z.object({ title: wordsShape, body: wordsShape, html_url: urlShape, head: sideShape, base: sideShape }),
+  repository: repositoryShape,
+  sender: senderShape,
+});
+
+/** With more, GitHub leaves some out. */
+const commitsListedMax = 2048;
+
+export function readPush(payload: unknown): readonly Happening[] | undefined {
+  const read = pushShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { ref, before, after, repository, sender, ...push } = read.data;
+  const commits = push.commits ?? [];
+  const head = push.head_commit ?? commits.find(({ id }) => id === after);
+  const isDeleted = isZero(after);
+  const common = {
+    sha: isDeleted ? before : after,
+    message: head?.message ?? null,
+    commitUrl: head?.url ?? null,
+    compareUrl: push.compare ?? push.compare_url,
+    sender: sender ?? nobody,
+    defaultBranch: repository.default_branch ?? null,
+    isDeleted,
+  };
+  const target = readRef(ref);
+  if (target === undefined) return [];
+  if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
+  // What a forced push took away is in no commit of it, and a new branch has no list that counts.
+  const isWhole =
+    !isZero(before) &&
+    push.forced !== true &&
+    commits.length < commitsListedMax &&
+    commits.length >= (push.total_commits ?? 0);
+  const files = isDeleted ? [] : filesOf(commits, isWhole);
+  return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
+}
+
+export function readPullRequest(payload: unknown, actions: readonly string[]): readonly Happening[] | undefined {
+  const read = pullRequestShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { action, number, pull_request: request, repository, sender } = read.data;
+  if (!actions.includes(action)) return [];
+  const { head, base: target } = request;
+  const fork =
+    head.repo?.full_name === repository.full_name ? null : (head.repo?.full_name ?? "a repository that is gone");
+  return [
+    {
+      kind: "pull-request",
+      number,
+      title: request.title ?? "",
+      body: request.body,
+      url: request.html_url,
+      source: head.ref,
+      target: target.ref,
+      targetSha: target.sha,
+      fork,
+      ref: `refs/pull/${number}/head`,
+      files: null,
+      sha: head.sha,
+      message: null,
+      commitUrl: null,
+      compareUrl: null,
+      sender: sender ?? nobody,
+      defaultBranch: repository.default_branch ?? null,
+    },
+  ];
+}
+
+export const repositoryOf = (payload: unknown): string | undefined =>
+  z.object({ repository: z.object({ full_name: nameShape }) }).safeParse(payload).data?.repository.full_name;
+
+/** It has no word of its own for what runs, and none for what waits for a person. */
+export const states: Readonly<Record<CommitState, string>> = {
+  pending: "pending",
+  running: "pending",
+  "needs-confirmation": "pending",
+  success: "success",
+  failure: "failure",
+  canceled: "error",
+};
+
+const actions = ["opened", "synchronize", "reopened"];
+const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repos/${pathOf(repository)}`;
+
+export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) => z.array(shape).safeParse(answer).data ?? [];
+
+export const github: Provider = {
+  source: "github",
+  isAuthentic: ({ header, body }, secret) => isSame(header("x-hub-signature-256"), `sha256=${hmacHex(body, secret)}`),
+  read({ header }, payload) {
+    const repository = repositoryOf(payload);
+    if (repository === undefined) return undefined;
+    const event = header("x-github-event");
+    const happenings =
+      event === "push" ? readPush(payload) : event === "pull_request" ? readPullRequest(payload, actions) : [];
+    return happenings && { repository, deliveryId: header("x-github-delivery"), happenings };
+  },
+  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,
+  gitAuthorization: (token) => basic("x-access-token", token),
+  apiAuthorization: bearer,
+  status: (connection, repository, { sha, state, context, description, url }) => ({
+    method: "POST",
+    url: `${of(connection, repository)}/statuses/${sha}`,
+    body: { state: states[state], context, description: description.slice(0, 140), target_url: url },
+  }),
+  addWebhooks: (connection, repository, { url, secret }) => [
+    {
+      method: "POST",
+      url: `${of(connection, repository)}/hooks`,
+      body: {
+        name: "web",
+        active: true,
+        events: ["push", "pull_request"],
+        config: { url, secret, content_type: "json", insecure_ssl: "0" },
+      },
+    },
+  ],
+  removeWebhook: (connection, repository, id) => ({
+    method: "DELETE",
+    url: `${of(connection, repository)}/hooks/${encodeURIComponent(id)}`,
+  }),
+  webhookId: (answer) => idIn(answer),
+  repositories: ({ apiUrl }, page) => ({
+    method: "GET",
+    url: `${base(apiUrl)}/user/repos?per_page=${pageSize}&page=${page}`,
+  }),
+  branches: (connection, repository, page) => ({
+    method: "GET",
+    url: `${of(connection, repository)}/branches?per_page=${pageSize}&page=${page}`,
+  }),
+  names: {
+    repositories: namesIn(z.object({ full_name: z.string() }).transform(({ full_name }) => full_name)),
+    branches: namesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
+  },
+};
+
+/** Most providers count their webhooks; some name them. */
+export function idIn(answer: unknown): string | undefined {
+  const id = z.object({ id: z.union([z.number(), z.string()]) }).safeParse(answer).data?.id;
+  return id === undefined ? undefined : String(id);
+}

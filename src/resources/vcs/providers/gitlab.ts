@@ -1,0 +1,207 @@
+/** GitLab, at gitlab.com and elsewhere. It sends the secret itself instead of a signature. */
+import { z } from "zod";
+import { type Happening, nobody } from "../triggers/happening.ts";
+import { idIn, namesIn } from "./github.ts";
+import {
+  base,
+  basic,
+  bearer,
+  type CommitState,
+  type Connection,
+  filesOf,
+  filesShape,
+  isSame,
+  isZero,
+  nameShape,
+  pageSize,
+  type Provider,
+  readRef,
+  shaShape,
+  urlShape,
+  wordsShape,
+} from "./provider.ts";
+
+const projectShape = z.object({
+  path_with_namespace: nameShape,
+  default_branch: nameShape.nullish(),
+  web_url: urlShape,
+});
+
+const pushShape = z.object({
+  ref: nameShape,
+  before: shaShape,
+  after: shaShape,
+  user_username: nameShape.nullish(),
+  user_avatar: urlShape,
+  project: projectShape,
+  commits: z
+    .array(
+      z.object({
+        id: z.string(),
+        message: wordsShape,
+        url: urlShape,
+        added: filesShape,
+        modified: filesShape,
+        removed: filesShape,
+      }),
+    )
+    .nullish(),
+  total_commits_count: z.number().nullish(),
+});
+
+const requestShape = z.object({
+  user: z.object({ username: nameShape.nullish(), avatar_url: urlShape }).nullish(),
+  project: projectShape,
+  object_attributes: z.object({
+    iid: z.int().positive(),
+    action: z.string().nullish(),
+    /** Only there where new commits came. */
+    oldrev: z.string().nullish(),
+    title: wordsShape,
+    description: wordsShape,
+    url: urlShape,
+    source_branch: nameShape,
+    target_branch: nameShape,
+    source_project_id: z.number(),
+    target_project_id: z.number(),
+    source: z.object({ path_with_namespace: nameShape }).nullish(),
+    last_commit: z.object({ id: shaShape, message: wordsShape, url: urlShape }),
+  }),
+});
+
+function readPush(payload: unknown): readonly Happening[] | undefined {
+  const read = pushShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { ref, before, after, project, ...push } = read.data;
+  const target = readRef(ref);
+  if (target === undefined) return [];
+  const isDeleted = isZero(after);
+  const commits = push.commits ?? [];
+  const head = commits.find(({ id }) => id === after);
+  const sha = isDeleted ? before : after;
+  const common = {
+    sha,
+    message: head?.message ?? null,
+    commitUrl: head?.url ?? null,
+    compareUrl:
+      project.web_url === null || isZero(before) || isDeleted
+        ? null
+        : `${project.web_url}/-/compare/${before}...${after}`,
+    sender: { ...nobody, username: push.user_username ?? null, avatarUrl: push.user_avatar },
+    defaultBranch: project.default_branch ?? null,
+    isDeleted,
+  };
+  if ("tag" in target) return [{ kind: "tag", ...target, ...common }];
+  const isWhole = !isZero(before) && commits.length >= (push.total_commits_count ?? Number.POSITIVE_INFINITY);
+  const files = isDeleted ? [] : filesOf(commits, isWhole);
+  return [{ kind: "push", ...target, before: isZero(before) ? null : before, files, ...common }];
+}
+
+function readMergeRequest(payload: unknown): readonly Happening[] | undefined {
+  const read = requestShape.safeParse(payload);
+  if (!read.success) return undefined;
+  const { object_attributes: request, project, user } = read.data;
+  const { action, last_commit: commit, iid: number } = request;
+  const isNew = action === "open" || action === "reopen" || (action === "update" && request.oldrev != null);
+  if (!isNew) return [];
+  const isFork = request.source_project_id !== request.target_project_id;
+  return [
+    {
+      kind: "pull-request",
+      number,
+      title: request.title ?? "",
+      body: request.description,
+      url: request.url,
+      source: request.source_branch,
+      target: request.target_branch,
+      targetSha: null,
+      fork: isFork ? (request.source?.path_with_namespace ?? `project ${request.source_project_id}`) : null,
+      ref: `refs/merge-requests/${number}/head`,
+      files: null,
+      sha: commit.id,
+      message: commit.message,
+      commitUrl: commit.url,
+      compareUrl: null,
+      sender: { ...nobody, username: user?.username ?? null, avatarUrl: user?.avatar_url ?? null },
+      defaultBranch: project.default_branch ?? null,
+    },
+  ];
+}
+
+const readers: Readonly<Record<string, (payload: unknown) => readonly Happening[] | undefined>> = {
+  "Push Hook": readPush,
+  "Tag Push Hook": readPush,
+  "Merge Request Hook": readMergeRequest,
+};
+
+const states: Readonly<Record<CommitState, string>> = {
+  pending: "pending",
+  running: "running",
+  "needs-confirmation": "running",
+  success: "success",
+  failure: "failed",
+  canceled: "canceled",
+};
+
+/** A project is known by its number, or by its whole path as one word. */
+const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/projects/${encodeURIComponent(repository)}`;
+
+export const gitlab: Provider = {
+  source: "gitlab",
+  isAuthentic: ({ header }, secret) => isSame(header("x-gitlab-token"), secret),
+  read({ header }, payload) {
+    const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
+    if (project === undefined) return undefined;
+    const happenings =
+      readers[header("x-gitlab-event") ?? ""]?.(payload) ?? (header("x-gitlab-event") ? [] : undefined);
+    return (
+      happenings && {
+        repository: project.path_with_namespace,
+        // The same for a delivery that is repeated; the other header is the same for all webhooks of one event.
+        deliveryId: header("idempotency-key") ?? header("x-gitlab-event-uuid"),
+        happenings,
+      }
+    );
+  },
+  cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}.git`,
+  gitAuthorization: (token) => basic("oauth2", token),
+  apiAuthorization: bearer,
+  status: (connection, repository, { sha, state, context, description, url }) => ({
+    method: "POST",
+    url: `${of(connection, repository)}/statuses/${sha}`,
+    body: { state: states[state], name: context, description: description.slice(0, 255), target_url: url },
+  }),
+  addWebhooks: (connection, repository, { url, secret }) => [
+    {
+      method: "POST",
+      url: `${of(connection, repository)}/hooks`,
+      body: {
+        url,
+        token: secret,
+        push_events: true,
+        tag_push_events: true,
+        merge_requests_events: true,
+        enable_ssl_verification: true,
+      },
+    },
+  ],
+  removeWebhook: (connection, repository, id) => ({
+    method: "DELETE",
+    url: `${of(connection, repository)}/hooks/${encodeURIComponent(id)}`,
+  }),
+  webhookId: idIn,
+  repositories: ({ apiUrl }, page) => ({
+    method: "GET",
+    url: `${base(apiUrl)}/projects?membership=true&simple=true&per_page=${pageSize}&page=${page}`,
+  }),
+  branches: (connection, repository, page) => ({
+    method: "GET",
+    url: `${of(connection, repository)}/repository/branches?per_page=${pageSize}&page=${page}`,
+  }),
+  names: {
+    repositories: namesIn(
+      z.object({ path_with_namespace: z.string() }).transform(({ path_with_namespace }) => path_with_namespace),
+    ),
+    branches: namesIn(z.object({ name: z.string() }).transform(({ name }) => name)),
+  },
+};

@@ -1,0 +1,28 @@
+/** Which provider is meant by an OAuth client's `service-provider`. */
+import type { ServiceProvider } from "../../connections/oauth-clients/providers.ts";
+import { azureDevops } from "./azure-devops.ts";
+import { bitbucketCloud } from "./bitbucket-cloud.ts";
+import { bitbucketDataCenter } from "./bitbucket-data-center.ts";
+import { forgejo } from "./forgejo.ts";
+import { gitea } from "./gitea.ts";
+import { github } from "./github.ts";
+import { gitlab } from "./gitlab.ts";
+import type { Provider } from "./provider.ts";
+
+const providers: Readonly<Record<ServiceProvider, Provider>> = {
+  github,
+  github_enterprise: github,
+  gitlab_hosted: gitlab,
+  gitlab_community_edition: gitlab,
+  gitlab_enterprise_edition: gitlab,
+  bitbucket_hosted: bitbucketCloud,
+  bitbucket_data_center: bitbucketDataCenter,
+  bitbucket_server: bitbucketDataCenter,
+  bitbucket_server_legacy: bitbucketDataCenter,
+  ado_services: azureDevops,
+  ado_server: azureDevops,
+  gitea,
+  forgejo,
+};
+
+export const providerOf = (serviceProvider: string): Provider => providers[serviceProvider as ServiceProvider];

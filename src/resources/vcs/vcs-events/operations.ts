@@ -1,0 +1,43 @@
+/** Operations on events from version control: load → authorize → list. */
+import { loadOrganizationForConnections } from "../../connections/oauth-clients/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { implement } from "../../shared/context.ts";
+import { vcsEvents } from "./definition.ts";
+import { type EventFilter, pageOfEvents } from "./store.ts";
+
+const tenDaysMs = 10 * 24 * 3600 * 1000;
+
+interface Asked {
+  readonly filterOutcome?: string | undefined;
+  readonly filterLevels?: readonly string[] | undefined;
+  readonly filterFrom?: string | undefined;
+  readonly filterTo?: string | undefined;
+}
+
+const filterOf = ({ filterOutcome, filterLevels, filterFrom, filterTo }: Asked): EventFilter => ({
+  outcome: filterOutcome,
+  levels: filterLevels,
+  from: filterFrom,
+  to: filterTo,
+});
+
+export const vcsEventResource = implement(vcsEvents, {
+  async listVcsEvents({ context, params, query }) {
+    const tx = context.database.reader;
+    const { id } = await loadOrganizationForConnections(tx, context, params.organizationName);
+    const filter = {
+      ...filterOf(query),
+      from: query.filterFrom ?? new Date(Date.now() - tenDaysMs).toISOString(),
+      clientIds: query.filterOauthClientExternalIds,
+    };
+    // Every moment takes away what happened ten days before.
+    const until = query.filterFrom === undefined ? { until: 0 } : {};
+    return { ...(await pageOfEvents(tx, { organizationId: id }, filter, query.page)), ...until };
+  },
+
+  async listWorkspaceVcsEvents({ context, params, query }) {
+    const tx = context.database.reader;
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
+    return pageOfEvents(tx, { workspaceId: workspace.id }, filterOf(query), query.page);
+  },
+});

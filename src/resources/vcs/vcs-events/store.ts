@@ -1,0 +1,211 @@
+/** SQL of what arrives from version control, and of what became of it. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { VcsDeliveryTable, VcsEventTable } from "../../../database/schema/vcs.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { updateRow } from "../../shared/versions.ts";
+import type { FromVersionControl } from "../proofs.ts";
+import type { VcsEventView } from "./definition.ts";
+
+export interface EventFilter {
+  readonly outcome?: string | undefined;
+  readonly levels?: readonly string[] | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly clientIds?: readonly string[] | undefined;
+}
+
+type Holder = { readonly organizationId: string } | { readonly workspaceId: string };
+
+/** The newest first. */
+export async function pageOfEvents(
+  tx: Tx,
+  holder: Holder,
+  { outcome, levels, from, to, clientIds }: EventFilter,
+  page: Page,
+): Promise<{ views: VcsEventView[]; totalCount: number }> {
+  const level = sql<string>`case when e.outcome = 'failed' then 'error' else 'info' end`;
+  let found = tx.db.selectFrom("vcsEvents as e");
+  found =
+    "workspaceId" in holder
+      ? found.where("e.workspaceId", "=", holder.workspaceId)
+      : found.where("e.organizationId", "=", holder.organizationId);
+  if (from !== undefined) found = found.where("e.createdAt", ">=", from);
+  if (to !== undefined) found = found.where("e.createdAt", "<=", to);
+  if (outcome !== undefined) found = found.where("e.outcome", "=", outcome);
+  if (levels !== undefined) found = found.where(tx.dialect.isOneOf(level, levels));
+  if (clientIds !== undefined) found = found.where(tx.dialect.isOneOf(sql.ref("e.oauthClientId"), clientIds));
+  const { rows, totals } = await fetchPage(tx, {
+    rows: found.selectAll("e"),
+    order: [
+      { column: "e.createdAt", descending: true },
+      { column: "e.id", descending: true },
+    ],
+    page,
+    totals: { totalCount: countOf(found.select("e.id")) },
+  });
+  return { views: rows, totalCount: totals.totalCount };
+}
+
+/** The workspaces that a connection's repository is in, which stay until the transaction's end; in the order of their ids. */
+export async function holdWorkspacesOf(tx: Tx, oauthClientId: string, repository: string): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .innerJoin("oauthTokens as t", "t.id", "w.vcsOauthTokenId")
+    .select("w.id")
+    .where("t.oauthClientId", "=", oauthClientId)
+    .where(sql<boolean>`lower(w.vcs_identifier) = ${repository.toLowerCase()}`)
+    .orderBy("w.id")
+    .modifyEnd(tx.dialect.lockRows("o", "reference"))
+    .modifyEnd(tx.dialect.lockRows("w", "reference"))
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Those that were not there before, by what the provider calls them; gives their ids. */
+export async function insertDeliveries(
+  tx: Tx,
+  _by: FromVersionControl,
+  rows: readonly VcsDeliveryTable[],
+): Promise<ReadonlySet<string>> {
+  const inserted = await tx.db
+    .insertInto("vcsDeliveries")
+    .values([...rows])
+    .onConflict((conflict) => conflict.columns(["oauthClientId", "deliveryKey", "position"]).doNothing())
+    .returning("id")
+    .execute();
+  return new Set(inserted.map(({ id }) => id));
+}
+
+export async function insertEvents(tx: Tx, _by: FromVersionControl, rows: readonly VcsEventTable[]): Promise<void> {
+  // Engines bound how many values a statement has.
+  for (let at = 0; at < rows.length; at += 500)
+    await tx.db
+      .insertInto("vcsEvents")
+      .values(rows.slice(at, at + 500))
+      .execute();
+}
+
+export interface WaitingEvent extends VcsEventTable {
+  /** JSON; null where no delivery told of it, or it is gone with its connection. */
+  readonly happening: string | null;
+  readonly provider: string | null;
+}
+
+/**
+ * The next that are due, the longest due first. In a workspace one comes after the other, and in one where somebody works none does:
+ * a commit never comes before one that was pushed earlier.
+ */
+export async function findWaiting(tx: Tx, busy: readonly string[], limit: number): Promise<WaitingEvent[]> {
+  return tx.db
+    .selectFrom("vcsEvents as e")
+    .leftJoin("vcsDeliveries as d", "d.id", "e.deliveryId")
+    .leftJoin("oauthClients as c", "c.id", "e.oauthClientId")
+    .selectAll("e")
+    .select(["d.happening", "c.serviceProvider as provider"])
+    .where("e.outcome", "is", null)
+    .where(sql<boolean>`e.due_ms <= ${tx.dialect.nowMs}`)
+    .where((where) => where.not(tx.dialect.isOneOf(sql.ref("e.workspaceId"), busy)))
+    .where(
+      sql<boolean>`not exists (
+        select 1 from vcs_events as earlier where earlier.workspace_id = e.workspace_id and earlier.outcome is null
+        and (earlier.created_at, earlier.id) < (e.created_at, e.id))`,
+    )
+    .orderBy("e.dueMs")
+    .orderBy("e.id")
+    .limit(limit)
+    .execute();
+}
+
+/** Whether it is still to be decided; nobody else decides it until the transaction's end. */
+export async function lockUndecided(tx: Tx, id: string): Promise<VcsEventTable | undefined> {
+  return tx.db
+    .selectFrom("vcsEvents as e")
+    .selectAll("e")
+    .where("e.id", "=", id)
+    .where("e.outcome", "is", null)
+    .modifyEnd(tx.dialect.lockRows("e"))
+    .executeTakeFirst();
+}
+
+export async function updateEvent(
+  tx: Tx,
+  _by: FromVersionControl,
+  id: string,
+  changes: Partial<VcsEventTable>,
+): Promise<void> {
+  await updateRow(tx, "vcsEvents", id, changes);
+}
+
+/** It is looked at again after a while, by the database's clock. */
+export async function postponeEvent(
+  tx: Tx,
+  _by: FromVersionControl,
+  id: string,
+  { attempts, detail, waitMs }: { readonly attempts: number; readonly detail: string; readonly waitMs: number },
+): Promise<void> {
+  await updateRow(tx, "vcsEvents", id, { attempts, detail, dueMs: sql`${tx.dialect.nowMs} + ${waitMs}` });
+}
+
+/** The run that this workspace made of this commit before, by the same kind of event. */
+export async function earlierRun(
+  tx: Tx,
+  { id, workspaceId, commitSha, kind, tag, pullRequest }: VcsEventTable,
+): Promise<string | undefined> {
+  if (workspaceId === null || commitSha === null) return undefined;
+  const row = await tx.db
+    .selectFrom("vcsEvents")
+    .select("runId")
+    .where("workspaceId", "=", workspaceId)
+    .where("commitSha", "=", commitSha)
+    .where("outcome", "=", "started")
+    .where("id", "<>", id)
+    .where((where) =>
+      kind === "pull-request"
+        ? where("pullRequest", "=", pullRequest)
+        : kind === "tag"
+          ? where("tag", "=", tag)
+          : where("kind", "in", ["push", "connection"]),
+    )
+    .limit(1)
+    .executeTakeFirst();
+  return row?.runId ?? undefined;
+}
+
+/** The runs of earlier commits of a pull request that have not ended. */
+export async function outdatedRuns(tx: Tx, workspaceId: string, pullRequest: number): Promise<string[]> {
+  const rows = await tx.db
+    .selectFrom("vcsEvents as e")
+    .innerJoin("runs as r", "r.id", "e.runId")
+    .select("r.id")
+    .where("e.workspaceId", "=", workspaceId)
+    .where("e.pullRequest", "=", pullRequest)
+    .where("r.endedAt", "is", null)
+    .orderBy("r.id")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+/** Whether a person has ever queued a run there. */
+export async function hasManualRun(tx: Tx, workspaceId: string, organizationId: string): Promise<boolean> {
+  const row = await tx.db
+    .selectFrom("runs")
+    .select("id")
+    .where("organizationId", "=", organizationId)
+    .where("workspaceId", "=", workspaceId)
+    .where("triggerReason", "=", "manual")
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** What is older than a moment; gives how many rows. */
+export async function deleteOlder(tx: Tx, _by: FromVersionControl, before: string, limit: number): Promise<number> {
+  const events = await sql`delete from vcs_events where id in (
+    select id from vcs_events where created_at < ${before} order by created_at limit ${limit})`.execute(tx.db);
+  const deliveries = await sql`delete from vcs_deliveries where id in (
+    select id from vcs_deliveries where created_at < ${before} order by created_at limit ${limit})`.execute(tx.db);
+  return Number(events.numAffectedRows ?? 0) + Number(deliveries.numAffectedRows ?? 0);
+}

@@ -1,0 +1,89 @@
+/** SQL of webhooks at providers: which there are to be, and which were made. Repositories are in lower case. */
+import { sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { VcsWebhookTable } from "../../../database/schema/vcs.ts";
+import type { FromVersionControl } from "../proofs.ts";
+
+export interface WantedWebhook {
+  readonly organizationId: string;
+  readonly oauthClientId: string;
+  readonly repository: string;
+}
+
+/** Repositories that workspaces are connected to and that have none yet. */
+export async function findMissing(tx: Tx, limit: number): Promise<WantedWebhook[]> {
+  const { rows } = await sql<WantedWebhook>`
+    select distinct t.organization_id, t.oauth_client_id, lower(w.vcs_identifier) as repository
+    from workspaces as w inner join oauth_tokens as t on t.id = w.vcs_oauth_token_id
+    where w.vcs_oauth_token_id is not null and w.vcs_identifier is not null and not exists (
+      select 1 from vcs_webhooks as h
+      where h.oauth_client_id = t.oauth_client_id and h.repository = lower(w.vcs_identifier))
+    limit ${limit}`.execute(tx.db);
+  return rows;
+}
+
+export async function insertWebhooks(tx: Tx, _by: FromVersionControl, rows: readonly VcsWebhookTable[]): Promise<void> {
+  await tx.db
+    .insertInto("vcsWebhooks")
+    .values([...rows])
+    .onConflict((conflict) => conflict.columns(["oauthClientId", "repository"]).doNothing())
+    .execute();
+}
+
+export interface DueWebhook extends VcsWebhookTable {
+  /** One of the connected workspaces' tokens; null where none is connected any more. */
+  readonly oauthTokenId: string | null;
+  /** Any token of the connection, to take a webhook away with. */
+  readonly anyTokenId: string | null;
+  /** As the workspaces write it. */
+  readonly identifier: string | null;
+  readonly wantedNumber: number;
+}
+
+/** Those that are to be made, made anew because the secret is another, or taken away. */
+export async function findDueWebhooks(tx: Tx, busy: readonly string[], limit: number): Promise<DueWebhook[]> {
+  const connected = (column: string) => sql<string | null>`(
+    select min(${sql.ref(column)}) from workspaces as w inner join oauth_tokens as t on t.id = w.vcs_oauth_token_id
+    where t.oauth_client_id = h.oauth_client_id and lower(w.vcs_identifier) = h.repository)`;
+  const rows = tx.db
+    .selectFrom("vcsWebhooks as h")
+    .innerJoin("oauthClients as c", "c.id", "h.oauthClientId")
+    .selectAll("h")
+    .select("c.webhookSecretNumber as wantedNumber")
+    .select([connected("t.id").as("oauthTokenId"), connected("w.vcsIdentifier").as("identifier")])
+    .select(sql<string | null>`(select min(id) from oauth_tokens where oauth_client_id = c.id)`.as("anyTokenId"))
+    .where(sql<boolean>`h.due_ms <= ${tx.dialect.nowMs}`)
+    .where((where) => where.not(tx.dialect.isOneOf(sql.ref("h.id"), busy)));
+  return tx.db
+    .selectFrom(rows.as("due"))
+    .selectAll("due")
+    .where((where) =>
+      where.or([
+        where("due.oauthTokenId", "is", null),
+        where("due.webhookIds", "is", null),
+        where("due.secretNumber", "<>", where.ref("due.wantedNumber")),
+      ]),
+    )
+    .orderBy("due.dueMs")
+    .orderBy("due.id")
+    .limit(limit)
+    .execute();
+}
+
+export async function updateWebhook(
+  tx: Tx,
+  _by: FromVersionControl,
+  id: string,
+  changes: Partial<Pick<VcsWebhookTable, "webhookIds" | "secretNumber">> & { readonly attempts: number },
+  waitMs: number,
+): Promise<void> {
+  await tx.db
+    .updateTable("vcsWebhooks")
+    .set({ ...changes, dueMs: sql<number>`${tx.dialect.nowMs} + ${waitMs}` })
+    .where("id", "=", id)
+    .execute();
+}
+
+export async function deleteWebhook(tx: Tx, _by: FromVersionControl, id: string): Promise<void> {
+  await tx.db.deleteFrom("vcsWebhooks").where("id", "=", id).execute();
+}

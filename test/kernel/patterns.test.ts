@@ -1,0 +1,93 @@
+/** Patterns that people write: what they match, and that nobody can make us busy with one. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { expression, expressionFault, globs } from "../../src/kernel/patterns.ts";
+import { deep, seed } from "../support/depth.ts";
+
+describe("globs", () => {
+  it.each([
+    ["*.tf", "main.tf", true],
+    ["*.tf", "a/main.tf", false],
+    ["/*.tf", "main.tf", true],
+    ["**/*.tf", "main.tf", true],
+    ["**/*.tf", "a/b/main.tf", true],
+    ["a/**", "a/b/c", true],
+    ["a/**", "a", false],
+    ["a/**", "ab/c", false],
+    ["a/**/c", "a/c", true],
+    ["a/**/c", "a/b/b/c", true],
+    ["a/**/c", "a/bc", false],
+    ["**", "anything/at/all", true],
+    ["main.?f", "main.tf", true],
+    ["main.?f", "main.f", false],
+    ["a?c", "a/c", false],
+    ["*", ".hidden", true],
+    ["a/*", "a/.hidden", true],
+    ["a+b.tf", "a+b.tf", true],
+    ["a+b.tf", "aab.tf", false],
+    ["[ab].tf", "a.tf", false],
+    ["A.tf", "a.tf", false],
+    ["a**b", "a/x/b", true],
+    ["ä/*.tf", "ä/ö.tf", true],
+    ["line*", "line\nbreak", true],
+  ])("%s on %s: %s", (pattern, path, matches) => {
+    expect(globs([pattern])(path)).toBe(matches);
+  });
+
+  it("match nothing where there is none, and where one of several does", () => {
+    expect(globs([])("a")).toBe(false);
+    expect(globs(["b", "a"])("a")).toBe(true);
+  });
+
+  it("match what one who tries every way finds", () => {
+    const piece = fc.constantFrom("a", "b", ".", "/", "*", "**", "**/", "/**", "?");
+    const pattern = fc.array(piece, { minLength: 1, maxLength: 7 }).map((pieces) => pieces.join(""));
+    const path = fc.array(fc.constantFrom("a", "b", ".", "/"), { maxLength: 7 }).map((letters) => letters.join(""));
+    fc.assert(
+      fc.property(fc.array(pattern, { maxLength: 3 }), path, (patterns, text) => {
+        expect(globs(patterns)(text)).toBe(patterns.some((each) => slowly(each.replace(/^\/+/, ""), text)));
+      }),
+      { seed, numRuns: deep(2000, 100_000) },
+    );
+  });
+});
+
+/** Tries every way. Folders that `**` stands for may be none, with the slash beside it. */
+function slowly(pattern: string, text: string, atStart = true): boolean {
+  if (pattern === "") return text === "";
+  if (pattern === "/**") return text.startsWith("/");
+  if (atStart && pattern.startsWith("**/"))
+    return (
+      slowly(pattern.slice(3), text) ||
+      [...text].some((letter, at) => letter === "/" && slowly(pattern.slice(3), text.slice(at + 1)))
+    );
+  const [stars] = /^\*+/.exec(pattern) ?? [];
+  if (stars !== undefined) {
+    const rest = pattern.slice(stars.length);
+    for (let taken = 0; taken <= text.length; taken++) {
+      if (stars.length === 1 && text.slice(0, taken).includes("/")) break;
+      if (slowly(rest, text.slice(taken), false)) return true;
+    }
+    return false;
+  }
+  const [first = "", letter] = [pattern[0], text[0]];
+  if (letter === undefined || (first === "?" ? letter === "/" : first !== letter)) return false;
+  return slowly(pattern.slice(1), text.slice(1), first === "/");
+}
+
+describe("expressions", () => {
+  it("are found anywhere unless anchored", () => {
+    expect(expression("v\\d+")("release-v12")).toBe(true);
+    expect(expression("^v\\d+$")("release-v12")).toBe(false);
+  });
+
+  it.each(["(", "(?=a)", "a**", "\\1"])("%s can't be used, and the reason is told", (text) => {
+    expect(expressionFault(text)).toMatch(/\w+ \w+/);
+  });
+
+  it("take no longer for what makes others try every way", () => {
+    // Some engines would need 2 to the power of 10,000 steps.
+    expect(expression("^(a+)+$")(`${"a".repeat(10_000)}b`)).toBe(false);
+    expect(globs([`${"*a".repeat(100)}b`])("a".repeat(4000))).toBe(false);
+  });
+});

@@ -1,0 +1,287 @@
+/** Whether a run starts, and why not: a table of cases, and the same rules once more in the plainest words. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decide, type Known, type Verdict, type Watch } from "../../../../src/resources/vcs/triggers/decide.ts";
+import {
+  type Happening,
+  nameOf,
+  nobody,
+  type PullRequest,
+  type Push,
+  type TagPush,
+} from "../../../../src/resources/vcs/triggers/happening.ts";
+import { deep, seed } from "../../../support/depth.ts";
+
+const sha = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b";
+const common = {
+  sha,
+  message: "A change" as string | null,
+  commitUrl: null,
+  compareUrl: null,
+  sender: nobody,
+  defaultBranch: "main" as string | null,
+};
+const push: Push = { ...common, kind: "push", branch: "main", before: null, isDeleted: false, files: ["main.tf"] };
+const tag: TagPush = { ...common, kind: "tag", tag: "v1.2.0", isDeleted: false };
+const request: PullRequest = {
+  ...common,
+  kind: "pull-request",
+  number: 7,
+  title: "A change",
+  body: null,
+  url: null,
+  source: "feature",
+  target: "main",
+  targetSha: null,
+  fork: null,
+  ref: null,
+  files: null,
+};
+const watch: Watch = {
+  executionMode: "remote",
+  branch: null,
+  tagsRegex: null,
+  fileTriggersEnabled: true,
+  triggerPrefixes: [],
+  triggerPatterns: [],
+  workingDirectory: null,
+  speculativeEnabled: true,
+  queueAllRuns: true,
+};
+const known: Known = { hasManualRun: false, plansForks: false };
+
+const run: Verdict = { does: "run" };
+const plan: Verdict = { does: "plan" };
+const no = (why: string): Verdict => ({ does: "nothing", why });
+const ask = (what: "files" | "default-branch"): Verdict => ({ does: "ask", what });
+
+type Case = readonly [string, Happening, Partial<Watch>, Verdict, Partial<Known>?];
+
+const patterns = { triggerPatterns: ["modules/**/*.tf"] };
+const prefixes = { triggerPrefixes: ["/modules/"] };
+const inProd = { workingDirectory: "prod" };
+const touching = (...files: string[]): Push => ({ ...push, files });
+const noPattern = no("no changed file matches trigger-patterns");
+
+const cases: readonly Case[] = [
+  ["a push to the default branch", push, {}, run],
+  ["a push to the branch that was set", { ...push, branch: "dev" }, { branch: "dev" }, run],
+  [
+    "a push elsewhere",
+    { ...push, branch: "dev" },
+    {},
+    no("it is on the branch 'dev', and the workspace follows the default branch 'main'"),
+  ],
+  [
+    "a push to the default branch where another was set",
+    push,
+    { branch: "dev" },
+    no("it is on the branch 'main', and the workspace follows the branch 'dev'"),
+  ],
+  ["a default branch that is not told", { ...push, defaultBranch: null }, {}, ask("default-branch")],
+  ["one that was asked for", { ...push, defaultBranch: null }, {}, run, { defaultBranch: "main" }],
+  [
+    "one that nobody could tell",
+    { ...push, defaultBranch: null },
+    {},
+    no("the repository's default branch is not known; set vcs-repo.branch on the workspace"),
+    { defaultBranch: null },
+  ],
+  ["a branch that was deleted", { ...push, isDeleted: true }, {}, no("the branch 'main' was deleted")],
+  [
+    "a local workspace",
+    push,
+    { executionMode: "local" },
+    no("the workspace has the execution mode local, so its runs are executed where they are started"),
+  ],
+  ["[skip ci]", { ...push, message: "Docs [skip ci]" }, {}, no("its message says [skip ci]")],
+  ["[CI Skip] further down", { ...push, message: "Docs\n\n[CI Skip]" }, {}, no("its message says [ci skip]")],
+  ["a message that is not told", { ...push, message: null }, {}, run],
+
+  ["no patterns, no prefixes, no directory", touching("docs/a.md"), {}, run],
+  ["an empty push to such a workspace", touching(), {}, run],
+  ["files that nobody wants where any push counts", touching("a"), { ...patterns, fileTriggersEnabled: false }, run],
+  ["a pattern that matches", touching("a.md", "modules/vpc/main.tf"), patterns, run],
+  ["no pattern that matches", touching("a.md", "modules/README.md"), patterns, noPattern],
+  ["patterns alone: the directory does not count", touching("prod/main.tf"), { ...patterns, ...inProd }, noPattern],
+  ["an empty push where files count", touching(), patterns, noPattern],
+  ["a prefix that matches", touching("modules/a.md"), prefixes, run],
+  ["a prefix that is the file", touching("modules"), prefixes, run],
+  ["a prefix that is no folder", touching("modules-old/a"), prefixes, no("no changed file matches trigger-prefixes")],
+  ["a prefix that is the root", touching("a"), { triggerPrefixes: ["/"] }, run],
+  ["prefixes, and the directory", touching("prod/a"), { ...prefixes, ...inProd }, run],
+  [
+    "neither of them",
+    touching("test/a"),
+    { ...prefixes, ...inProd },
+    no("no changed file matches trigger-prefixes or lies in the working directory"),
+  ],
+  ["prefixes and patterns: either", touching("modules/x"), { ...prefixes, triggerPatterns: ["*.md"] }, run],
+  [
+    "prefixes and patterns: none",
+    touching("x"),
+    { ...prefixes, triggerPatterns: ["*.md"] },
+    no("no changed file matches trigger-patterns or trigger-prefixes"),
+  ],
+  ["the directory", touching("prod/deep/a"), { workingDirectory: "./prod/" }, run],
+  ["not the directory", touching("production/a"), inProd, no("no changed file lies in the working directory 'prod'")],
+  ["files that are not told", { ...push, files: null }, patterns, ask("files")],
+  ["files that were asked for", { ...push, files: null }, patterns, noPattern, { files: ["a"] }],
+  ["files that nobody could tell count as a match", { ...push, files: null }, patterns, run, { files: null }],
+  ["files that are not told where any would do", { ...push, files: null }, {}, run],
+  [
+    "more to compare than there is time for counts as a match",
+    touching(...Array.from({ length: 10_000 }, (_, at) => `${"d/".repeat(50)}${at}`)),
+    { triggerPatterns: Array.from({ length: 100 }, () => "x".repeat(256)) },
+    run,
+  ],
+
+  ["a tag without tags-regex", tag, {}, no("it is a tag, and the workspace has no tags-regex")],
+  ["a tag that matches, whatever the files", tag, { ...patterns, tagsRegex: "^v\\d+\\.\\d+" }, run],
+  ["a tag that does not", tag, { tagsRegex: "^release-" }, no("the tag 'v1.2.0' does not match tags-regex")],
+  ["a tag that was deleted", { ...tag, isDeleted: true }, { tagsRegex: "v" }, no("the tag 'v1.2.0' was deleted")],
+  ["a push where tags count", push, { tagsRegex: "v" }, no("the workspace has a tags-regex, so only tags start runs")],
+  [
+    "an expression from before they were checked",
+    tag,
+    { tagsRegex: "(?=v)" },
+    no("tags-regex can't be used: invalid or unsupported Perl syntax: '(?='"),
+  ],
+
+  ["a pull request", request, {}, plan],
+  ["one where tags count", request, { tagsRegex: "v" }, plan],
+  ["one where runs wait for a person", request, { queueAllRuns: false }, plan],
+  ["one where none are wanted", request, { speculativeEnabled: false }, no("speculative-enabled is false")],
+  [
+    "one to another branch",
+    { ...request, target: "dev" },
+    {},
+    no("its target is the branch 'dev', and the workspace follows the default branch 'main'"),
+  ],
+  [
+    "one from a fork",
+    { ...request, fork: "eve/network" },
+    {},
+    no("it comes from a fork, 'eve/network', and plans of forks are not allowed (CADASTRE_PLAN_FORKS)"),
+  ],
+  ["one from a fork where the operator allows it", { ...request, fork: "eve/network" }, {}, plan, { plansForks: true }],
+  ["one where files count", request, patterns, ask("files")],
+  ["one that touches none", request, patterns, noPattern, { files: ["README.md"] }],
+  ["one that says [ci skip]", { ...request, message: "[ci skip]" }, {}, no("its message says [ci skip]")],
+
+  [
+    "a first push where runs wait for a person",
+    push,
+    { queueAllRuns: false },
+    { does: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" },
+  ],
+  ["a push after somebody has begun", push, { queueAllRuns: false }, run, { hasManualRun: true }],
+];
+
+describe("decide", () => {
+  it.each(cases.map((each) => ({ name: each[0], each })))("$name", ({ each }) => {
+    const [, happening, settings, verdict, beside = {}] = each;
+    expect(decide(happening, { ...watch, ...settings }, { ...known, ...beside })).toEqual(verdict);
+  });
+
+  it("decides as the rules do when they are read aloud", () => {
+    fc.assert(
+      fc.property(happenings, watches, knowns, (happening, settings, beside) => {
+        expect(decide(happening, settings, beside).does).toBe(aloud(happening, settings, beside));
+      }),
+      { seed, numRuns: deep(3000, 200_000) },
+    );
+  });
+});
+
+describe("nameOf", () => {
+  it("is what people call it", () => {
+    expect([push, tag, request].map(nameOf)).toEqual([
+      "push 9f86d08",
+      "tag v1.2.0 (9f86d08)",
+      "pull request 7 (9f86d08)",
+    ]);
+  });
+});
+
+const word = fc.constantFrom("main", "dev");
+const file = fc.constantFrom("a", "a/b", "a/b/c.tf", "ab/c", "c.tf");
+const files = fc.option(fc.array(file, { maxLength: 3 }));
+const message = fc.constantFrom(null, "fine", "x [skip ci]", "[CI SKIP] x", "skip ci");
+const happenings: fc.Arbitrary<Happening> = fc.oneof(
+  fc
+    .record({ branch: word, defaultBranch: fc.option(word), isDeleted: fc.boolean(), files, message })
+    .map((part) => ({ ...push, ...part })),
+  fc
+    .record({ tag: fc.constantFrom("v1", "w1"), isDeleted: fc.boolean(), message })
+    .map((part) => ({ ...tag, ...part })),
+  fc
+    .record({ target: word, defaultBranch: fc.option(word), fork: fc.option(fc.constant("eve/x")), message })
+    .map((part) => ({ ...request, ...part })),
+);
+const watches: fc.Arbitrary<Watch> = fc.record({
+  executionMode: fc.constantFrom("remote", "agent", "local"),
+  branch: fc.option(word),
+  tagsRegex: fc.option(fc.constantFrom("^v", "1")),
+  fileTriggersEnabled: fc.boolean(),
+  triggerPrefixes: fc.array(fc.constantFrom("a", "/a/", "/", "a/b", "c.tf"), { maxLength: 2 }),
+  triggerPatterns: fc.array(fc.constantFrom("a", "*.tf", "**/*.tf", "a/*"), { maxLength: 2 }),
+  workingDirectory: fc.option(fc.constantFrom("", "a", "/a/b/")),
+  speculativeEnabled: fc.boolean(),
+  queueAllRuns: fc.boolean(),
+});
+const knowns: fc.Arbitrary<Known> = fc.record({
+  defaultBranch: fc.option(fc.option(word), { nil: undefined }),
+  files: fc.option(files, { nil: undefined }),
+  hasManualRun: fc.boolean(),
+  plansForks: fc.boolean(),
+});
+
+const patternsByHand: Record<string, RegExp> = {
+  a: /^a$/,
+  "*.tf": /^[^/]*\.tf$/,
+  "**/*.tf": /\.tf$/,
+  "a/*": /^a\/[^/]*$/,
+};
+const foldersByHand: Record<string, RegExp> = {
+  a: /^a(\/|$)/,
+  "/a/": /^a(\/|$)/,
+  "/": /^/,
+  "a/b": /^a\/b(\/|$)/,
+  "/a/b/": /^a\/b(\/|$)/,
+  "c.tf": /^c\.tf(\/|$)/,
+};
+
+/** The rules one after another, without a thought for speed or sentences. */
+function aloud(what: Happening, settings: Watch, beside: Known): Verdict["does"] {
+  if (settings.executionMode === "local") return "nothing";
+  if (what.kind !== "pull-request" && what.isDeleted) return "nothing";
+  if (what.kind === "push" && settings.tagsRegex !== null) return "nothing";
+  if (what.kind === "tag" && settings.tagsRegex === null) return "nothing";
+  if (what.kind === "tag" && !new RegExp(settings.tagsRegex ?? "").test(what.tag)) return "nothing";
+  if (what.kind === "pull-request" && !settings.speculativeEnabled) return "nothing";
+  if (what.kind === "pull-request" && what.fork !== null && !beside.plansForks) return "nothing";
+  if (what.kind !== "tag") {
+    const on = what.kind === "push" ? what.branch : what.target;
+    let follows = settings.branch;
+    if (follows === null) follows = what.defaultBranch;
+    if (follows === null && beside.defaultBranch === undefined) return "ask";
+    if (follows === null) follows = beside.defaultBranch ?? null;
+    if (follows !== on) return "nothing";
+  }
+  if (/\[(skip ci|ci skip)\]/i.test(what.message ?? "")) return "nothing";
+  if (what.kind !== "tag" && settings.fileTriggersEnabled) {
+    const directory = settings.workingDirectory || undefined;
+    const matchers: RegExp[] = settings.triggerPatterns.map((pattern) => patternsByHand[pattern]!);
+    matchers.push(...settings.triggerPrefixes.map((prefix) => foldersByHand[prefix]!));
+    const directoryCounts = settings.triggerPrefixes.length > 0 || settings.triggerPatterns.length === 0;
+    if (directory !== undefined && directoryCounts) matchers.push(foldersByHand[directory]!);
+    if (matchers.length > 0) {
+      const changed = what.files === null ? beside.files : what.files;
+      if (changed === undefined) return "ask";
+      if (changed !== null && !changed.some((path) => matchers.some((matcher) => matcher.test(path)))) return "nothing";
+    }
+  }
+  if (what.kind === "pull-request") return "plan";
+  return settings.queueAllRuns || beside.hasManualRun ? "run" : "configuration";
+}

@@ -1,0 +1,217 @@
+/** Webhooks on their way in: signatures, what is stored, what is of no interest, what comes twice. */
+import { describe, expect, it } from "vitest";
+import { startApiOn, useApi } from "../../../support/api.ts";
+import { data, makeOrganization, resource } from "../../../support/builders.ts";
+import {
+  deliver,
+  eventsOf,
+  latestDetail,
+  makeConnected,
+  makeConnection,
+  pushTo,
+  workOffNow,
+} from "../../../support/vcs.ts";
+import { github, newSha, providers, zeros } from "../../../support/vcs-payloads.ts";
+
+const api = useApi();
+
+describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) => {
+  const prepare = async (attributes: object = {}) => {
+    const org = await makeOrganization(api);
+    const connection = await makeConnection(org, {
+      "service-provider": provider.serviceProvider,
+      "api-url": "https://dev.azure.example",
+      "http-url": "https://dev.azure.example",
+    });
+    const workspace = await makeConnected(api, org, connection, attributes, { identifier: provider.repository });
+    return { org, connection, workspace };
+  };
+
+  it("202: a push, with the commit, the branch and who pushed it; again: 204", async () => {
+    const { org, connection, workspace } = await prepare({ "execution-mode": "local" });
+    const body = provider.push({ after: newSha() });
+    const headers = provider.headers("push", JSON.stringify(body), connection.secret);
+    expect((await deliver(api, connection.id, body, headers)).status).toBe(202);
+    expect((await deliver(api, connection.id, body, headers)).status).toBe(204);
+    const [event, ...others] = await eventsOf(org.owner, workspace.id);
+    expect(others).toEqual([]);
+    expect(event.attributes).toMatchObject({ kind: "push", branch: "main", outcome: null, level: "info" });
+    expect(event.attributes["commit-sha"]).toMatch(/^[0-9a-f]{40}$/);
+    expect(event.relationships.workspace.data.id).toBe(workspace.id);
+    await workOffNow(api);
+    expect(await latestDetail(org.owner, workspace.id)).toMatch(/^push [0-9a-f]{7} started no run: the workspace has/);
+  });
+
+  it("401: signed with another secret, or not at all; nothing is stored", async () => {
+    const { org, connection, workspace } = await prepare();
+    const body = provider.push();
+    const wrong = provider.headers("push", JSON.stringify(body), "another secret, just as long");
+    const none = Object.fromEntries(
+      Object.entries(wrong).filter(([name]) => !/signature|token|authorization/.test(name)),
+    );
+    const answer = await deliver(api, connection.id, body, wrong);
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain("webhook-secret");
+    expect((await deliver(api, connection.id, body, none)).status).toBe(401);
+    expect(await eventsOf(org.owner, workspace.id)).toEqual([]);
+  });
+
+  it("202: a tag, a deletion and a pull request", async () => {
+    const { org, connection, workspace } = await prepare({ "speculative-enabled": false });
+    const send = async (event: "push" | "tag" | "pull-request", body: object) => {
+      const headers = provider.headers(event, JSON.stringify(body), connection.secret);
+      expect((await deliver(api, connection.id, body, headers)).status).toBe(202);
+      await workOffNow(api);
+      return (await eventsOf(org.owner, workspace.id))[0].attributes;
+    };
+    expect(await send("tag", provider.tag("v1.2.0"))).toMatchObject({
+      kind: "tag",
+      tag: "v1.2.0",
+      outcome: "ignored",
+      detail: expect.stringMatching(/^tag v1\.2\.0 \(\w{7}\) started no run: it is a tag, and the workspace has no/),
+    });
+    expect(await send("push", provider.push({ before: newSha(), after: zeros }))).toMatchObject({
+      outcome: "ignored",
+      detail: expect.stringContaining("the branch 'main' was deleted"),
+    });
+    expect(await send("pull-request", provider.pullRequest())).toMatchObject({
+      kind: "pull-request",
+      "pull-request-number": 7,
+      branch: "main",
+      detail: expect.stringMatching(/^pull request 7 \(\w{7}\) started no run: speculative-enabled is false$/),
+    });
+  });
+
+  it("a pull request of a fork gets no plan", async () => {
+    const { org, connection, workspace } = await prepare();
+    const body = provider.pullRequest({ fork: "eve/network" });
+    const headers = provider.headers("pull-request", JSON.stringify(body), connection.secret);
+    expect((await deliver(api, connection.id, body, headers)).status).toBe(202);
+    await workOffNow(api);
+    expect(await latestDetail(org.owner, workspace.id)).toContain("it comes from a fork, 'eve/network'");
+  });
+
+  it("204: another repository, another event, and what is not of its shape", async () => {
+    const { org, connection, workspace } = await prepare();
+    const send = async (event: "push" | "star", body: object | string) => {
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      return (await deliver(api, connection.id, body, provider.headers(event, text, connection.secret))).status;
+    };
+    expect(await send("push", provider.push({ repository: "acme/other/_git/other" }))).toBe(204);
+    expect(await send("star", { ...provider.push(), eventType: "build.complete" })).toBe(204);
+    for (const body of ["", "{", "[]", "null", "7", '{"repository":{}}']) expect(await send("push", body)).toBe(204);
+    expect(await eventsOf(org.owner, workspace.id)).toEqual([]);
+  });
+});
+
+describe("a webhook", () => {
+  it("404: no such connection; its body is not looked at", async () => {
+    expect((await deliver(api, "oc-nothing", "{", {})).status).toBe(404);
+  });
+
+  it("415: sent as a form; 413: more than any provider sends", async () => {
+    const connection = await makeConnection(await makeOrganization(api));
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    expect((await deliver(api, connection.id, "payload=%7B%7D", form)).status).toBe(415);
+    expect((await deliver(api, connection.id, " ".repeat(26 * 1024 * 1024), {})).status).toBe(413);
+  });
+
+  it("is for all workspaces with its repository, whatever the case, and for no others", async () => {
+    const org = await makeOrganization(api);
+    const connection = await makeConnection(org);
+    const other = await makeConnection(org);
+    const local = { "execution-mode": "local" };
+    const upper = await makeConnected(api, org, connection, local, { identifier: "ACME/Network" });
+    const lower = await makeConnected(api, org, connection, local);
+    const elsewhere = await makeConnected(api, org, other, local);
+    expect(await pushTo(api, connection)).toBe(202);
+    await workOffNow(api);
+    expect(await eventsOf(org.owner, upper.id)).toHaveLength(1);
+    expect(await eventsOf(org.owner, lower.id)).toHaveLength(1);
+    expect(await eventsOf(org.owner, elsewhere.id)).toEqual([]);
+    const all = data(await org.owner.get(`/organizations/${org.name}/vcs-events`));
+    expect(all).toHaveLength(2);
+  });
+
+  it("is told once where two servers receive it at the same time", async () => {
+    const { database, address } = api;
+    const second = await startApiOn({ database, address, drop: async () => undefined });
+    try {
+      const org = await makeOrganization(api);
+      const connection = await makeConnection(org);
+      const workspace = await makeConnected(api, org, connection);
+      const body = github.push();
+      const headers = github.headers("push", JSON.stringify(body), connection.secret);
+      const answers = await Promise.all(
+        [api, second, api, second].map((server) => deliver(server, connection.id, body, headers)),
+      );
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 204, 204, 204]);
+      expect(await eventsOf(org.owner, workspace.id)).toHaveLength(1);
+    } finally {
+      await second.server.close();
+    }
+  });
+
+  it("counts what arrives", async () => {
+    const metrics = async () => (await api.admin.get("/api/../metrics")).body as string;
+    const connection = await makeConnection(await makeOrganization(api));
+    expect(await pushTo(api, connection)).toBe(204);
+    expect(await metrics()).toMatch(/cadastre_vcs_events_total\{provider="github",result="unknown"\} \d/);
+  });
+});
+
+describe("the webhook-secret", () => {
+  const path = (id: string) => `/oauth-clients/${id}`;
+  const rotate = (secret: string | null) => resource("oauth-clients", { "webhook-secret": secret });
+
+  it("is made and shown once, with the address that it is for", async () => {
+    const org = await makeOrganization(api);
+    const connection = await makeConnection(org);
+    expect(connection.secret).toMatch(/^[\w-]{43}$/);
+    expect(data(await org.owner.get(path(connection.id))).attributes).not.toHaveProperty("webhook-secret");
+    const workspace = await makeConnected(api, org, connection);
+    expect(workspace.attributes["vcs-repo"]["webhook-url"]).toBe(`${api.url}/webhooks/vcs/${connection.id}`);
+  });
+
+  it("is not shown where it was sent; 422: too short, or with blanks", async () => {
+    const org = await makeOrganization(api);
+    const connection = await makeConnection(org, { "webhook-secret": "a-secret-of-our-own" });
+    expect(connection.secret).toBeUndefined();
+    await makeConnected(api, org, connection);
+    expect(await pushTo(api, { ...connection, secret: "a-secret-of-our-own" })).toBe(202);
+    expect((await org.owner.patch(path(connection.id), rotate("short"))).status).toBe(422);
+    expect((await org.owner.patch(path(connection.id), rotate("long enough, with blanks"))).status).toBe(422);
+  });
+
+  it("is replaced without loss: the one before is good for a day, and the trail tells that it was", async () => {
+    const org = await makeOrganization(api);
+    const connection = await makeConnection(org);
+    await makeConnected(api, org, connection);
+    const made = data(await org.owner.patch(path(connection.id), rotate(null))).attributes["webhook-secret"];
+    expect(made).not.toBe(connection.secret);
+    expect(await pushTo(api, connection)).toBe(202);
+    expect(await pushTo(api, { ...connection, secret: made })).toBe(202);
+    const [event] = data(
+      await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=oauth-clients.update`),
+    );
+    expect(event.attributes.after["replaced-secrets"]).toEqual(["webhook-secret"]);
+    expect(JSON.stringify(event)).not.toContain(made);
+    await api.database.write((tx) =>
+      tx.db.updateTable("oauthClients").set({ formerWebhookSecretUntil: "2020-01-01T00:00:00.000Z" }).execute(),
+    );
+    expect(await pushTo(api, connection)).toBe(401);
+    expect(await pushTo(api, { ...connection, secret: made })).toBe(202);
+  });
+
+  it("401 with what to do: a connection from before there were any", async () => {
+    const org = await makeOrganization(api);
+    const connection = await makeConnection(org);
+    await api.database.write((tx) =>
+      tx.db.updateTable("oauthClients").set({ webhookSecret: null }).where("id", "=", connection.id).execute(),
+    );
+    const body = github.push();
+    const answer = await deliver(api, connection.id, body, github.headers("push", JSON.stringify(body), ""));
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain("no webhook-secret yet");
+  });
+});

@@ -1,0 +1,130 @@
+/** A real Git server on the loopback: `git http-backend` behind a small HTTP server that asks for a token, and repositories in it. */
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+const environment = {
+  PATH: process.env.PATH ?? "/usr/bin:/bin",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_AUTHOR_NAME: "Ada",
+  GIT_AUTHOR_EMAIL: "ada@example.com",
+  GIT_COMMITTER_NAME: "Ada",
+  GIT_COMMITTER_EMAIL: "ada@example.com",
+};
+
+export const git = (directory: string, ...words: string[]): string =>
+  execFileSync("git", words, { cwd: directory, env: environment, stdio: ["ignore", "pipe", "pipe"] })
+    .toString()
+    .trim();
+
+/** Somebody's clone, and the repository that it is pushed to. */
+export class TestRepository {
+  readonly work: string;
+  readonly bare: string;
+
+  constructor(root: string, name: string) {
+    this.bare = join(root, "served", `${name}.git`);
+    this.work = join(root, "work", name);
+    for (const folder of [this.bare, this.work]) mkdirSync(folder, { recursive: true });
+    git(this.bare, "init", "--quiet", "--bare", "--initial-branch=main");
+    git(this.work, "init", "--quiet", "--initial-branch=main");
+    git(this.work, "remote", "add", "origin", this.bare);
+  }
+
+  /** Writes files and pushes them; gives the commit's id. */
+  push(files: Readonly<Record<string, string>>, { branch = "main", message = "A change" } = {}): string {
+    for (const [name, content] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.work, name)), { recursive: true });
+      writeFileSync(join(this.work, name), content);
+    }
+    git(this.work, "add", "--all");
+    return this.commit(branch, message);
+  }
+
+  link(name: string, target: string): void {
+    symlinkSync(target, join(this.work, name));
+  }
+
+  commit(branch = "main", message = "A change"): string {
+    git(this.work, "commit", "--quiet", "--allow-empty", "-m", message);
+    git(this.work, "push", "--quiet", "--force", "origin", `HEAD:refs/heads/${branch}`);
+    return git(this.work, "rev-parse", "HEAD");
+  }
+}
+
+export interface GitServer {
+  readonly url: string;
+  readonly root: string;
+  /** How often it was asked, and with which authorization. */
+  readonly asked: { readonly path: string; readonly authorization: string | undefined }[];
+  /** What it asks for; undefined for nothing. */
+  authorization: string | undefined;
+  repository(name: string): TestRepository;
+  stop(): void;
+}
+
+export async function startGitServer(): Promise<GitServer> {
+  const root = mkdtempSync(join(tmpdir(), "cadastre-git-"));
+  const asked: GitServer["asked"] = [];
+  const http: Server = createServer((request, response) => {
+    const { authorization } = request.headers;
+    asked.push({ path: request.url ?? "", authorization });
+    if (server.authorization !== undefined && authorization !== server.authorization)
+      return void response.writeHead(401, { "www-authenticate": "Basic" }).end();
+    return serve(join(root, "served"), request, response);
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const server: GitServer = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    root,
+    asked,
+    authorization: undefined,
+    repository: (name) => new TestRepository(root, name),
+    stop: () => {
+      http.closeAllConnections();
+      http.close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+  return server;
+}
+
+/** CGI, as far as git needs it. */
+function serve(folder: string, request: IncomingMessage, response: ServerResponse): void {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const child = spawn("git", ["http-backend"], {
+    env: {
+      ...environment,
+      GIT_PROJECT_ROOT: folder,
+      GIT_HTTP_EXPORT_ALL: "1",
+      GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
+      PATH_INFO: decodeURIComponent(url.pathname),
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method ?? "GET",
+      CONTENT_TYPE: request.headers["content-type"] ?? "",
+      CONTENT_LENGTH: request.headers["content-length"] ?? "",
+      HTTP_CONTENT_ENCODING: String(request.headers["content-encoding"] ?? ""),
+    },
+  });
+  request.pipe(child.stdin);
+  child.stdin.on("error", () => undefined);
+  let head = Buffer.alloc(0);
+  let isBody = false;
+  child.stdout.on("data", (piece: Buffer) => {
+    if (isBody) return void response.write(piece);
+    head = Buffer.concat([head, piece]);
+    const end = head.indexOf("\r\n\r\n");
+    if (end === -1) return;
+    isBody = true;
+    const lines = head.subarray(0, end).toString().split("\r\n");
+    const headers = Object.fromEntries(lines.map((line) => line.split(": ") as [string, string]));
+    const { Status: status = "200", ...others } = headers;
+    response.writeHead(Number.parseInt(status, 10), others);
+    response.write(head.subarray(end + 4));
+  });
+  child.on("close", () => response.end());
+}
