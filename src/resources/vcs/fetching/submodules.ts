@@ -46,8 +46,9 @@ async function fill(workshop: Workshop, { remote, keys, sha }: Place, { path, de
     const own = submoduleRemote(url, remote);
     const inside = await fetchOne(workshop, await reach(workshop, own, keys), { sha: link.sha, ref: undefined });
     const at = `${path}${link.path}`;
-    await workshop.git(["update-index", "--force-remove", "--", at]);
-    await workshop.git(["read-tree", `--prefix=${at}/`, inside]);
+    const beside = `--work-tree=${workshop.emptyFolder}`;
+    await workshop.git([beside, "update-index", "--force-remove", "--", at]);
+    await workshop.git([beside, "read-tree", `--prefix=${at}/`, inside]);
     total = await fill(
       workshop,
       { remote: own, keys, sha: inside },

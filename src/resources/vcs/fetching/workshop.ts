@@ -142,6 +142,11 @@ export class Workshop {
     return this.#parts.allowed;
   }
 
+  /** For what git only does beside files, though it touches none. */
+  get emptyFolder(): string {
+    return this.#inside("home");
+  }
+
   /** The repository in which everything happens: bare, so that nothing is ever checked out. */
   async prepare(): Promise<void> {
     await mkdir(join(this.#parts.folder, "home"));

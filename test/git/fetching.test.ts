@@ -1,0 +1,109 @@
+/** Fetching from a real Git server: submodules under the same rules, and repositories that are up to no good. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fetchCommit } from "../../src/resources/vcs/fetching/fetch.ts";
+import { readRemote } from "../../src/resources/vcs/fetching/remotes.ts";
+import { git, type GitServer, startGitServer } from "../support/git.ts";
+
+let server: GitServer;
+beforeAll(async () => {
+  server = await startGitServer();
+});
+afterAll(() => server.stop());
+
+const options = { allowed: ["127.0.0.1"], knownHosts: undefined, sandbox: undefined };
+const token = "Basic dG9rZW4=";
+
+async function fetched(name: string, { withSubmodules = true, allowed = options.allowed } = {}): Promise<string> {
+  const keys = { authorization: { origin: server.url, value: token }, sshKey: undefined };
+  const wanted = { sha: undefined, ref: undefined, withSubmodules };
+  const signal = new AbortController().signal;
+  return fetchCommit(
+    { ...options, allowed, signal },
+    { url: `${server.url}/${name}.git`, keys },
+    wanted,
+    async (commit) => {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of commit.archive) pieces.push(piece);
+      return gunzipSync(Buffer.concat(pieces)).toString("latin1");
+    },
+  );
+}
+
+/** A gitlink at a path, as a submodule is one, with whatever address. */
+function addSubmodule(work: string, path: string, url: string, sha: string): void {
+  // As where it was never filled: without its folder it would count as removed.
+  mkdirSync(join(work, path), { recursive: true });
+  git(work, "update-index", "--add", "--cacheinfo", `160000,${sha},${path}`);
+  git(work, "config", "--file", ".gitmodules", `submodule.${path}.path`, path);
+  git(work, "config", "--file", ".gitmodules", `submodule.${path}.url`, url);
+  git(work, "add", ".gitmodules");
+}
+
+describe("submodules", () => {
+  it("are put in their places, relative ones and nested ones too, and left out where they are not asked for", async () => {
+    const [inner, middle, outer] = ["a/inner", "a/middle", "a/outer"].map((name) => server.repository(name));
+    const innerSha = inner!.push({ "inner.tf": "# in the inner one" });
+    addSubmodule(middle!.work, "deep", "../inner.git", innerSha);
+    const middleSha = middle!.push({ "middle.tf": "# in the middle one" });
+    addSubmodule(outer!.work, "modules/middle", `${server.url}/a/middle.git`, middleSha);
+    outer!.push({ "outer.tf": "# in the outer one" });
+    const whole = await fetched("a/outer");
+    for (const name of ["outer.tf", "modules/middle/middle.tf", "modules/middle/deep/inner.tf"])
+      expect(whole).toContain(name);
+    expect(await fetched("a/outer", { withSubmodules: false })).not.toContain("middle.tf");
+  });
+
+  it.each([
+    ["a path of this machine", "/etc", "only https and ssh"],
+    ["a file address", "file:///etc", "only https and ssh"],
+    ["a program", "ext::sh -c touch% /tmp/pwned", "only https and ssh"],
+    ["an option", "--upload-pack=touch /tmp/pwned", "only https and ssh"],
+    ["an address inside the network", "http://10.0.0.1/x.git", "private address"],
+    ["SSH without a key", "git@git.example:x/y.git", "no SSH key"],
+  ])("%s is refused", async (title, url, sentence) => {
+    const name = `hostile/${title.replaceAll(" ", "-")}`;
+    const repository = server.repository(name);
+    addSubmodule(repository.work, "sub", url, "a".repeat(40));
+    repository.push({ "main.tf": "" });
+    await expect(fetched(name)).rejects.toThrow(sentence);
+  });
+});
+
+describe("a fetch", () => {
+  it("sends the token to the connection's own origin, and calls no private address that was not named", async () => {
+    server.repository("a/plain").push({ "main.tf": "" });
+    server.asked.length = 0;
+    await fetched("a/plain");
+    expect(new Set(server.asked.map(({ authorization }) => authorization))).toEqual(new Set([token]));
+    server.asked.length = 0;
+    await expect(fetched("a/plain", { allowed: [] })).rejects.toThrow("CADASTRE_ALLOW_PRIVATE_ADDRESSES");
+    expect(server.asked).toEqual([]);
+  });
+
+  it("tells in a sentence that a repository is not there, and that the token is refused", async () => {
+    await expect(fetched("a/nothing")).rejects.toThrow("there is no such repository");
+    server.authorization = "Basic another";
+    await expect(fetched("a/plain")).rejects.toThrow("refuses the connection's token");
+    server.authorization = undefined;
+  });
+});
+
+describe("addresses", () => {
+  it.each([
+    "/srv/x",
+    "./x",
+    "file:///x",
+    "ext::sh",
+    "https://user:password@host/x",
+    "git://host/x",
+    "ssh://-oProxyCommand=x/y",
+  ])("%s is none", (text) => {
+    expect(() => readRemote(text)).toThrow();
+  });
+  it("git@host:path is SSH", () => {
+    expect(readRemote("git@github.com:acme/network.git").href).toBe("ssh://git@github.com/acme/network.git");
+  });
+});
