@@ -22,6 +22,9 @@ export const paths = {
   newOrganization: () => "/~/new-organization",
   account: () => "/~/account",
   site: () => "/~/site",
+  siteOrganizations: () => "/~/site/organizations",
+  siteVersions: () => "/~/site/versions",
+  siteProviders: () => "/~/site/sign-on",
 
   organization: inOrganization,
   workspaces: (organization: string, search: Record<string, string | undefined> = {}) =>

@@ -17,6 +17,7 @@ import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
+import type { Attributes } from "./api/client.ts";
 import { organization as organizationQuery } from "./api/queries.ts";
 import { ShowAsApi } from "./api/show-as-api.tsx";
 import { AccountMenu } from "./pages/account/menu.tsx";
@@ -84,7 +85,10 @@ function useOrganizationHere(): string | undefined {
   return isError ? undefined : organization;
 }
 
-const groups = (organization: string): [string, [string, string][]][] => [
+type Rights = Attributes<"organizations">["permissions"] | undefined;
+
+/** The places of an organization; those that its caller would be refused are left out. */
+const groups = (organization: string, rights: Rights): [string, [string, string][]][] => [
   [
     "Register",
     [
@@ -102,13 +106,15 @@ const groups = (organization: string): [string, [string, string][]][] => [
       ["Teams", paths.teams(organization)],
       ["People", paths.people(organization)],
       ["Tokens", paths.tokens(organization)],
-      ["Audit", paths.audit(organization)],
+      ...(rights?.["can-manage-auditing"] ? [["Audit", paths.audit(organization)] as [string, string]] : []),
     ],
   ],
   [
     "Connections",
     [
-      ["Version control", paths.connections(organization)],
+      ...(rights?.["can-update-oauth"] || rights?.["can-create-workspace"]
+        ? [["Version control", paths.connections(organization)] as [string, string]]
+        : []),
       ["SSH keys", paths.sshKeys(organization)],
       ["Agent pools", paths.agentPools(organization)],
     ],
@@ -118,11 +124,12 @@ const groups = (organization: string): [string, [string, string][]][] => [
 
 function Places({ organization }: { readonly organization: string }) {
   const { pathname } = useLocation();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const isHere = (to: string) =>
     to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
   return (
     <nav aria-label="Places of the organization">
-      {groups(organization).map(([title, places]) => (
+      {groups(organization, rights).map(([title, places]) => (
         <Box key={title} mb="sm">
           <Text fz="xs" c="dimmed" px="xs" mb={2} fw={500}>
             {title}

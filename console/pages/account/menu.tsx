@@ -6,13 +6,13 @@ import { useAction } from "../../api/actions.ts";
 import { asking, account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useGo } from "../../ui/link.tsx";
+import { leave } from "./leave.ts";
 
 export function AccountMenu() {
   const me = useQuery(account());
   const sessions = useQuery({ ...asking("GET /sessions", {}), enabled: me.isSuccess });
   const current = sessions.data?.data.find((session) => session.attributes.current);
   const go = useGo();
-  const leave = () => window.location.assign(`/app${paths.signIn()}`);
   const signOut = useAction("DELETE /sessions/{session_id}", { done: "Signed out.", after: leave });
   const name = me.data?.data.attributes.username ?? "";
   if (!me.data) return null;

@@ -3,14 +3,12 @@ import { Badge, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking } from "../../api/queries.ts";
-import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-
-const leave = () => window.location.assign(`/app${paths.signIn()}`);
+import { leave } from "./leave.ts";
 
 export function Sessions() {
   const sessions = useQuery(asking("GET /sessions", { query: { "page[size]": 100 } }));

@@ -1,13 +1,26 @@
-/** Signing in: by name and password, or by a token. */
-import { Center, Paper, PasswordInput, SegmentedControl, Stack, Text, TextInput, Title } from "@mantine/core";
+/** Signing in: by single sign-on, by name and password, or by a token. */
+import {
+  Alert,
+  Button,
+  Center,
+  Divider,
+  Paper,
+  PasswordInput,
+  SegmentedControl,
+  Stack,
+  Text,
+  TextInput,
+  Title,
+} from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
+import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { useQueryClient } from "@tanstack/react-query";
-import { useGo } from "../../ui/link.tsx";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { prefix, useGo } from "../../ui/link.tsx";
 
 export default function SignInPage() {
   useDocumentTitle("Sign in · Cadastre");
@@ -30,6 +43,7 @@ export default function SignInPage() {
               { value: "token", label: "Token" },
             ]}
           />
+          <Providers to={ownPath(search["return"])} organization={search["organization"]} />
           <SignInForm key={way} way={way} to={ownPath(search["return"])} />
           <Text c="dimmed" fz="xs">
             On the first start the service printed the admin's password and token. Lost? On its machine:{" "}
@@ -43,6 +57,35 @@ export default function SignInPage() {
 
 /** Back to where one came from, which is always a page of the console. */
 const ownPath = (path: string | undefined) => (path?.startsWith("/") && !path.startsWith("//") ? path : paths.home());
+
+interface ProvidersProps {
+  readonly to: string;
+  readonly organization: string | undefined;
+}
+
+/** Single sign-on, where there is some. The way there is a page of the server, not of the console. */
+function Providers({ to, organization }: ProvidersProps) {
+  const options = useQuery(asking("GET /sign-in-options", { query: { "filter[organization]": organization } }));
+  const providers = options.data?.data.attributes.providers ?? [];
+  if (providers.length === 0) return null;
+  return (
+    <>
+      {providers.map(({ id, name, url }) => (
+        <Button
+          key={id}
+          component="a"
+          href={`${url}?${new URLSearchParams({ return: `${prefix}${to}` })}`}
+          variant="default"
+          size="sm"
+          fullWidth
+        >
+          Sign in with {name}
+        </Button>
+      ))}
+      <Divider label="or" />
+    </>
+  );
+}
 
 function SignInForm({ way, to }: { readonly way: string; readonly to: string }) {
   const go = useGo();

@@ -1,0 +1,94 @@
+/** Pools of agents, with how many are there now. */
+import { Button, Checkbox, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { figure, When } from "../../ui/text.tsx";
+
+const liveMs = 10_000;
+
+export default function AgentPoolsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { q, page } = useListed();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const query = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/agent-pools", {
+      path: { organization_name: organization },
+      query: { q, "page[number]": page, "page[size]": 50 },
+    }),
+    refetchInterval: liveMs,
+  });
+  return (
+    <Page
+      title="Agent pools"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="Agents execute the runs of workspaces in agent mode, inside your own network."
+      actions={rights?.["can-update-agent-pools"] && <Button onClick={open}>New agent pool</Button>}
+    >
+      <List
+        one="agent pool"
+        label="Agent pools"
+        query={query}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No agent pools">
+            Make one, give an agent its token, and workspaces that choose the pool are run by it.
+          </Empty>
+        }
+        columns={() => [
+          {
+            title: "Name",
+            cell: ({ id, attributes }) => <Link to={paths.agentPool(organization, id)}>{attributes.name}</Link>,
+          },
+          { title: "Agents now", isFigure: true, cell: ({ attributes }) => figure(attributes["agent-count"]) },
+          {
+            title: "Serves",
+            cell: ({ attributes }) => (attributes["organization-scoped"] ? "every workspace" : "the allowed ones"),
+          },
+          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="New agent pool">
+        <NewPool organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+function NewPool({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const go = useGo();
+  const draft = useDraft({ name: "", "organization-scoped": true });
+  const create = useAction("POST /organizations/{organization_name}/agent-pools", {
+    done: ({ data }) => `Made the agent pool ${data.attributes.name}.`,
+    refusal: "form",
+    after: ({ data }) => go(paths.agentPool(organization, data.id)),
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the agent pool"
+      onCancel={onClose}
+      input={(attributes) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "agent-pools", attributes } },
+      })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+      <Checkbox
+        label="Every workspace of the organization may use it"
+        {...draft.getInputProps("organization-scoped", { type: "checkbox" })}
+      />
+    </ActionForm>
+  );
+}

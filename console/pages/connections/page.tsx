@@ -1,0 +1,152 @@
+/** Connections to version control: where repositories are, and the token with which they are read. */
+import { Button, PasswordInput, Select, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Identifier, When } from "../../ui/text.tsx";
+
+const providers = [
+  { value: "github", label: "GitHub", api: "https://api.github.com", http: "https://github.com" },
+  { value: "github_enterprise", label: "GitHub Enterprise", api: "", http: "" },
+  { value: "gitlab_hosted", label: "GitLab.com", api: "https://gitlab.com/api/v4", http: "https://gitlab.com" },
+  { value: "gitlab_community_edition", label: "GitLab, your own", api: "", http: "" },
+  { value: "gitlab_enterprise_edition", label: "GitLab Enterprise", api: "", http: "" },
+  {
+    value: "bitbucket_hosted",
+    label: "Bitbucket Cloud",
+    api: "https://api.bitbucket.org",
+    http: "https://bitbucket.org",
+  },
+  { value: "bitbucket_data_center", label: "Bitbucket Data Center", api: "", http: "" },
+  { value: "ado_services", label: "Azure DevOps", api: "https://dev.azure.com", http: "https://dev.azure.com" },
+  { value: "ado_server", label: "Azure DevOps Server", api: "", http: "" },
+];
+
+export default function ConnectionsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { page } = useListed();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const mayUpdate = rights?.["can-update-oauth"];
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/oauth-clients", {
+      path: { organization_name: organization },
+      query: { "page[number]": page, "page[size]": 50 },
+    }),
+  );
+  return (
+    <Page
+      title="Version control"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="Where repositories are. A workspace names one of these and a repository there."
+      actions={mayUpdate && <Button onClick={open}>Connect</Button>}
+    >
+      <List
+        one="connection"
+        label="Connections"
+        isSearched={false}
+        query={query}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No connections yet">
+            Connect the place where your repositories are, with a token that may read them.
+          </Empty>
+        }
+        columns={() => [
+          { title: "Name", cell: ({ attributes }) => attributes.name ?? attributes["service-provider-display-name"] },
+          { title: "Provider", cell: ({ attributes }) => attributes["service-provider-display-name"] },
+          { title: "Address", isExtra: true, cell: ({ attributes }) => attributes["http-url"] },
+          {
+            title: "Token's id",
+            isExtra: true,
+            cell: ({ relationships }) => {
+              const id = relationships["oauth-tokens"]?.data?.[0]?.id;
+              return id && <Identifier value={id} />;
+            },
+          },
+          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Actions", width: 1, cell: (client) => mayUpdate && <Delete client={client} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="Connect version control">
+        <Connect organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+function Delete({ client: { id, attributes } }: { readonly client: Resource<"oauth-clients"> }) {
+  const name = attributes.name ?? attributes["service-provider-display-name"];
+  const remove = useAction("DELETE /oauth-clients/{oauth_client_id}", { done: `Deleted the connection ${name}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${name}`}
+      title={`Delete the connection ${name}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { oauth_client_id: id } })}
+    >
+      Workspaces whose repository is reached by it lose their repository, and its token is forgotten.
+    </DangerButton>
+  );
+}
+
+function Connect({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const [{ api, http }] = providers as [(typeof providers)[number]];
+  const draft = useDraft({
+    name: "",
+    "service-provider": "github",
+    "http-url": http,
+    "api-url": api,
+    "oauth-token-string": "",
+  });
+  const connect = useAction("POST /organizations/{organization_name}/oauth-clients", {
+    done: "Connected.",
+    refusal: "form",
+    after: onClose,
+  });
+  const choose = (value: string | null) => {
+    const provider = providers.find((one) => one.value === value);
+    if (!provider) return;
+    draft.setValues({ "service-provider": provider.value, "http-url": provider.http, "api-url": provider.api });
+  };
+  return (
+    <ActionForm
+      draft={draft}
+      action={connect}
+      verb="Connect"
+      onCancel={onClose}
+      input={({ name, ...rest }) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "oauth-clients", attributes: { ...rest, name: name || null } } } as never,
+      })}
+    >
+      <Select
+        label="Provider"
+        data={providers.map(({ value, label }) => ({ value, label }))}
+        value={draft.getValues()["service-provider"]}
+        onChange={choose}
+        error={draft.errors["service-provider"]}
+      />
+      <TextInput label="Name" placeholder="GitHub of the platform team" {...draft.getInputProps("name")} />
+      <TextInput label="Its address" {...draft.getInputProps("http-url")} />
+      <TextInput label="Address of its API" {...draft.getInputProps("api-url")} />
+      <PasswordInput
+        label="Token"
+        description="One of the provider's that may read the repositories. It is encrypted, and never shown again."
+        autoComplete="off"
+        {...draft.getInputProps("oauth-token-string")}
+      />
+    </ActionForm>
+  );
+}

@@ -1,0 +1,128 @@
+/** Tag keys that the organization keeps for itself. */
+import { Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+
+interface ReservedKeysProps {
+  readonly organization: string;
+  readonly mayUpdate: boolean;
+}
+
+export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
+  const [opened, { open, close }] = useDisclosure();
+  const query = useQuery(
+    asking("GET /organizations/{organization_name}/reserved-tag-keys", {
+      path: { organization_name: organization },
+      query: { "page[size]": 100 },
+    }),
+  );
+  return (
+    <Section
+      title="Reserved tag keys"
+      about="Keys that mean the same everywhere. A project's value of one may be forbidden to be overridden by its workspaces."
+      actions={
+        mayUpdate && (
+          <Button variant="default" onClick={open}>
+            Reserve a key
+          </Button>
+        )
+      }
+    >
+      <Asked query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <span>None.</span>
+          ) : (
+            <Table
+              label="Reserved tag keys"
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
+                {
+                  title: "Workspaces",
+                  cell: ({ attributes }) =>
+                    attributes["disable-overrides"] ? "have the project's value" : "may override it",
+                },
+                { title: "Actions", width: 1, cell: (key) => mayUpdate && <Actions reserved={key} /> },
+              ]}
+            />
+          )
+        }
+      </Asked>
+      <FormDialog opened={opened} onClose={close} title="Reserve a tag key">
+        <Reserve organization={organization} onClose={close} />
+      </FormDialog>
+    </Section>
+  );
+}
+
+function Actions({ reserved: { id, attributes } }: { readonly reserved: Resource<"reserved-tag-keys"> }) {
+  const { key, "disable-overrides": isFixed } = attributes;
+  const path = { reserved_tag_key_id: id };
+  const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", { done: `Changed ${key}.` });
+  const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", { done: `${key} is free again.` });
+  return (
+    <Group gap={4} wrap="nowrap" justify="flex-end">
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        loading={change.isPending}
+        aria-label={`${isFixed ? "Let workspaces override" : "Forbid overriding"} ${key}`}
+        onClick={() =>
+          change.mutate({
+            path,
+            body: { data: { type: "reserved-tag-keys", attributes: { "disable-overrides": !isFixed } } },
+          })
+        }
+      >
+        {isFixed ? "Let override" : "Forbid overriding"}
+      </Button>
+      <DangerButton
+        isQuiet
+        verb="Free"
+        label={`Free ${key}`}
+        title={`Free the key ${key}?`}
+        isBusy={remove.isPending}
+        onConfirm={() => remove.mutate({ path })}
+      >
+        Tags with this key stay; anybody who may tag may use it as they like.
+      </DangerButton>
+    </Group>
+  );
+}
+
+function Reserve({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const draft = useDraft({ key: "", "disable-overrides": false });
+  const reserve = useAction("POST /organizations/{organization_name}/reserved-tag-keys", {
+    done: ({ data }) => `Reserved ${data.attributes.key}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={reserve}
+      verb="Reserve the key"
+      onCancel={onClose}
+      input={(attributes) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "reserved-tag-keys", attributes } },
+      })}
+    >
+      <TextInput label="Key" placeholder="cost-center" {...draft.getInputProps("key")} data-autofocus />
+      <Checkbox
+        label="Workspaces may not override their project's value"
+        {...draft.getInputProps("disable-overrides", { type: "checkbox" })}
+      />
+    </ActionForm>
+  );
+}

@@ -1,0 +1,79 @@
+/** How long old states and configurations are kept. */
+import { Group, NumberInput, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { ApiError } from "../../api/errors.ts";
+import { asking } from "../../api/queries.ts";
+import { DangerButton } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Section } from "../../ui/page.tsx";
+import { LoadingRows, Refusal } from "../../ui/states.tsx";
+import { counted } from "../../ui/text.tsx";
+
+interface RetentionProps {
+  readonly organization: string;
+  readonly mayUpdate: boolean;
+}
+
+export function Retention({ organization, mayUpdate }: RetentionProps) {
+  const path = { organization_name: organization };
+  const query = useQuery(
+    asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
+  );
+  const isNone = query.error instanceof ApiError && query.error.status === 404;
+  const policy = query.data?.data as { attributes?: { "delete-older-than-n-days"?: number } } | null | undefined;
+  const days = policy?.attributes?.["delete-older-than-n-days"];
+  return (
+    <Section
+      title="Retention"
+      about="Old states and configurations are deleted, never the current ones. A workspace may say otherwise."
+    >
+      {query.isLoading && <LoadingRows rows={1} />}
+      {query.isError && !isNone && <Refusal error={query.error} />}
+      {(query.isSuccess || isNone) && (
+        <>
+          <Text>{days === undefined ? "Everything is kept." : `Kept for ${counted(days, "day")}.`}</Text>
+          {mayUpdate && <Change key={days} organization={organization} days={days} />}
+        </>
+      )}
+    </Section>
+  );
+}
+
+function Change({ organization, days }: { readonly organization: string; readonly days: number | undefined }) {
+  const path = { organization_name: organization };
+  const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? 365 });
+  const save = useAction("POST /organizations/{organization_name}/relationships/data-retention-policy", {
+    done: "Saved how long is kept.",
+    refusal: "form",
+  });
+  const remove = useAction("DELETE /organizations/{organization_name}/relationships/data-retention-policy", {
+    done: "Everything is kept from now on.",
+  });
+  return (
+    <Group align="flex-end" gap="sm">
+      <ActionForm
+        draft={draft}
+        action={save}
+        verb={days === undefined ? "Delete what is older" : "Save"}
+        isReady={days === undefined || draft.isDirty()}
+        input={(attributes) => ({
+          path,
+          body: { data: { type: "data-retention-policy-delete-olders", attributes } } as never,
+        })}
+      >
+        <NumberInput label="Days to keep" min={1} w={200} {...draft.getInputProps("delete-older-than-n-days")} />
+      </ActionForm>
+      {days !== undefined && (
+        <DangerButton
+          verb="Keep everything"
+          title="Keep everything?"
+          isBusy={remove.isPending}
+          onConfirm={() => remove.mutate({ path })}
+        >
+          Nothing is deleted by itself any more, also where workspaces follow the organization.
+        </DangerButton>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,91 @@
+/** How long tokens may work here, by whose they are. */
+import { NumberInput, Stack, Switch } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked } from "../../ui/states.tsx";
+
+const dayMs = 86_400_000;
+const kinds = [
+  ["organization", "The organization's own, in days"],
+  ["team", "Teams', in days"],
+  ["user", "People's, in days"],
+  ["audit_trails", "The one for the audit trail, in days"],
+] as const;
+type Days = Record<(typeof kinds)[number][0], number | string>;
+
+export function TokenLifetimes({ organization }: { readonly organization: string }) {
+  const path = { organization_name: organization };
+  const isOn = useQuery(organizationQuery(organization)).data?.data.attributes["max-ttl-enabled"] ?? false;
+  const query = useQuery(asking("GET /organizations/{organization_name}/token-ttl-policies", { path }));
+  const turn = useAction("PATCH /organizations/{organization_name}", {
+    done: isOn ? "Tokens work as long as they say." : "Tokens work here no longer than the limits say.",
+  });
+  return (
+    <Section title="How long tokens work" about="A token that is older than this is refused here, whatever end it has.">
+      <Switch
+        label="Limit how long tokens work"
+        checked={isOn}
+        disabled={turn.isPending}
+        onChange={() =>
+          turn.mutate({ path, body: { data: { type: "organizations", attributes: { "max-ttl-enabled": !isOn } } } })
+        }
+      />
+      {isOn && (
+        <Asked query={query}>
+          {({ data }) => (
+            <Limits
+              key={data.map(({ attributes }) => attributes["max-ttl-ms"]).join()}
+              organization={organization}
+              days={
+                Object.fromEntries(
+                  kinds.map(([kind]) => {
+                    const known = data.find(({ attributes }) => attributes["token-type"] === kind);
+                    return [kind, known ? Math.round(known.attributes["max-ttl-ms"] / dayMs) : ""];
+                  }),
+                ) as Days
+              }
+            />
+          )}
+        </Asked>
+      )}
+    </Section>
+  );
+}
+
+function Limits({ organization, days }: { readonly organization: string; readonly days: Days }) {
+  const draft = useDraft<Days>(days);
+  const save = useAction("PATCH /organizations/{organization_name}/token-ttl-policies", {
+    done: "Saved how long tokens work.",
+    refusal: "form",
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={save}
+      verb="Save the limits"
+      isReady={draft.isDirty()}
+      input={() => ({
+        path: { organization_name: organization },
+        body: {
+          data: {
+            type: "organization-token-ttl-policies",
+            attributes: {
+              "token-ttl-policies": Object.entries(changesIn(draft))
+                .filter(([, value]) => value !== "")
+                .map(([kind, value]) => ({ "token-type": kind, "max-ttl-ms": Number(value) * dayMs })),
+            },
+          },
+        } as never,
+      })}
+    >
+      <Stack gap="xs">
+        {kinds.map(([kind, label]) => (
+          <NumberInput key={kind} label={label} min={1} w={260} {...draft.getInputProps(kind)} />
+        ))}
+      </Stack>
+    </ActionForm>
+  );
+}

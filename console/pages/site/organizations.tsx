@@ -1,0 +1,81 @@
+/** Every organization of the site, also closed ones. */
+import { Badge, Button, Group } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { DangerButton } from "../../ui/dialog.tsx";
+import { Link, LinkButton } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { figure } from "../../ui/text.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+export default function SiteOrganizationsPage() {
+  const { q, page } = useListed();
+  const query = useQuery(
+    askingOn("GET /admin/organizations", { query: { q, "page[number]": page, "page[size]": 50 } }),
+  );
+  const create = <LinkButton to={paths.newOrganization()}>New organization</LinkButton>;
+  return (
+    <SiteFrame actions={create}>
+      <List
+        one="organization"
+        label="Organizations"
+        query={query}
+        keyOf={({ id }) => id}
+        empty={<Empty title="No organizations yet" action={create} />}
+        columns={() => [
+          {
+            title: "Name",
+            cell: ({ attributes }) => (
+              <Group gap="xs">
+                <Link to={paths.organization(attributes.name)}>{attributes.name}</Link>
+                {attributes["is-disabled"] && <Badge color="red">closed</Badge>}
+              </Group>
+            ),
+          },
+          { title: "Notices to", isExtra: true, cell: ({ attributes }) => attributes["notification-email"] },
+          {
+            title: "Workspaces at most",
+            isFigure: true,
+            cell: ({ attributes }) => figure(attributes["workspace-limit"]),
+          },
+          { title: "Actions", width: 1, cell: (organization) => <Close organization={organization} /> },
+        ]}
+      />
+    </SiteFrame>
+  );
+}
+
+function Close({ organization: { attributes } }: { readonly organization: Resource<"admin-organizations"> }) {
+  const { name, "is-disabled": isClosed } = attributes;
+  const change = useAction("PATCH /admin/organizations/{organization_name}", {
+    done: isClosed ? `Opened ${name}.` : `Closed ${name}.`,
+  });
+  const turn = () =>
+    change.mutate({
+      path: { organization_name: name },
+      body: { data: { type: "organizations", attributes: { "is-disabled": !isClosed } } } as never,
+    });
+  if (isClosed)
+    return (
+      <Button variant="subtle" size="compact-xs" onClick={turn} aria-label={`Open ${name}`} loading={change.isPending}>
+        Open
+      </Button>
+    );
+  return (
+    <DangerButton
+      isQuiet
+      verb="Close"
+      label={`Close ${name}`}
+      title={`Close ${name}?`}
+      isBusy={change.isPending}
+      onConfirm={turn}
+    >
+      For everybody but site admins {name} is as if it were not there, by any token, until you open it again. Nothing is
+      deleted.
+    </DangerButton>
+  );
+}

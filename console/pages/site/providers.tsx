@@ -1,0 +1,185 @@
+/** Providers of single sign-on. */
+import { Badge, Button, Checkbox, Group, PasswordInput, Text, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { CodeToCopy } from "../../ui/text.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+type Provider = Resource<"sso-providers">;
+
+export default function SiteProvidersPage() {
+  const [edited, setEdited] = useState<Provider | "new">();
+  const close = () => setEdited(undefined);
+  const { page } = useListed();
+  const query = useQuery(askingOn("GET /admin/sso-providers", { query: { "page[number]": page, "page[size]": 50 } }));
+  return (
+    <SiteFrame actions={<Button onClick={() => setEdited("new")}>Add a provider</Button>}>
+      <List
+        one="provider"
+        label="Providers"
+        isSearched={false}
+        query={query}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No providers of single sign-on">
+            With one, people sign in with the account that they have anyway, and its groups become teams.
+          </Empty>
+        }
+        columns={() => [
+          {
+            title: "Name",
+            cell: ({ attributes }) => (
+              <Group gap="xs">
+                {attributes.name}
+                {attributes["create-users"] && <Badge>makes users</Badge>}
+              </Group>
+            ),
+          },
+          { title: "Issuer", isExtra: true, cell: ({ attributes }) => attributes.issuer },
+          { title: "Whose", cell: ({ attributes }) => attributes.organization ?? "the site's" },
+          { title: "Groups", isExtra: true, cell: ({ attributes }) => attributes["groups-claim"] ?? "–" },
+          {
+            title: "Actions",
+            width: 1,
+            cell: (provider) => (
+              <Group gap={4} wrap="nowrap" justify="flex-end">
+                <Button
+                  variant="subtle"
+                  size="compact-xs"
+                  onClick={() => setEdited(provider)}
+                  aria-label={`Edit ${provider.attributes.name}`}
+                >
+                  Edit
+                </Button>
+                <Delete provider={provider} />
+              </Group>
+            ),
+          },
+        ]}
+      />
+      <FormDialog
+        opened={edited !== undefined}
+        onClose={close}
+        title={edited === "new" ? "Add a provider" : `Edit ${edited?.attributes.name}`}
+      >
+        {edited !== undefined && <ProviderForm provider={edited === "new" ? undefined : edited} onClose={close} />}
+      </FormDialog>
+    </SiteFrame>
+  );
+}
+
+function Delete({ provider: { id, attributes } }: { readonly provider: Provider }) {
+  const remove = useAction("DELETE /admin/sso-providers/{sso_provider_id}", { done: `Deleted ${attributes.name}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${attributes.name}`}
+      title={`Delete the provider ${attributes.name}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { sso_provider_id: id } })}
+    >
+      Nobody can sign in by {attributes.name} any more. Whoever has no password needs one, or another provider.
+    </DangerButton>
+  );
+}
+
+function ProviderForm({
+  provider,
+  onClose,
+}: {
+  readonly provider: Provider | undefined;
+  readonly onClose: () => void;
+}) {
+  const known = provider?.attributes;
+  const draft = useDraft({
+    name: known?.name ?? "",
+    issuer: known?.issuer ?? "",
+    "client-id": known?.["client-id"] ?? "",
+    "client-secret": "",
+    "groups-claim": known?.["groups-claim"] ?? "",
+    organization: known?.organization ?? "",
+    "create-users": known?.["create-users"] ?? false,
+  });
+  const options = { refusal: "form", after: onClose } as const;
+  const create = useAction("POST /admin/sso-providers", { ...options, done: "Added the provider." });
+  const update = useAction("PATCH /admin/sso-providers/{sso_provider_id}", { ...options, done: "Saved the provider." });
+  const bodyOf = ({ organization, ...values }: ReturnType<typeof draft.getValues>) => {
+    const { "client-secret": secret, "groups-claim": groups, ...rest } = values;
+    return {
+      data: {
+        type: "sso-providers",
+        attributes: {
+          ...rest,
+          "groups-claim": groups || null,
+          ...(secret !== "" && { "client-secret": secret }),
+          ...(organization !== (known?.organization ?? "") && { organization: organization || null }),
+        },
+      },
+    } as never;
+  };
+  const fields = <Fields draft={draft} isThere={provider !== undefined} />;
+  return provider ? (
+    <ActionForm
+      draft={draft}
+      action={update}
+      verb="Save"
+      onCancel={onClose}
+      input={(values) => ({ path: { sso_provider_id: provider.id }, body: bodyOf(values) })}
+    >
+      {fields}
+    </ActionForm>
+  ) : (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Add the provider"
+      onCancel={onClose}
+      input={(values) => ({ body: bodyOf(values) })}
+    >
+      {fields}
+    </ActionForm>
+  );
+}
+
+function Fields({ draft, isThere }: { readonly draft: { getInputProps: any }; readonly isThere: boolean }) {
+  return (
+    <>
+      <Text c="dimmed" fz="sm">
+        At the provider, register a web application with this redirect address:
+      </Text>
+      <CodeToCopy label="The redirect address" text={`${location.origin}/app/sign-in/sso/callback`} />
+      <TextInput label="Name" description="On the sign-in page." {...draft.getInputProps("name")} data-autofocus />
+      <TextInput label="Issuer" placeholder="https://accounts.acme.example" {...draft.getInputProps("issuer")} />
+      <TextInput label="Client id" {...draft.getInputProps("client-id")} />
+      <PasswordInput
+        label="Client secret"
+        description={isThere ? "Empty: as it is." : undefined}
+        autoComplete="off"
+        {...draft.getInputProps("client-secret")}
+      />
+      <TextInput
+        label="Claim with the groups"
+        placeholder="groups"
+        description="Compared with the group that a team names in its settings. Empty: nothing is made of groups."
+        {...draft.getInputProps("groups-claim")}
+      />
+      <TextInput
+        label="Organization"
+        description="Empty: for the whole site. Otherwise it signs in to this organization alone."
+        {...draft.getInputProps("organization")}
+      />
+      <Checkbox
+        label="Whoever is not known yet becomes a user"
+        {...draft.getInputProps("create-users", { type: "checkbox" })}
+      />
+    </>
+  );
+}

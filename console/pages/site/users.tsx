@@ -1,0 +1,151 @@
+/** Everybody who can sign in. */
+import { Badge, Button, Checkbox, Group, PasswordInput, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { account, askingOn } from "../../api/queries.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { When } from "../../ui/text.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+type User = Resource<"users">;
+
+export default function SiteUsersPage() {
+  const [edited, setEdited] = useState<User | "new">();
+  const close = () => setEdited(undefined);
+  const { q, page } = useListed();
+  const me = useQuery(account()).data?.data.id;
+  const query = useQuery(askingOn("GET /admin/users", { query: { q, "page[number]": page, "page[size]": 50 } }));
+  return (
+    <SiteFrame actions={<Button onClick={() => setEdited("new")}>New user</Button>}>
+      <List
+        one="user"
+        label="Users"
+        query={query}
+        keyOf={({ id }) => id}
+        empty={<Empty title="No users" />}
+        columns={() => [
+          {
+            title: "User",
+            cell: ({ attributes }) => (
+              <Group gap="xs">
+                {attributes.username || "invited"}
+                {attributes["is-site-admin"] && <Badge>site admin</Badge>}
+              </Group>
+            ),
+          },
+          {
+            title: "E-mail",
+            cell: ({ attributes }) => (
+              <>
+                {attributes.email}
+                {attributes["unconfirmed-email"] && `, asks for ${attributes["unconfirmed-email"]}`}
+              </>
+            ),
+          },
+          { title: "Added", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          {
+            title: "Actions",
+            width: 1,
+            cell: (user) => (
+              <Group gap={4} wrap="nowrap" justify="flex-end">
+                <Button
+                  variant="subtle"
+                  size="compact-xs"
+                  onClick={() => setEdited(user)}
+                  aria-label={`Edit ${user.attributes.username || user.attributes.email}`}
+                >
+                  Edit
+                </Button>
+                {user.id !== me && <Delete user={user} />}
+              </Group>
+            ),
+          },
+        ]}
+      />
+      <FormDialog
+        opened={edited !== undefined}
+        onClose={close}
+        title={edited === "new" ? "New user" : `Edit ${edited?.attributes.username}`}
+      >
+        {edited !== undefined && <UserForm user={edited === "new" ? undefined : edited} onClose={close} />}
+      </FormDialog>
+    </SiteFrame>
+  );
+}
+
+function Delete({ user: { id, attributes } }: { readonly user: User }) {
+  const name = attributes.username || attributes.email;
+  const remove = useAction("DELETE /admin/users/{user_id}", { done: `Deleted ${name}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${name}`}
+      title={`Delete ${name}?`}
+      typed={name}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { user_id: id } })}
+    >
+      {name} leaves every organization and team, with all sessions and tokens. What they did stays in the audit trails.
+    </DangerButton>
+  );
+}
+
+/** One form for both: a new user, or one that is there, whose password stays unless one is typed. */
+function UserForm({ user, onClose }: { readonly user: User | undefined; readonly onClose: () => void }) {
+  const known = user?.attributes;
+  const draft = useDraft({
+    username: known?.username ?? "",
+    email: known?.["unconfirmed-email"] ?? known?.email ?? "",
+    password: "",
+    "is-site-admin": known?.["is-site-admin"] ?? false,
+  });
+  const options = { refusal: "form", after: onClose } as const;
+  const create = useAction("POST /admin/users", { ...options, done: "Added the user." });
+  const update = useAction("PATCH /admin/users/{user_id}", { ...options, done: "Saved the user." });
+  const bodyOf = ({ password, ...rest }: { password: string }) =>
+    ({ data: { type: "users", attributes: { ...rest, ...(password !== "" && { password }) } } }) as never;
+  const fields = (
+    <>
+      <TextInput label="User name" {...draft.getInputProps("username")} data-autofocus />
+      <TextInput label="E-mail" type="email" {...draft.getInputProps("email")} />
+      <PasswordInput
+        label="Password"
+        description={user ? "Empty: as it is. A new one ends all their sessions." : "Empty: they sign in another way."}
+        autoComplete="new-password"
+        {...draft.getInputProps("password")}
+      />
+      <Checkbox
+        label="Site admin"
+        description="Owns every organization, and manages users."
+        {...draft.getInputProps("is-site-admin", { type: "checkbox" })}
+      />
+    </>
+  );
+  return user ? (
+    <ActionForm
+      draft={draft}
+      action={update}
+      verb="Save"
+      onCancel={onClose}
+      input={(values) => ({ path: { user_id: user.id }, body: bodyOf(values) })}
+    >
+      {fields}
+    </ActionForm>
+  ) : (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Add the user"
+      onCancel={onClose}
+      input={(values) => ({ body: bodyOf(values) })}
+    >
+      {fields}
+    </ActionForm>
+  );
+}

@@ -1,0 +1,90 @@
+/** The versions that workspaces may choose. */
+import { Badge, Button, Group, Switch, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { useAddress } from "../../ui/address.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { When } from "../../ui/text.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+export default function SiteVersionsPage() {
+  const [opened, { open, close }] = useDisclosure();
+  const { search } = useAddress();
+  const query = useQuery(
+    askingOn("GET /admin/terraform-versions", {
+      query: { "search[version]": search["q"], "page[number]": search["page"], "page[size]": 50 },
+    }),
+  );
+  return (
+    <SiteFrame actions={<Button onClick={open}>Add a version</Button>}>
+      <List
+        one="version"
+        label="Versions"
+        query={query}
+        keyOf={({ id }) => id}
+        empty={<Empty title="No versions" />}
+        columns={() => [
+          {
+            title: "Version",
+            cell: ({ attributes }) => (
+              <Group gap="xs">
+                <span className="mono">{attributes.version}</span>
+                {attributes.beta && <Badge color="gray">beta</Badge>}
+                {attributes.deprecated && <Badge color="yellow">deprecated</Badge>}
+              </Group>
+            ),
+          },
+          { title: "Offered to new workspaces", cell: (version) => <Enabled version={version} /> },
+          { title: "Added", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="Add a version">
+        <AddVersion onClose={close} />
+      </FormDialog>
+    </SiteFrame>
+  );
+}
+
+function Enabled({ version: { id, attributes } }: { readonly version: Resource<"terraform-versions"> }) {
+  const { version, enabled } = attributes;
+  const change = useAction("PATCH /admin/terraform-versions/{terraform_version_id}", { done: `Changed ${version}.` });
+  return (
+    <Switch
+      checked={enabled}
+      disabled={change.isPending}
+      aria-label={`Offer ${version} to new workspaces`}
+      onChange={() =>
+        change.mutate({
+          path: { terraform_version_id: id },
+          body: { data: { type: "terraform-versions", attributes: { enabled: !enabled } } },
+        })
+      }
+    />
+  );
+}
+
+function AddVersion({ onClose }: { readonly onClose: () => void }) {
+  const draft = useDraft({ version: "" });
+  const add = useAction("POST /admin/terraform-versions", {
+    done: ({ data }) => `Added ${data.attributes.version}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={add}
+      verb="Add the version"
+      onCancel={onClose}
+      input={(attributes) => ({ body: { data: { type: "terraform-versions", attributes } } })}
+    >
+      <TextInput label="Version" placeholder="1.13.3" {...draft.getInputProps("version")} data-autofocus />
+    </ActionForm>
+  );
+}

@@ -1,0 +1,105 @@
+/** SSH keys with which runs fetch modules. A key goes in and never comes out again. */
+import { Button, Textarea, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Identifier, When } from "../../ui/text.tsx";
+
+export default function SshKeysPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { page } = useListed();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const mayUpdate = rights?.["can-update-ssh-keys"];
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/ssh-keys", {
+      path: { organization_name: organization },
+      query: { "page[number]": page, "page[size]": 50 },
+    }),
+  );
+  return (
+    <Page
+      title="SSH keys"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="With them, runs fetch modules from private repositories. A workspace chooses one in its settings."
+      actions={mayUpdate && <Button onClick={open}>Add a key</Button>}
+    >
+      <List
+        one="key"
+        label="SSH keys"
+        isSearched={false}
+        query={query}
+        keyOf={({ id }) => id}
+        empty={<Empty title="No SSH keys">They are only needed where modules come from private repositories.</Empty>}
+        columns={() => [
+          { title: "Name", cell: ({ attributes }) => attributes.name },
+          { title: "Id", isExtra: true, cell: ({ id }) => <Identifier value={id} /> },
+          { title: "Added", cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Actions", width: 1, cell: (key) => mayUpdate && <Delete sshKey={key} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="Add an SSH key">
+        <AddKey organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+function Delete({ sshKey: { id, attributes } }: { readonly sshKey: Resource<"ssh-keys"> }) {
+  const remove = useAction("DELETE /ssh-keys/{ssh_key_id}", { done: `Deleted the key ${attributes.name}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${attributes.name}`}
+      title={`Delete the key ${attributes.name}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { ssh_key_id: id } })}
+    >
+      Workspaces that use it have no key from then on, and their runs can't fetch private modules.
+    </DangerButton>
+  );
+}
+
+function AddKey({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const draft = useDraft({ name: "", value: "" });
+  const add = useAction("POST /organizations/{organization_name}/ssh-keys", {
+    done: ({ data }) => `Added the key ${data.attributes.name}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={add}
+      verb="Add the key"
+      onCancel={onClose}
+      input={(attributes) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "ssh-keys", attributes } } as never,
+      })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+      <Textarea
+        label="Private key"
+        description="Without a passphrase. It is encrypted, and never shown again."
+        autosize
+        minRows={6}
+        maxRows={16}
+        classNames={{ input: "mono" }}
+        autoComplete="off"
+        spellCheck={false}
+        {...draft.getInputProps("value")}
+      />
+    </ActionForm>
+  );
+}

@@ -1,0 +1,111 @@
+/** The variable sets of an organization. */
+import { Badge, Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { counted, figure, When } from "../../ui/text.tsx";
+
+export default function VariableSetsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [opened, { open, close }] = useDisclosure();
+  const { q, page } = useListed();
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/varsets", {
+      path: { organization_name: organization },
+      query: { q, "page[number]": page, "page[size]": 50 },
+    }),
+  );
+  return (
+    <Page
+      title="Variable sets"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="Variables that many workspaces are given at once."
+      actions={rights?.["can-create-workspace"] && <Button onClick={open}>New variable set</Button>}
+    >
+      <List
+        one="variable set"
+        label="Variable sets"
+        query={query}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="No variable sets yet">
+            Credentials that every workspace of a project needs belong into one: said once, changed once.
+          </Empty>
+        }
+        columns={() => [
+          {
+            title: "Name",
+            cell: ({ id, attributes }) => (
+              <Group gap="xs">
+                <Link to={paths.variableSet(organization, id)}>{attributes.name}</Link>
+                {attributes.priority && <Badge>wins</Badge>}
+              </Group>
+            ),
+          },
+          { title: "Applies to", cell: (set) => whereOf(set) },
+          { title: "Variables", isFigure: true, cell: ({ attributes }) => figure(attributes["var-count"]) },
+          { title: "Changed", isExtra: true, cell: ({ attributes }) => <When time={attributes["updated-at"]} /> },
+        ]}
+      />
+      <FormDialog opened={opened} onClose={close} title="New variable set">
+        <NewVariableSet organization={organization} onClose={close} />
+      </FormDialog>
+    </Page>
+  );
+}
+
+export function whereOf({ attributes }: Resource<"varsets">): string {
+  if (attributes.global) return "every workspace";
+  const { "project-count": projects, "workspace-count": workspaces } = attributes;
+  const parts = [
+    ...(projects > 0 ? [counted(projects, "project")] : []),
+    ...(workspaces > 0 ? [counted(workspaces, "workspace")] : []),
+  ];
+  return parts.join(", ") || "nothing yet";
+}
+
+function NewVariableSet({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
+  const go = useGo();
+  const draft = useDraft({ name: "", description: "", global: false, priority: false });
+  const create = useAction("POST /organizations/{organization_name}/varsets", {
+    done: ({ data }) => `Made the variable set ${data.attributes.name}.`,
+    refusal: "form",
+    after: ({ data }) => go(paths.variableSet(organization, data.id)),
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the variable set"
+      onCancel={onClose}
+      input={(attributes) => ({
+        path: { organization_name: organization },
+        body: { data: { type: "varsets", attributes } },
+      })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+      <TextInput label="Description" {...draft.getInputProps("description")} />
+      <Checkbox
+        label="For every workspace of the organization"
+        description="Otherwise you choose projects and workspaces next."
+        {...draft.getInputProps("global", { type: "checkbox" })}
+      />
+      <Checkbox
+        label="Its variables win"
+        description="Over a workspace's own, and over those that are given on the command line."
+        {...draft.getInputProps("priority", { type: "checkbox" })}
+      />
+    </ActionForm>
+  );
+}

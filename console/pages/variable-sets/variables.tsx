@@ -1,0 +1,211 @@
+/** The variables of a set. A sensitive value goes in and never comes out again. */
+import { Badge, Button, Checkbox, Group, Select, Text, Textarea, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import type { SetPlace } from "./set.tsx";
+
+type Variable = Resource<"vars">;
+
+export function Variables({ answer: { data: set } }: SetPlace) {
+  const [edited, setEdited] = useState<Variable | "new">();
+  const close = () => setEdited(undefined);
+  const mayUpdate = set.attributes.permissions["can-update"];
+  const query = useQuery(
+    asking("GET /varsets/{varset_id}/relationships/vars", {
+      path: { varset_id: set.id },
+      query: { "page[size]": 100 },
+    }),
+  );
+  return (
+    <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add a variable</Button>}>
+      <Asked query={query}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="No variables yet">Whatever is added here, runs of the chosen workspaces are given.</Empty>
+          ) : (
+            <Table
+              label="Variables"
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
+                { title: "Value", cell: (variable) => <Value variable={variable} /> },
+                {
+                  title: "Who gets it",
+                  isExtra: true,
+                  cell: ({ attributes }) => (attributes.category === "env" ? "the environment" : "Terraform"),
+                },
+                { title: "Description", isExtra: true, cell: ({ attributes }) => attributes.description },
+                {
+                  title: "Actions",
+                  width: 1,
+                  cell: (variable) =>
+                    mayUpdate && (
+                      <Group gap={4} wrap="nowrap" justify="flex-end">
+                        <Button
+                          variant="subtle"
+                          size="compact-xs"
+                          onClick={() => setEdited(variable)}
+                          aria-label={`Edit ${variable.attributes.key}`}
+                        >
+                          Edit
+                        </Button>
+                        <Delete setId={set.id} variable={variable} />
+                      </Group>
+                    ),
+                },
+              ]}
+            />
+          )
+        }
+      </Asked>
+      <FormDialog
+        opened={edited !== undefined}
+        onClose={close}
+        title={edited === "new" ? "Add a variable" : `Edit ${edited?.attributes.key}`}
+      >
+        {edited === "new" && <AddForm setId={set.id} onClose={close} />}
+        {edited !== undefined && edited !== "new" && <EditForm setId={set.id} variable={edited} onClose={close} />}
+      </FormDialog>
+    </Section>
+  );
+}
+
+function Value({ variable: { attributes } }: { readonly variable: Variable }) {
+  if (attributes.sensitive) return <Text c="dimmed">sensitive, not shown</Text>;
+  return (
+    <Group gap={6}>
+      <span className="mono">{attributes.value}</span>
+      {attributes.hcl && <Badge color="gray">HCL</Badge>}
+    </Group>
+  );
+}
+
+function Delete({ setId, variable: { id, attributes } }: { readonly setId: string; readonly variable: Variable }) {
+  const remove = useAction("DELETE /varsets/{varset_id}/relationships/vars/{varset_var_id}", {
+    done: `Deleted ${attributes.key}.`,
+  });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${attributes.key}`}
+      title={`Delete ${attributes.key}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { varset_id: setId, varset_var_id: id } })}
+    >
+      The next runs are not given it any more. Its value can't be had back.
+    </DangerButton>
+  );
+}
+
+interface Values {
+  key: string;
+  value: string;
+  description: string;
+  category: "terraform" | "env";
+  hcl: boolean;
+  sensitive: boolean;
+}
+
+function Fields({ draft, wasSensitive }: { readonly draft: Draft<Values>; readonly wasSensitive: boolean }) {
+  return (
+    <>
+      <TextInput label="Key" {...draft.getInputProps("key")} data-autofocus />
+      <Textarea
+        label="Value"
+        description={wasSensitive ? "It is not shown. What you write here replaces it." : undefined}
+        autosize
+        minRows={2}
+        maxRows={16}
+        classNames={{ input: "mono" }}
+        {...draft.getInputProps("value")}
+      />
+      <Select
+        label="Who gets it"
+        data={[
+          { value: "terraform", label: "Terraform" },
+          { value: "env", label: "the environment" },
+        ]}
+        {...draft.getInputProps("category")}
+      />
+      <TextInput label="Description" {...draft.getInputProps("description")} />
+      <Checkbox
+        label="HCL"
+        description="The value is an expression instead of text."
+        {...draft.getInputProps("hcl", { type: "checkbox" })}
+      />
+      <Checkbox
+        label="Sensitive"
+        description="Nobody is shown the value again, and that stays so."
+        disabled={wasSensitive}
+        {...draft.getInputProps("sensitive", { type: "checkbox" })}
+      />
+    </>
+  );
+}
+
+interface FormProps {
+  readonly setId: string;
+  readonly onClose: () => void;
+}
+
+function AddForm({ setId, onClose }: FormProps) {
+  const draft = useDraft<Values>({
+    key: "",
+    value: "",
+    description: "",
+    category: "terraform",
+    hcl: false,
+    sensitive: false,
+  });
+  const add = useAction("POST /varsets/{varset_id}/relationships/vars", {
+    done: ({ data }) => `Added ${data.attributes.key}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={add}
+      verb="Add the variable"
+      onCancel={onClose}
+      input={(attributes) => ({ path: { varset_id: setId }, body: { data: { type: "vars", attributes } } })}
+    >
+      <Fields draft={draft} wasSensitive={false} />
+    </ActionForm>
+  );
+}
+
+function EditForm({ setId, variable: { id, attributes }, onClose }: FormProps & { readonly variable: Variable }) {
+  const { key, value, description, category, hcl, sensitive } = attributes;
+  const draft = useDraft<Values>({ key, value: value ?? "", description, category, hcl, sensitive });
+  const save = useAction("PATCH /varsets/{varset_id}/relationships/vars/{varset_var_id}", {
+    done: ({ data }) => `Changed ${data.attributes.key}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={save}
+      verb="Save"
+      isReady={draft.isDirty()}
+      onCancel={onClose}
+      input={() => ({
+        path: { varset_id: setId, varset_var_id: id },
+        body: { data: { type: "vars", attributes: changesIn(draft) } },
+      })}
+    >
+      <Fields draft={draft} wasSensitive={sensitive} />
+    </ActionForm>
+  );
+}
