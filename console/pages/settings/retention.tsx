@@ -55,7 +55,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
       <ActionForm
         draft={draft}
         action={save}
-        verb={days === undefined ? "Delete what is older" : "Save"}
+        verb={days === undefined ? "Keep no longer" : "Save"}
         isReady={days === undefined || draft.isDirty()}
         input={(attributes) => ({
           path,

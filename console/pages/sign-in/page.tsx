@@ -1,6 +1,5 @@
 /** Signing in: by single sign-on, by name and password, or by a token. */
 import {
-  Alert,
   Button,
   Center,
   Divider,

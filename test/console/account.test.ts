@@ -1,0 +1,72 @@
+/** One's own account: tokens, sessions, the password; and the site's users for those who run it. */
+import { expect, test } from "vitest";
+import { data, resource } from "../support/builders.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+const password = "correct-horse-battery";
+
+test("a site admin adds somebody, who makes a token and ends another session, and changes the password", async () => {
+  const { admin } = console.api;
+  const site = await console.visit(admin.token);
+  await site.go("/~/site");
+  await site.page.getByRole("button", { name: "New user" }).click();
+  await site.page.getByLabel("User name").fill("mia");
+  await site.page.getByLabel("E-mail").fill("mia@acme.example");
+  await site.page.getByRole("textbox", { name: "Password" }).fill(password);
+  await site.page.getByRole("button", { name: "Add the user" }).click();
+  await site.page.getByRole("row").filter({ hasText: "mia@acme.example" }).waitFor();
+  await expectAccessible(site.page);
+  expect(site.complaints).toEqual([]);
+
+  // A session elsewhere, and one in this browser.
+  data(await console.api.nobody.post("/sessions", resource("sessions", { username: "mia", password })));
+  const { page, go, complaints } = await console.visit();
+  await go("/~/account");
+  await page.getByLabel("User name").fill("mia");
+  await page.getByRole("textbox", { name: "Password" }).fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Account" }).waitFor();
+
+  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByLabel("What it is for").fill("my laptop");
+  await page.getByRole("dialog").getByRole("button", { name: "Make a token" }).click();
+  const secret = (await page.getByRole("group", { name: "The token" }).textContent())!.trim();
+  expect(data(await console.api.as(secret).get("/account/details")).attributes.username).toBe("mia");
+  await page.getByRole("button", { name: "I have copied it" }).click();
+  await page.getByRole("row").filter({ hasText: "my laptop" }).waitFor();
+
+  const sessions = page.getByRole("table", { name: "Your sessions" }).getByRole("row");
+  expect(await sessions.count()).toBe(3);
+  await page.getByRole("button", { name: /^End the session/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await page.getByText("Ended the session.").waitFor();
+  await page.getByRole("button", { name: /^End the session/ }).waitFor({ state: "detached" });
+  await expectAccessible(page);
+
+  await page.getByLabel("Present password").fill(password);
+  await page.getByLabel("New password", { exact: true }).fill("staple horse correct battery");
+  await page.getByLabel("New password again").fill("something else entirely");
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.locator("[aria-invalid=true]").first().waitFor();
+  await page.getByLabel("New password again").fill("staple horse correct battery");
+  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByRole("heading", { name: "Sign in to Cadastre" }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("the site's pages are for its admins", async () => {
+  const { page, go } = await console.visit(
+    data(
+      await console.api.admin.post(
+        `/users/${data(await console.api.admin.post("/admin/users", resource("users", { username: "jo", email: "jo@acme.example" }))).id}/authentication-tokens`,
+      ),
+    ).attributes.token,
+  );
+  await go("/~/site");
+  await page.getByText("For site admins").waitFor();
+  expect(await page.getByRole("button", { name: "New user" }).count()).toBe(0);
+  await page.getByRole("button", { name: "Account of jo" }).click();
+  await page.getByRole("menuitem", { name: "All organizations" }).waitFor();
+  expect(await page.getByRole("menuitem", { name: "Site administration" }).count()).toBe(0);
+});

@@ -1,0 +1,203 @@
+/** An organization's teams, people, tokens, trail and settings, as those who look after it use them. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { data, makeMember, makeOrganization, makeTeam, type Member, type Org, resource } from "../support/builders.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+let org: Org;
+let member: Member;
+let teamId: string;
+
+beforeAll(async () => {
+  org = await makeOrganization(console.api);
+  member = await makeMember(console.api, org.name);
+  teamId = (await makeTeam(console.api, org.name, { name: "network-ops" })).id;
+});
+
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+
+describe("a team", () => {
+  test("takes somebody until a moment, with a reason, and lets them go", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/teams`);
+    await page.getByRole("link", { name: "network-ops" }).click();
+    await page.getByRole("button", { name: "Add somebody" }).click();
+    await page.getByRole("combobox", { name: "Person" }).fill(member.username);
+    await page.getByRole("option", { name: member.username }).click();
+    await page.getByLabel("Until").fill("2099-12-31T18:00");
+    await page.getByLabel("Reason").fill("on call over the holidays");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Add to the team" }).click();
+    const row = page.getByRole("row").filter({ hasText: member.username });
+    await row.getByText("on call over the holidays").waitFor();
+    expect(await row.locator("time").getAttribute("datetime")).toMatch(/^2099-12-31T/);
+    await expectAccessible(page);
+
+    await row.getByRole("link").click();
+    await page.getByRole("row").filter({ hasText: "network-ops" }).getByText("on call over the holidays").waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: `Remove ${member.username}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByText("Nobody is in this team").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("may do more in the whole organization once it is ticked and saved", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/teams/${teamId}/settings`);
+    await page.getByRole("checkbox", { name: "Manage membership" }).check();
+    await page.getByRole("button", { name: "Save the access" }).click();
+    await page.getByText("Saved the team.").waitFor();
+    await expectAccessible(page);
+    const { attributes } = data(await org.owner.get(`/teams/${teamId}`));
+    expect(attributes["organization-access"]["manage-membership"]).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("tokens", () => {
+  test("are there with what ends soon first; one is made, rotated and revoked", async () => {
+    const later = { description: "later", "expired-at": inDays(300) };
+    const soon = { description: "soon", "expired-at": inDays(3) };
+    for (const attributes of [later, soon])
+      data(
+        await org.owner.post(`/teams/${teamId}/authentication-tokens`, resource("authentication-tokens", attributes)),
+      );
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/tokens`);
+    const rows = page.getByRole("table", { name: "Tokens" }).getByRole("row");
+    await rows.nth(1).getByText("soon", { exact: true }).first().waitFor();
+    await expectAccessible(page);
+
+    await page.getByRole("button", { name: "Rotate soon" }).click();
+    await page.getByRole("button", { name: "Make the new token" }).click();
+    const shown = page.getByRole("group", { name: "The new token" });
+    const secret = (await shown.textContent())!.trim();
+    expect((await console.api.as(secret).get(`/teams/${teamId}`)).status).toBe(200);
+    await page.getByRole("button", { name: "Revoke the old one" }).click();
+    await page.getByText("Revoked the old token.").waitFor();
+
+    await page.getByRole("button", { name: "Revoke later" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    await page.getByText("Revoked later.").waitFor();
+    await page.getByRole("button", { name: "Revoke later" }).waitFor({ state: "detached" });
+    const left = (await org.owner.get(`/teams/${teamId}/authentication-tokens`)).body.data;
+    expect(left.map((token: any) => token.attributes.description)).toEqual(["soon"]);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("the audit trail", () => {
+  test("is filtered by who and what, in the address, and tells before and after", async () => {
+    await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: "Billing" }));
+    await org.owner.patch(
+      `/organizations/${org.name}`,
+      resource("organizations", { "default-execution-mode": "local" }),
+    );
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/audit`);
+    await page.getByText("made project").first().waitFor();
+    await page.getByRole("combobox", { name: "Kind of thing" }).click();
+    await page.getByRole("option", { name: "organization", exact: true }).click();
+    await page.getByText("made project").first().waitFor({ state: "detached" });
+    expect(new URL(page.url()).search).toBe("?kind=organizations");
+    await page.getByRole("button", { name: org.owner.username }).first().click();
+    await page.waitForURL(`**?kind=organizations&actor=${org.owner.id}`);
+    await page.reload();
+    await page.getByRole("button", { name: /^What changed: changed organization/ }).click();
+    const row = page.getByRole("row").filter({ hasText: "default-execution-mode" });
+    expect(await row.getByRole("cell").allTextContents()).toEqual(["default-execution-mode", "remote", "local"]);
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is neither offered nor told to a member", async () => {
+    const { page, go } = await console.visit(member.token);
+    await go(`/${org.name}/teams`);
+    await page.getByRole("link", { name: "network-ops" }).waitFor();
+    expect(await page.getByRole("link", { name: "Audit" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "New team" }).count()).toBe(0);
+    await go(`/${org.name}/audit`);
+    await page.getByRole("alert").waitFor();
+    await go(`/${org.name}/settings`);
+    await page.getByText("Owners change these settings.").waitFor();
+    expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: /^Delete/ }).count()).toBe(0);
+    await expectAccessible(page);
+  });
+});
+
+describe("settings", () => {
+  test("that somebody else changed meanwhile are sent again on top of theirs", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/settings`);
+    await page.getByLabel("E-mail").fill("mine@acme.example");
+    await org.owner.patch(`/organizations/${org.name}`, resource("organizations", { "session-timeout": 30 }));
+    await page.getByRole("button", { name: "Save", exact: true }).first().click();
+    await page.getByText("Somebody changed this meanwhile").waitFor();
+    await page.getByRole("button", { name: "Reload and apply mine" }).click();
+    await page.getByText("Saved the settings.").waitFor();
+    const { attributes } = data(await org.owner.get(`/organizations/${org.name}`));
+    expect(attributes).toMatchObject({ email: "mine@acme.example", "session-timeout": 30 });
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("every place", () => {
+  test("is drawn without a fault, and keeps to the width of a phone, in the dark", async () => {
+    const set = data(
+      await org.owner.post(`/organizations/${org.name}/varsets`, resource("varsets", { name: "s", global: true })),
+    );
+    const pool = data(
+      await org.owner.post(`/organizations/${org.name}/agent-pools`, resource("agent-pools", { name: "datacenter" })),
+    );
+    const { page, go, complaints } = await console.visit(org.owner.token, {
+      viewport: { width: 375, height: 800 },
+      colorScheme: "dark",
+    });
+    const places = [
+      ["projects", "Projects"],
+      [`projects/${org.defaultProjectId}`, "Default Project"],
+      [`projects/${org.defaultProjectId}/settings`, "Default Project"],
+      ["people", "People"],
+      ["variable-sets", "Variable sets"],
+      [`variable-sets/${set.id}`, "s"],
+      ["ssh-keys", "SSH keys"],
+      ["agent-pools", "Agent pools"],
+      [`agent-pools/${pool.id}`, "datacenter"],
+      ["connections", "Version control"],
+      ["settings", "Settings"],
+      ["tokens", "Tokens"],
+    ];
+    for (const [place, title] of places) {
+      await go(`/${org.name}/${place}`);
+      await page.getByRole("heading", { level: 1, name: title!, exact: true }).waitFor();
+      expect(await page.getByRole("alert").allTextContents(), place).toEqual([]);
+      await expectAccessible(page);
+      expect(await page.evaluate("document.documentElement.scrollWidth"), place).toBeLessThanOrEqual(375);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test("is reached by the keyboard alone", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}`);
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("textbox", { name: "Find anything" }).fill("network-ops");
+    await page.getByText("network-ops").first().waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "network-ops" }).waitFor();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+    await page.keyboard.press("g");
+    await page.keyboard.press("t");
+    await page.getByRole("heading", { name: "Teams" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
