@@ -19,6 +19,10 @@ const person = (organization: string, id: string) => `${inOrganization(organizat
 export const paths = {
   home: () => "/",
   signIn: (to?: string) => withSearch("/sign-in", { return: to }),
+  /** The address that the server sends a browser to that came from `terraform login`. */
+  authorize: () => "/authorize",
+  /** The address that invitations have. */
+  invitation: (secret: string) => `/invitations/${part(secret)}`,
   newOrganization: () => "/~/new-organization",
   account: () => "/~/account",
   site: () => "/~/site",

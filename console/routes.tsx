@@ -51,9 +51,13 @@ const notFound = (parent: AnyRoute, path = "$"): AnyRoute =>
   createRoute({ getParentRoute: () => parent, path, component: NotFound });
 
 const pages = root.addChildren([
-  outside.addChildren([page(outside, "sign-in", () => import("./pages/sign-in/page.tsx"))]),
+  outside.addChildren([
+    page(outside, "sign-in", () => import("./pages/sign-in/page.tsx")),
+    page(outside, "invitations/$secret", () => import("./pages/sign-in/invitation.tsx")),
+  ]),
   inside.addChildren([
     page(inside, "/", () => import("./pages/organizations/page.tsx")),
+    page(inside, "authorize", () => import("./pages/sign-in/authorize.tsx")),
     page(inside, "~/new-organization", () => import("./pages/first-start/new-organization.tsx")),
     page(inside, "~/account", () => import("./pages/account/page.tsx")),
     page(inside, "~/site", () => import("./pages/site/users.tsx")),

@@ -1,0 +1,134 @@
+/** A link that somebody was given: by it they become a user, or a member as the user that they are. */
+import { Button, Center, Paper, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import { call, type Answer } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { LinkButton, useGo } from "../../ui/link.tsx";
+import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { When } from "../../ui/text.tsx";
+
+type Invitation = Answer<"GET /invitations/{invitation_secret}">["data"];
+
+interface InvitationProps {
+  readonly secret: string;
+  readonly invitation: Invitation;
+}
+
+export default function InvitationPage() {
+  useDocumentTitle("Invitation · Cadastre");
+  const { secret } = useParams({ strict: false }) as { secret: string };
+  const query = useQuery(asking("GET /invitations/{invitation_secret}", { path: { invitation_secret: secret } }));
+  return (
+    <Center mih="80vh" p="md" component="main">
+      <Paper withBorder p="xl" w={420} maw="100%">
+        <Stack>
+          <Stack gap={2} align="center">
+            <img src="/app/icon.svg" width={40} height={40} alt="" />
+            <Title order={1}>Welcome to Cadastre</Title>
+          </Stack>
+          <Asked query={query} loading={<LoadingRows rows={3} />}>
+            {({ data }) => <Welcome secret={secret} invitation={data} />}
+          </Asked>
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
+
+const organizationOf = ({ relationships }: Invitation): string | undefined => relationships.organization?.data?.id;
+
+function Welcome({ secret, invitation }: InvitationProps) {
+  const organization = organizationOf(invitation);
+  const { email, "has-password": hasPassword, "expires-at": ends } = invitation.attributes;
+  // Whether somebody is signed in: a refusal is an answer here, and leads nowhere.
+  const me = useQuery({
+    queryKey: ["who is signed in"],
+    queryFn: () => call("GET /account/details", {}).catch(() => null),
+  });
+  const name = me.data?.data.attributes.username;
+  return (
+    <>
+      <Text>
+        {organization ? (
+          <>
+            <b>{email}</b> is invited to the organization <b>{organization}</b>.
+          </>
+        ) : (
+          <>
+            Choose the password of <b>{invitation.attributes.username ?? email}</b>.
+          </>
+        )}{" "}
+        The link works until it is used, and ends <When time={ends} />.
+      </Text>
+      {me.isLoading && <LoadingRows rows={2} />}
+      {organization && name && <Accept secret={secret} organization={organization} name={name} />}
+      {me.isSuccess && !name && hasPassword && (
+        <LinkButton to={paths.signIn(paths.invitation(secret))}>Sign in to accept</LinkButton>
+      )}
+      {me.isSuccess && !name && !hasPassword && <Register secret={secret} invitation={invitation} />}
+    </>
+  );
+}
+
+interface AcceptProps {
+  readonly secret: string;
+  readonly organization: string;
+  readonly name: string;
+}
+
+function Accept({ secret, organization, name }: AcceptProps) {
+  const go = useGo();
+  const accept = useAction("POST /invitations/{invitation_secret}/actions/accept", {
+    done: `You are a member of ${organization} now.`,
+    after: () => go(paths.organization(organization), { replace: true }),
+  });
+  return (
+    <Button loading={accept.isPending} onClick={() => accept.mutate({ path: { invitation_secret: secret } })}>
+      Join as {name}
+    </Button>
+  );
+}
+
+function Register({ secret, invitation }: InvitationProps) {
+  const go = useGo();
+  const client = useQueryClient();
+  const known = invitation.attributes.username;
+  const organization = organizationOf(invitation);
+  const draft = useDraft({ username: known ?? "", password: "" });
+  const register = useAction("POST /invitations/{invitation_secret}/actions/register", {
+    done: "Welcome. You are signed in.",
+    refusal: "form",
+    after: () => {
+      client.clear();
+      go(organization ? paths.organization(organization) : paths.home(), { replace: true });
+    },
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={register}
+      verb="Begin"
+      input={({ username, password }) =>
+        ({
+          path: { invitation_secret: secret },
+          body: { data: { type: "invitations", attributes: { password, ...(known === null && { username }) } } },
+        }) as never
+      }
+    >
+      <TextInput
+        label="User name"
+        description="What others see, and what you sign in with."
+        autoComplete="username"
+        disabled={known !== null}
+        {...draft.getInputProps("username")}
+        autoFocus
+      />
+      <PasswordInput label="Password" autoComplete="new-password" {...draft.getInputProps("password")} />
+    </ActionForm>
+  );
+}
