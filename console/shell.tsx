@@ -44,7 +44,7 @@ export function Shell() {
         </a>
         <Group h="100%" gap="sm" wrap="nowrap">
           {organization && <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Places" />}
-          <Link to={paths.home()} underline="never" c="inherit">
+          <Link to={paths.home()} underline="never" c="inherit" aria-label="Cadastre: all organizations">
             <Group gap={8} wrap="nowrap">
               <img src="/app/icon.svg" width={22} height={22} alt="Cadastre" />
               <Text fw={650} visibleFrom="xs" aria-hidden>

@@ -1,5 +1,5 @@
 /** Colours, spacing and type; light and dark from the same names. One accent; other colours mean something. */
-import { createTheme, type MantineColorsTuple } from "@mantine/core";
+import { createTheme, defaultVariantColorsResolver, parseThemeColor, type MantineColorsTuple } from "@mantine/core";
 
 /** The green of a surveyor's map. */
 const accent: MantineColorsTuple = [
@@ -18,8 +18,18 @@ const accent: MantineColorsTuple = [
 export const theme = createTheme({
   colors: { accent },
   primaryColor: "accent",
-  primaryShade: { light: 8, dark: 6 },
+  primaryShade: { light: 8, dark: 7 },
   autoContrast: true,
+  // Text on its own pale ground has to be read as easily as any other.
+  variantColorResolver: (input) => {
+    const colours = defaultVariantColorsResolver(input);
+    const { color, isThemeColor } = parseThemeColor({
+      color: input.color ?? input.theme.primaryColor,
+      theme: input.theme,
+    });
+    if (input.variant !== "light" || !isThemeColor) return colours;
+    return { ...colours, color: `light-dark(var(--mantine-color-${color}-9), var(--mantine-color-${color}-2))` };
+  },
   fontFamily: "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, 'SF Mono', 'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace",
   fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.125rem" },

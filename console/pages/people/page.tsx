@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { includedIn, type Answer, type Attributes } from "../../api/client.ts";
+import { includedIn, type Answer } from "../../api/client.ts";
 import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -18,6 +18,7 @@ import { SecretOnce } from "../../ui/secret.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
+import { RenewLink } from "./renew.tsx";
 import { RemoveMember } from "./remove.tsx";
 
 export default function PeoplePage() {
@@ -112,12 +113,14 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
     title: "Actions",
     width: 1,
     cell: ({ id, attributes }) =>
-      mayManage && <RemoveMember organization={organization} membershipId={id} name={attributes.email} isQuiet />,
+      mayManage && (
+        <Group gap={4} wrap="nowrap" justify="flex-end">
+          {attributes.status === "invited" && <RenewLink membershipId={id} email={attributes.email} />}
+          <RemoveMember organization={organization} membershipId={id} name={attributes.email} isQuiet />
+        </Group>
+      ),
   },
 ];
-
-/** Where mails are not sent, the link is shown, once, to whoever made the invitation. */
-type WithLink = Attributes<"organization-memberships"> & { readonly "invitation-url"?: string | null };
 
 function Invite({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const [link, setLink] = useState<string>();
@@ -133,7 +136,7 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       data.attributes.status === "active" ? `Added ${data.attributes.email}.` : `Invited ${data.attributes.email}.`,
     refusal: "form",
     after: ({ data }) => {
-      const url = (data.attributes as WithLink)["invitation-url"];
+      const url = data.attributes["invitation-url"];
       if (url) setLink(url);
       else onClose();
     },
