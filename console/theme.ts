@@ -28,7 +28,10 @@ export const theme = createTheme({
       theme: input.theme,
     });
     if (input.variant !== "light" || !isThemeColor) return colours;
-    return { ...colours, color: `light-dark(var(--mantine-color-${color}-9), var(--mantine-color-${color}-2))` };
+    return {
+      ...colours,
+      color: `light-dark(color-mix(in srgb, var(--mantine-color-${color}-9), black 30%), var(--mantine-color-${color}-2))`,
+    };
   },
   fontFamily: "Inter, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: "ui-monospace, 'SF Mono', 'JetBrains Mono', 'DejaVu Sans Mono', Menlo, Consolas, monospace",
