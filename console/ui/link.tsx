@@ -35,7 +35,7 @@ function useLink(to: string) {
   };
 }
 
-export function Link({ to, ...rest }: Goes & AnchorProps & { title?: string }) {
+export function Link({ to, ...rest }: Goes & AnchorProps & { title?: string; "aria-label"?: string }) {
   return <Anchor inherit {...useLink(to)} {...rest} />;
 }
 

@@ -48,7 +48,7 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   await page.getByLabel("New password", { exact: true }).fill("staple horse correct battery");
   await page.getByLabel("New password again").fill("something else entirely");
   await page.getByRole("button", { name: "Change the password" }).click();
-  await page.locator("[aria-invalid=true]").first().waitFor();
+  await page.getByText("Password confirmation must be the same as the password").waitFor();
   await page.getByLabel("New password again").fill("staple horse correct battery");
   await page.getByRole("button", { name: "Change the password" }).click();
   await page.getByRole("heading", { name: "Sign in to Cadastre" }).waitFor();

@@ -24,6 +24,13 @@ function endOf({ attributes }: Token): string | null {
   return new Date(Date.now() + Math.max(dayMs, Date.parse(ends) - Date.parse(made))).toISOString();
 }
 
+/** Of a team's tokens no two are called the same, so the new one says since when it is. */
+function successorOf(description: string | null, holder: RotateProps["holder"]["kind"]): string | null {
+  if (!description || holder !== "teams") return description;
+  const now = new Date().toISOString().slice(0, 16).replace("T", " ");
+  return `${description.replace(/ \(since [\d: -]+\)$/, "")} (since ${now})`;
+}
+
 const operations = {
   users: "POST /users/{user_id}/authentication-tokens",
   teams: "POST /teams/{team_id}/authentication-tokens",
@@ -65,7 +72,10 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
       body: {
         data: {
           type: "authentication-tokens",
-          attributes: { description: token.attributes.description, "expired-at": endOf(token) },
+          attributes: {
+            description: successorOf(token.attributes.description, holder.kind),
+            "expired-at": endOf(token),
+          },
         },
       },
     });

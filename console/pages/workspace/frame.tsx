@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
-import { workspaceNamed } from "../../api/queries.ts";
+import { organization as organizationQuery, workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
@@ -18,12 +18,18 @@ export interface Place {
 }
 
 /** The places of a workspace, as far as the caller may see them. */
-const tabsOf = (organization: string, name: string, may: Resource<"workspaces">["attributes"]["permissions"]) => [
+const tabsOf = (
+  organization: string,
+  name: string,
+  may: Resource<"workspaces">["attributes"]["permissions"],
+  mayReadTrail: boolean,
+) => [
   { label: "Overview", to: paths.workspace(organization, name) },
   { label: "Runs", to: paths.workspaceRuns(organization, name) },
   ...(may["can-read-state-versions"] ? [{ label: "States", to: paths.workspaceStates(organization, name) }] : []),
   ...(may["can-read-variable"] ? [{ label: "Variables", to: paths.workspaceVariables(organization, name) }] : []),
   { label: "Access", to: paths.workspaceAccess(organization, name) },
+  ...(mayReadTrail ? [{ label: "Audit", to: paths.workspaceAudit(organization, name) }] : []),
   { label: "Settings", to: paths.workspaceSettings(organization, name) },
 ];
 
@@ -40,6 +46,9 @@ interface FrameProps {
 export function WorkspaceFrame({ actions, children }: FrameProps) {
   const { organization, name } = useWorkspaceNames();
   const query = useQuery(workspaceNamed(organization, name));
+  const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
+    "can-manage-auditing"
+  ];
   const place: Place | undefined = query.data && {
     organization,
     workspace: query.data.data,
@@ -63,7 +72,7 @@ export function WorkspaceFrame({ actions, children }: FrameProps) {
           </>
         )
       }
-      tabs={tabsOf(organization, name, place?.workspace.attributes.permissions ?? {})}
+      tabs={tabsOf(organization, name, place?.workspace.attributes.permissions ?? {}, mayReadTrail === true)}
     >
       <Asked query={query}>{() => place && children(place)}</Asked>
     </Page>
