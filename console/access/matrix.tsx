@@ -189,7 +189,7 @@ function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, ope
             </Table.Td>
           );
         })}
-        <Table.Td fz="xs" c="dimmed">
+        <Table.Td fz="xs" c="dimmed" className={classes["by"]}>
           {shortly(sources, hiddenSources, isPeople)}
         </Table.Td>
       </Table.Tr>
