@@ -41,10 +41,16 @@ const aboutProcesses = [
   "test/jobs/processes.test.ts",
 ];
 /** Needs a browser, so `npm run test:console` alone asks for it. */
-const inBrowser = process.env["CADASTRE_TEST_BROWSER"] === "yes";
+const browser = process.env["CADASTRE_TEST_BROWSER"];
+const inBrowser = browser !== undefined;
 const consoleOn = (engine: "sqlite" | "postgres") => ({
   extends: true as const,
-  test: { ...shared, name: `console-${engine}`, include: ["test/console/**/*.test.ts"], provide: { engine } },
+  test: {
+    ...shared,
+    name: `console-${engine}`,
+    include: [browser === "pictures" ? "test/console/pictures.ts" : "test/console/**/*.test.ts"],
+    provide: { engine },
+  },
 });
 
 /** Whoever names files or folders gets all of them. */
