@@ -39,7 +39,7 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     isStarting: () => isStarting,
     database,
     vault,
-    options: settings,
+    options: { ...settings, mail: mailOf(settings) },
     wake: (name) => runner.wake(name),
     version,
     logger,
@@ -98,11 +98,15 @@ function optionsOf(settings: Settings, listeningUrl: () => string): ServiceOptio
     sandbox,
     planTimeoutSeconds,
     applyTimeoutSeconds,
+    mail: mailOf(settings),
     get publicUrl() {
       return settings.publicUrl ?? listeningUrl();
     },
   };
 }
+
+const mailOf = ({ smtpUrl: url, smtpFrom: from }: Settings): ServiceOptions["mail"] =>
+  url === undefined || from === undefined ? undefined : { url, from };
 
 /** A certificate is for the public name; otherwise the shortest way is the loopback. */
 function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {

@@ -33,6 +33,8 @@ export interface Settings {
   readonly trustedProxies: readonly string[];
   readonly metricsToken: string | undefined;
   readonly privateAddresses: readonly string[];
+  readonly smtpUrl: string | undefined;
+  readonly smtpFrom: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
@@ -162,6 +164,20 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     initially: undefined,
     parse: parseToken,
   },
+  smtpUrl: {
+    variable: "CADASTRE_SMTP_URL",
+    shape: "URL",
+    doc: "The mail server, as smtp://USER:PASSWORD@HOST:PORT or smtps://…; without it no mail is sent.",
+    initially: undefined,
+    parse: parseSmtpUrl,
+  },
+  smtpFrom: {
+    variable: "CADASTRE_SMTP_FROM",
+    shape: "ADDRESS",
+    doc: "Who the mail is from, such as Cadastre <cadastre@example.com>. Goes with CADASTRE_SMTP_URL.",
+    initially: undefined,
+    parse: parseMailAddress,
+  },
   tlsCert: {
     variable: "CADASTRE_TLS_CERT",
     shape: "FILE",
@@ -262,6 +278,9 @@ function checked(settings: Settings): Settings {
   if ((settings.tlsCert === undefined) !== (settings.tlsKey === undefined)) {
     throw new SettingError("CADASTRE_TLS_CERT and CADASTRE_TLS_KEY go together: set both or neither.");
   }
+  if ((settings.smtpUrl === undefined) !== (settings.smtpFrom === undefined)) {
+    throw new SettingError("CADASTRE_SMTP_URL and CADASTRE_SMTP_FROM go together: set both or neither.");
+  }
   return settings;
 }
 
@@ -278,6 +297,18 @@ function parseListen(text: string): Settings["listen"] {
 function parseDatabase(text: string): string {
   if (/^sqlite:.+/.test(text) || /^postgres(ql)?:\/\/.+/.test(text)) return text;
   throw new SettingError("must be sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME.");
+}
+
+function parseSmtpUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url !== undefined && ["smtp:", "smtps:"].includes(url.protocol) && url.hostname !== "") return text;
+  // What is wrong with it may stand beside a password.
+  throw new SettingError("must be smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT.");
+}
+
+function parseMailAddress(text: string): string {
+  if (/^([^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text)) return text;
+  throw new SettingError("must be a mail address, such as cadastre@example.com or Cadastre <cadastre@example.com>.");
 }
 
 function parsePassword(text: string): string {

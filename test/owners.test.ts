@@ -57,6 +57,9 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/vcs/vcs-events": ["vcsDeliveries", "vcsEvents"],
   "resources/vcs/commit-statuses": ["vcsStatuses"],
   "resources/vcs/webhooks": ["vcsWebhooks"],
+  "resources/connections/notification-configurations": ["notificationConfigurations", "notificationConfigurationUsers"],
+  "resources/connections/audit-webhooks": ["auditWebhooks", "auditNotices"],
+  "resources/shared/outbox": ["notices"],
   moving: ["importLinks"],
 };
 

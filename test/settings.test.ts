@@ -27,8 +27,8 @@ interface Forms {
   readonly sentence: RegExp;
 }
 
-/** The type demands a line for each setting. TLS files come in pairs and have tests of their own. */
-const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey">]: Forms } = {
+/** The type demands a line for each setting. What comes in pairs has tests of its own. */
+const forms: { readonly [N in Exclude<Name, "tlsCert" | "tlsKey" | "smtpUrl" | "smtpFrom">]: Forms } = {
   listen: {
     valid: [
       ["127.0.0.1:8080", { host: "127.0.0.1", port: 8080 }],
@@ -185,6 +185,8 @@ test("without any source, the service is the embedded one on the loopback addres
     keptMegabytes: 64,
     trustedProxies: [],
     metricsToken: undefined,
+    smtpUrl: undefined,
+    smtpFrom: undefined,
     tlsCert: undefined,
     tlsKey: undefined,
     logLevel: "info",
@@ -198,6 +200,25 @@ test("without any source, the service is the embedded one on the loopback addres
     planTimeoutSeconds: 7200,
     applyTimeoutSeconds: 86_400,
   });
+});
+
+test("the mail server and who mail is from go together", () => {
+  const read = (smtpUrl: string | undefined, smtpFrom: string | undefined) =>
+    readSettings({ environment: { CADASTRE_SMTP_URL: smtpUrl, CADASTRE_SMTP_FROM: smtpFrom } });
+  const [url, from] = ["smtp://ada:secret@mail.example:587", "Cadastre <cadastre@mail.example>"];
+  expect(read(url, from)).toMatchObject({ smtpUrl: url, smtpFrom: from });
+  expect(read("smtps://mail.example", "cadastre@mail.example")).toMatchObject({ smtpUrl: "smtps://mail.example" });
+  for (const [one, other] of [
+    [url, undefined],
+    [undefined, from],
+  ])
+    expect(() => read(one, other)).toThrow(
+      "CADASTRE_SMTP_URL and CADASTRE_SMTP_FROM go together: set both or neither.",
+    );
+  for (const wrong of ["mail.example", "https://ada:hush@mail.example", "smtp://"])
+    expect(() => read(wrong, from)).toThrow(/^CADASTRE_SMTP_URL must be smtp:(?!.*hush)/);
+  for (const wrong of ["nobody", "a@b c@d", "Ada <ada>", "a@b\nBcc: c@d"])
+    expect(() => read(url, wrong)).toThrow("CADASTRE_SMTP_FROM must be a mail address");
 });
 
 test("TLS files go together", () => {

@@ -12,6 +12,8 @@ export interface Tx {
   readonly dialect: Dialect;
   /** A compiled statement straight to the connection, where that is shorter than through the query builder. */
   readonly execute?: <Row>(query: CompiledQuery) => Promise<QueryResult<Row>>;
+  /** Has something done once the transaction is committed, and not at all where it never is. Only a transaction has it. */
+  readonly afterwards?: (work: () => void) => void;
 }
 
 export interface WriteOptions {

@@ -13,7 +13,7 @@ export interface Dialect {
   /** Turns the type words of a migration (TEXT, INTEGER, BYTES) into the engine's own. */
   ddl(statement: string): string;
   /** `text` contains `part`, byte by byte: no wildcards, no folding. */
-  contains(text: Expression<string>, part: string): RawBuilder<SqlBool>;
+  contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
   /** Membership in a list of any length, as one parameter, so that the statement stays the same. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
   /** Appended to a SELECT inside a transaction: the rows of this table are held until it ends. */

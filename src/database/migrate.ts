@@ -26,6 +26,7 @@ import { versionControl } from "./migrations/0026-version-control.ts";
 import { signIn } from "./migrations/0022-sign-in.ts";
 import { singleSignOn } from "./migrations/0024-single-sign-on.ts";
 import { invitationLinks } from "./migrations/0025-invitation-links.ts";
+import { notices } from "./migrations/0027-notices.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -53,6 +54,7 @@ export const migrations: readonly Migration[] = [
   singleSignOn,
   invitationLinks,
   versionControl,
+  notices,
 ];
 
 /** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */

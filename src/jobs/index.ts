@@ -4,6 +4,7 @@ import { endedAccess } from "./ended-access.ts";
 import { expiredTokens } from "./expired-tokens.ts";
 import type { Job } from "./job.ts";
 import { endedLeases } from "./leases.ts";
+import { auditNotices, notices } from "./notices.ts";
 import { assessments, runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
 import { commitStatuses, vcsEventsJob, vcsWebhooks } from "./vcs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
@@ -25,4 +26,6 @@ export const jobs: readonly Job[] = [
   vcsEventsJob,
   commitStatuses,
   vcsWebhooks,
+  notices,
+  auditNotices,
 ];

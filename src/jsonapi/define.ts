@@ -140,6 +140,8 @@ export interface ResourceDefinition<View = any> {
   readonly type: string;
   /** Its name in the OpenAPI document, where another definition has the same type. */
   readonly schemaName?: string;
+  /** What else clients call it in the bodies that they send. */
+  readonly alsoTyped?: string;
   /** Where one definition serves things of more than one type: the type of this one. */
   readonly typeOf?: (view: View) => string;
   readonly doc: string;

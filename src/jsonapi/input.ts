@@ -47,7 +47,7 @@ function parseResource(
       { pointer: "/data", detail: "The request body must be a JSON object with a member 'data', itself an object." },
     ]);
   const faults: Fault[] = [];
-  checkType(data, definition.type, "/data/type", faults, typed);
+  checkType(data, definition, "/data/type", faults, typed);
   const attributes = parseAttributes(definition, mode, data["attributes"], faults);
   faults.push(...(definition.bodyFaults?.(attributes as never) ?? []));
   const relationships = parseRelationships(definition, mode, data["relationships"], faults);
@@ -55,8 +55,16 @@ function parseResource(
   return { attributes, relationships };
 }
 
-function checkType(data: Json, type: string, pointer: string, faults: Fault[], typed: boolean): void {
-  if (data["type"] === type || (!typed && (data["type"] === undefined || data["type"] === ""))) return;
+function checkType(
+  data: Json,
+  { type, alsoTyped }: ResourceDefinition,
+  pointer: string,
+  faults: Fault[],
+  typed: boolean,
+): void {
+  const sent = data["type"];
+  if (sent === type || (alsoTyped !== undefined && sent === alsoTyped)) return;
+  if (!typed && (sent === undefined || sent === "")) return;
   faults.push({ pointer, detail: `Type must be '${type}'` });
 }
 

@@ -52,6 +52,9 @@ export const idPrefixes = {
   "vcs-events": "ve",
   "vcs-deliveries": "vd",
   "vcs-webhooks": "vw",
+  "notification-configurations": "nc",
+  "audit-webhooks": "aw",
+  deliveries: "dlv",
 } as const;
 
 /** A new, unguessable, opaque identifier, with the prefix that says what it names. */

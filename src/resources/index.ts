@@ -23,6 +23,8 @@ import { workspaceReadmes } from "./runs/workspace-readmes/definition.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
 import { featureSetResource } from "./site/feature-sets/operations.ts";
 import { logResource } from "./runs/logs/operations.ts";
+import { auditWebhookResource } from "./connections/audit-webhooks/operations.ts";
+import { notificationConfigurationResource } from "./connections/notification-configurations/operations.ts";
 import { oauthClientResource } from "./connections/oauth-clients/operations.ts";
 import { oauthTokenResource } from "./connections/oauth-tokens/operations.ts";
 import { organizationMembershipResource } from "./identity/organization-memberships/operations.ts";
@@ -128,6 +130,8 @@ export const resources: readonly Resource<Context>[] = [
   agentJobResource,
   oauthClientResource,
   oauthTokenResource,
+  notificationConfigurationResource,
+  auditWebhookResource,
   configurationVersionResource,
   ingressAttributesResource,
   { definition: workspaceReadmes, handlers: {} },

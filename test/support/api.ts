@@ -57,6 +57,8 @@ const optionsByDefault: ServerOptions["options"] = {
   organizationCreation: "site-admins",
   edition: "self-hosted",
   globalRemoteStateDefault: false,
+  // Whom tests have listen (`receiver.ts`).
+  privateAddresses: ["127.0.0.1"],
 };
 const testVault = createVault(Buffer.alloc(32, 7));
 

@@ -38,6 +38,8 @@ const unversioned = new Set([
   "import_links",
   "invitations",
   "authorizations",
+  "notification_configuration_users",
+  "audit_notices",
 ]);
 
 const tables = tablesAfter(migrations.map((migration) => migration.name));

@@ -21,6 +21,7 @@ import { archive } from "./archives.ts";
 import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
 import { type Job, makeAgent, makePool } from "./machines.ts";
 import { announced, base64, lock, md5, post, stateOf, writeState } from "./states.ts";
+import { makeListening } from "./receiver.ts";
 import type { Scene, Twist, Twists } from "./scene.ts";
 import { signInTwists } from "./sign-in-scenes.ts";
 import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
@@ -190,8 +191,12 @@ const onDeletedConfiguration = async (scene: Scene): Promise<Twist> => {
   return twist;
 };
 
+const onListening = async ({ tenant }: Scene): Promise<Twist> => ({ params: await makeListening(tenant) });
+
 const twists: Twists = {
   ...signInTwists,
+  verifyNotificationConfiguration: onListening,
+  verifyAuditWebhook: onListening,
   updateAccount: async () => ({ body: resource("users", { username: unique("ada") }) }),
   createUser: async () => ({ body: resource("users", { username: unique("grace"), email: `${unique("g")}@b.c` }) }),
   createOrganization: async () => ({ body: resource("organizations", { name: unique("acme"), email: "a@b.c" }) }),

@@ -107,6 +107,8 @@ export async function makeTenant(api: Api): Promise<Tenant> {
       ...(await makeConnections(api, org)),
       reserved_tag_key_id: data(reservedKey).id,
       run_trigger_id: data(trigger).id,
+      notification_configuration_id: await makeNotification(org, workspace.id),
+      audit_webhook_id: await makeWebhook(org),
       log_key: `${unique("plan-none")}.0.unsigned`,
       ...(await makeRuns(api, org, workspace.id)),
     },
@@ -134,6 +136,26 @@ async function makeProvider(api: Api, { name }: Org): Promise<string> {
   };
   const body = resource("sso-providers", { ...attributes, organization: name, "client-secret": "a secret" });
   return data(await api.admin.post("/admin/sso-providers", body)).id;
+}
+
+async function makeWebhook({ name, owner }: Org): Promise<string> {
+  const attributes = { name: unique("hook"), url: "https://siem.example/x", events: ["access.changed"] };
+  return data(await owner.post(`/organizations/${name}/audit-webhooks`, resource("audit-webhooks", attributes))).id;
+}
+
+/** Mail, which nobody is asked for: so whatever happens to runs is also told. */
+async function makeNotification({ owner }: Org, workspaceId: string): Promise<string> {
+  const triggers = [
+    "run:created",
+    "run:planning",
+    "run:needs_attention",
+    "run:applying",
+    "run:completed",
+    "run:errored",
+  ];
+  const attributes = { name: unique("told"), "destination-type": "email", enabled: true, triggers };
+  const body = resource("notification-configurations", { ...attributes, "email-addresses": ["ops@example.com"] });
+  return data(await owner.post(`/workspaces/${workspaceId}/notification-configurations`, body)).id;
 }
 
 /** A set with one variable, applied to the workspace and its project. */

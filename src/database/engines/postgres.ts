@@ -17,7 +17,7 @@ import { type ConnectionOptions, PostgresConnection, Statements } from "./postgr
 import { classify } from "./postgres-failures.ts";
 import { Watch } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
-import { retrying, toAppError } from "./transactions.ts";
+import { retrying, toAppError, withAfterwards } from "./transactions.ts";
 import { Turnstile } from "./turnstile.ts";
 
 const poolMax = 12;
@@ -173,7 +173,11 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
     reader: { db, dialect: postgresDialect, execute },
     write: (work, { isPatient = false } = {}) => {
       const run = () =>
-        (isPatient ? patient : db).transaction().execute((tx) => work({ db: tx, dialect: postgresDialect }));
+        withAfterwards((afterwards) =>
+          (isPatient ? patient : db)
+            .transaction()
+            .execute((tx) => work({ db: tx, dialect: postgresDialect, afterwards })),
+        );
       return retrying(classify, isPatient ? run : () => turnstile.through(run));
     },
     rehearse: (work) =>

@@ -18,7 +18,7 @@ import type { Schema } from "../schema/schema.ts";
 import { DurableCommits, type Sync } from "./durable-commits.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
-import { type Failure, retrying, toAppError } from "./transactions.ts";
+import { type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
 
 interface Counter {
   statements: number;
@@ -258,7 +258,10 @@ export function openSqlite(path: string, sync?: Sync): Database {
   return {
     dialect: sqliteDialect,
     reader,
-    write: (work, { isUnseen } = {}) => retrying(classify, () => commits.write(() => work(writer), isUnseen)),
+    write: (work, { isUnseen } = {}) =>
+      retrying(classify, () =>
+        withAfterwards((afterwards) => commits.write(() => work({ ...writer, afterwards }), isUnseen)),
+      ),
     rehearse: (work) => retrying(classify, () => commits.rehearse(() => work(writer))),
     snapshot: async (work) => {
       const connection = connect(true);

@@ -35,6 +35,14 @@ export async function retrying<T>(classify: (error: unknown) => Failure, work: (
   }
 }
 
+/** One attempt at a transaction, by whatever commits it; then what its work wants done afterwards. */
+export async function withAfterwards<T>(commit: (afterwards: (work: () => void) => void) => Promise<T>): Promise<T> {
+  const wanted: (() => void)[] = [];
+  const value = await commit((work) => void wanted.push(work));
+  for (const work of wanted) work();
+  return value;
+}
+
 const retryAfterSeconds = 2;
 
 /**

@@ -42,6 +42,13 @@ import type {
   SiteAgentPoolTable,
 } from "./runs.ts";
 import type { ImportLinkTable } from "./imports.ts";
+import type {
+  AuditNoticeTable,
+  AuditWebhookTable,
+  NoticeTable,
+  NotificationConfigurationTable,
+  NotificationConfigurationUserTable,
+} from "./notices.ts";
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { SsoIdentityTable, SsoProviderTable, SsoReplyTable, SsoSessionTable } from "./sso.ts";
 import type { ProjectTable, TeamProjectTable } from "./projects.ts";
@@ -126,4 +133,9 @@ export interface Schema {
   vcsEvents: VcsEventTable;
   vcsWebhooks: VcsWebhookTable;
   vcsStatuses: VcsStatusTable;
+  notificationConfigurations: NotificationConfigurationTable;
+  notificationConfigurationUsers: NotificationConfigurationUserTable;
+  auditWebhooks: AuditWebhookTable;
+  notices: NoticeTable;
+  auditNotices: AuditNoticeTable;
 }

@@ -28,6 +28,8 @@ export interface ServiceOptions {
   /** How long a plan and an apply may take, in seconds. */
   readonly planTimeoutSeconds?: number;
   readonly applyTimeoutSeconds?: number;
+  /** By which mail is sent, and from whom; undefined where none is. */
+  readonly mail?: { readonly url: string; readonly from: string } | undefined;
 }
 
 export interface Browser {

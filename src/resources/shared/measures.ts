@@ -36,3 +36,21 @@ export function hearVcsEvents(listen: (event: CountedVcsEvent) => void): () => v
   vcsEvents.subscribe(heard);
   return () => vcsEvents.unsubscribe(heard);
 }
+
+/** Somebody was told of something, or could not be told. */
+export interface Attempt {
+  readonly kind: string;
+  /** `delivered`; `retried` where it will be tried again; `failed` where it will not. */
+  readonly result: "delivered" | "retried" | "failed";
+}
+
+const attempts = channel("cadastre.notice-attempted");
+
+export const tellAttempt = (attempt: Attempt): void => attempts.publish(attempt);
+
+/** Gives the function that ends it. */
+export function hearAttempts(listen: (attempt: Attempt) => void): () => void {
+  const heard = (message: unknown) => listen(message as Attempt);
+  attempts.subscribe(heard);
+  return () => attempts.unsubscribe(heard);
+}

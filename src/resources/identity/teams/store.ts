@@ -19,7 +19,7 @@ import { updateRow } from "../../shared/versions.ts";
 import { looksLikeUserId } from "../users/definition.ts";
 import type { TeamView } from "./definition.ts";
 import type { GroupTeam } from "./groups.ts";
-import { teamIsVisible } from "./visibility.ts";
+import { includesActor, teamIsVisible } from "./visibility.ts";
 
 export function teamsForActor(db: Kysely<Schema>, actor: Actor) {
   return teams(db, actor).select(standingColumns(sql.ref("t.organizationId"), principalOf(actor)));
@@ -33,11 +33,7 @@ function teams(db: Kysely<Schema>, actor: Actor) {
     .selectAll("t")
     .select(factsColumns)
     .select(endedInTeam(sql.ref("t.id")).as("endedPlaces"))
-    .select(
-      sql<number>`case when t.id = ${principal} or exists (
-        select 1 from team_members as seat where seat.organization_id = t.organization_id and seat.team_id = t.id
-          and seat.user_id = ${principal} and ${inForce("seat")}) then 1 else 0 end`.as("includesActor"),
-    );
+    .select(includesActor(principal).as("includesActor"));
 }
 
 interface TeamRow extends TeamTable, OrganizationFacts, StandingFacts {

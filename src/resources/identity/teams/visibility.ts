@@ -2,6 +2,7 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Standing } from "../../../access/organization.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
 import { actorTeams } from "../../shared/grants/reads.ts";
 
 type Seeing = Pick<Standing, "seesSecretTeams">;
@@ -14,4 +15,11 @@ export const teamIsVisible = (actor: Actor, standing: Seeing): RawBuilder<SqlBoo
 export function teamIsVisibleTo(principal: string, { seesSecretTeams }: Seeing): RawBuilder<SqlBool> {
   if (seesSecretTeams) return sql<SqlBool>`1 = 1`;
   return sql<SqlBool>`(t.visibility = 'organization' or t.id in ${actorTeams(sql.ref("t.organizationId"), principal)})`;
+}
+
+/** The same: 1 where the caller is in the team, or is the team. */
+export function includesActor(principal: string): RawBuilder<number> {
+  return sql<number>`case when t.id = ${principal} or exists (
+    select 1 from team_members as seat where seat.organization_id = t.organization_id and seat.team_id = t.id
+      and seat.user_id = ${principal} and ${inForce("seat")}) then 1 else 0 end`;
 }

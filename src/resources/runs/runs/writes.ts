@@ -121,7 +121,7 @@ function inPlace(row: RunTable, workspace: WorkspaceView): RunInPlace {
 /** It is written as it is after its admission, where that comes at once: nobody has seen it before. */
 async function begin(tx: Tx, context: Context, row: RunTable, run: Movable): Promise<RunInPlace> {
   const ledger = new Ledger();
-  ledger.tell(run, "created");
+  ledger.created(run);
   const step = mayBegin(run) ? stepOf(factsOf(run), "admit") : undefined;
   const moved = step && columnsAfter(run, step, { event: "admit" }, context.actor, run.createdAt);
   if (step !== undefined) ledger.reached(run, step);

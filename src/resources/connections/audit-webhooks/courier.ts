@@ -1,0 +1,53 @@
+/** Brings events of the audit trail to the systems that want them, and asks whether they listen. */
+import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
+import type { Vault } from "../../../database/vault.ts";
+import { AppError, attributeFault } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import type { Context } from "../../shared/context.ts";
+import type { Courier, DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
+import { tokenOwner, urlOwner } from "./rules.ts";
+import { findWebhookToCall, noteDelivery } from "./store.ts";
+
+/** Notices of this kind are carried by `auditCourier`. */
+export const auditKind = "audit-webhook";
+
+export const openedUrl = (vault: Vault, { id, url }: Pick<AuditWebhookTable, "id" | "url">): string =>
+  Buffer.from(vault.open(urlOwner(id), url)).toString("utf8");
+export const openedToken = (vault: Vault, { id, token }: Pick<AuditWebhookTable, "id" | "token">): string | null =>
+  token === null ? null : Buffer.from(vault.open(tokenOwner(id), token)).toString("utf8");
+
+/** What is told was written down when it happened; what was deleted meanwhile is not told. */
+export const auditCourier: Courier = {
+  async deliver(context, notice) {
+    const row = await findWebhookToCall(context.database.reader, notice.subjectId);
+    if (row === undefined) return "gone";
+    const [url, token] = [openedUrl(context.vault, row), openedToken(context.vault, row)];
+    const body = { payload_version: 1, delivery_id: notice.id, ...(JSON.parse(notice.content) as object) };
+    return sendWebhook(context.options, { url, token, id: notice.id, eventName: notice.eventName, body });
+  },
+  noted: (tx, notice, response) => noteDelivery(tx, notice.subjectId, JSON.stringify(response)),
+};
+
+interface Asked {
+  readonly id: string;
+  readonly organizationName: string;
+  readonly url: string;
+  readonly token: string | null;
+}
+
+/** Whether somebody listens. Raises `bad-request` with what was answered, or with why nothing was. */
+export async function verify({ options }: Context, asked: Asked): Promise<DeliveryResponse> {
+  const { id: webhookId, organizationName, url, token } = asked;
+  const [id, eventName] = [newId("deliveries"), "verification"];
+  const body = {
+    payload_version: 1,
+    delivery_id: id,
+    audit_webhook_id: webhookId,
+    organization_name: organizationName,
+    event: eventName,
+  };
+  const response = await sendWebhook(options, { url, token, id, eventName, body });
+  if (response.successful === "true") return response;
+  throw new AppError("bad-request", [attributeFault("url", refusalOf(response))]);
+}

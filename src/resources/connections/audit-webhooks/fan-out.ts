@@ -1,0 +1,110 @@
+/**
+ * Parts of the work of the job that delivers: which webhook wants which event of the trail, and which locks are held for too long.
+ * A trigger has noted the events in the transactions that left them, so none is missed, whoever left it.
+ */
+import type { Tx } from "../../../database/database.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Notice, post } from "../../shared/outbox/writes.ts";
+import { auditKind } from "./courier.ts";
+import { lockHeld, nameFor } from "./events.ts";
+import {
+  deleteWaitingEvents,
+  findHeldLocks,
+  findSubscribers,
+  findWaitingEvents,
+  type HeldLock,
+  type Subscriber,
+  type WaitingEvent,
+} from "./store.ts";
+
+interface Work {
+  readonly context: Context;
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+const batch = 200;
+
+/** Gives how many notices were posted. */
+export async function postAuditNotices({ context, signal, step }: Work): Promise<number> {
+  let posted = 0;
+  while (!signal.aborted) {
+    const events = await findWaitingEvents(context.database.reader, batch);
+    if (events.length > 0) posted += await step((tx) => fanOut(tx, context, events));
+    if (events.length < batch) break;
+  }
+  const locks = signal.aborted ? [] : await findHeldLocks(context.database.reader, batch);
+  if (locks.length > 0) posted += await step((tx) => tellLocks(tx, context, locks));
+  return posted;
+}
+
+async function fanOut(tx: Tx, context: Context, events: readonly WaitingEvent[]): Promise<number> {
+  const subscribers = await findSubscribers(tx, [...new Set(events.map(({ organizationId }) => organizationId))]);
+  const notices = events.flatMap((event) =>
+    subscribers
+      .filter(({ organizationId }) => organizationId === event.organizationId)
+      .flatMap((subscriber) => noticeOf(event, subscriber)),
+  );
+  await deleteWaitingEvents(
+    tx,
+    events.map(({ id }) => id),
+  );
+  return notices.length === 0 ? 0 : post(tx, context, notices);
+}
+
+function noticeOf(event: WaitingEvent, { id, organizationId, destination, events }: Subscriber): Notice[] {
+  const eventName = nameFor(JSON.parse(events) as string[], event.action);
+  if (eventName === undefined) return [];
+  const content = {
+    audit_webhook_id: id,
+    organization_name: event.organizationName,
+    event: eventName,
+    audit_event: {
+      id: event.id,
+      action: event.action,
+      actor: { kind: event.actorKind, id: event.actorId, name: event.actorName },
+      token_id: event.tokenId,
+      subject: { type: event.subjectType, id: event.subjectId },
+      before: parsed(event.before),
+      after: parsed(event.after),
+      request_id: event.requestId,
+      created_at: event.createdAt,
+    },
+  };
+  // Two servers may have looked at the same time: each event is told to each once.
+  return [
+    { organizationId, kind: auditKind, subjectId: id, eventName, destination, content, onceKey: `${id} ${event.id}` },
+  ];
+}
+
+const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
+
+async function tellLocks(tx: Tx, context: Context, locks: readonly HeldLock[]): Promise<number> {
+  const standing = await findSubscribers(tx, [...new Set(locks.map(({ organizationId }) => organizationId))]);
+  const known = new Set(standing.map(({ id }) => id));
+  const notices = locks
+    .filter(({ webhookId }) => known.has(webhookId))
+    .map((lock) => ({
+      organizationId: lock.organizationId,
+      kind: auditKind,
+      subjectId: lock.webhookId,
+      eventName: lockHeld,
+      destination: lock.destination,
+      place: `${lock.organizationName}/${lock.workspaceName}`,
+      content: {
+        audit_webhook_id: lock.webhookId,
+        organization_name: lock.organizationName,
+        event: lockHeld,
+        lock: {
+          workspace_id: lock.workspaceId,
+          workspace_name: lock.workspaceName,
+          held_by: { type: lock.lockedByType, id: lock.lockedById, name: lock.lockedByName },
+          reason: lock.lockedReason,
+          locked_at: lock.lockedAt,
+          longer_than: lock.longerThan,
+        },
+      },
+      onceKey: `${lock.webhookId} ${lock.workspaceId} ${lock.lockedAt}`,
+    }));
+  return post(tx, context, notices);
+}

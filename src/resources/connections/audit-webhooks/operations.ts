@@ -1,0 +1,178 @@
+/** Operations on audit webhooks: load → authorize → ask whether they listen → load again, locked → write. */
+import { grant, type Granted } from "../../../access/granted.ts";
+import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
+import type { Tx } from "../../../database/database.ts";
+import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { factsOf } from "../../identity/organizations/definition.ts";
+import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { openedToken, openedUrl, verify } from "./courier.ts";
+import { auditWebhooks, type AuditWebhookView as View } from "./definition.ts";
+import {
+  changedWebhook,
+  nameTaken,
+  needsVerification,
+  newWebhook,
+  tokenOwner,
+  tooMany,
+  urlOwner,
+  webhooksMax,
+} from "./rules.ts";
+import * as store from "./store.ts";
+
+const permission = "can-manage-auditing";
+
+export const auditWebhookResource = implement(auditWebhooks, {
+  async listAuditWebhooks({ context, params, query }) {
+    const tx = context.database.reader;
+    const organization = await loadOrganization(tx, context, params.organizationName);
+    const { rows, totalCount } = await store.listWebhooks(tx, grantOrganization(organization, permission), query.page);
+    return { views: rows.map((row) => toView(context, row)), totalCount };
+  },
+
+  async createAuditWebhook({ context, params, body }) {
+    const { attributes } = body;
+    const { url, token = null } = attributes;
+    const load = async (tx: Tx) =>
+      grantOrganization(await loadOrganization(tx, context, params.organizationName), permission);
+    const seen = await load(context.database.reader);
+    const row = newWebhook(attributes, { id: newId("audit-webhooks"), organizationId: seen.id, createdAt: now() });
+    const asked = { id: row.id, organizationName: seen.name, url, token };
+    if (row.enabled === 1) row.lastDelivery = JSON.stringify(await verify(context, asked));
+    return context.database.write(async (tx) => {
+      const organization = await load(tx);
+      const { count, isTaken } = await store.lookAmong(tx, organization.id, row.name);
+      refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= webhooksMax ? [tooMany()] : [])]);
+      const secrets = {
+        url: sealed(context, urlOwner(row.id), url),
+        token: token === null ? null : sealed(context, tokenOwner(row.id), token),
+      };
+      await store.insertWebhook(tx, organization, { ...row, ...secrets });
+      const view = { ...row, ...factsOf(organization), standing: organization.standing, shownUrl: url };
+      await recordChange(tx, context, auditWebhooks, { after: view }, { after: { destination: view.destination } });
+      return { view };
+    });
+  },
+
+  async showAuditWebhook({ context, params }) {
+    const { view } = await load(context.database.reader, context, params.auditWebhookId);
+    return { view };
+  },
+
+  async updateAuditWebhook({ context, params, body, ifMatch }) {
+    const id = params.auditWebhookId;
+    const { token } = body.attributes;
+    const wanted = changedWebhook(body.attributes);
+    const seen = await load(context.database.reader, context, id);
+    checkIfMatch(ifMatch, auditWebhooks, seen.view);
+    const foreseen = { ...seen.view, ...wanted };
+    const asked = needsVerification(seen.view, foreseen, token)
+      ? await verify(context, {
+          id,
+          organizationName: foreseen.organizationName,
+          url: foreseen.shownUrl,
+          token: token === undefined ? seen.token : token,
+        })
+      : undefined;
+    return context.database.write(async (tx) => {
+      const { view: before } = await load(tx, context, id, true);
+      checkIfMatch(ifMatch, auditWebhooks, before);
+      const changes = changesOf<View>(before, wanted);
+      if (changes === undefined && token === undefined && asked === undefined) return { view: before };
+      const beside = { updatedAt: now(), ...(asked && { lastDelivery: JSON.stringify(asked) }) };
+      const after = afterUpdate<View>(before, { ...changes, ...beside });
+      const isRenamed = after.nameKey !== before.nameKey;
+      const isTaken = isRenamed && (await store.lookAmong(tx, before.organizationId, after.name)).isTaken;
+      refuseIfAny(isTaken ? [nameTaken()] : []);
+      await write(tx, context, { before, after, changes: { ...changes, ...beside }, token });
+      return { view: after };
+    });
+  },
+
+  async deleteAuditWebhook({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const { view } = await load(tx, context, params.auditWebhookId, "removal");
+      checkIfMatch(ifMatch, auditWebhooks, view);
+      await store.deleteWebhook(tx, view);
+      await recordChange(tx, context, auditWebhooks, { before: view }, { before: { destination: view.destination } });
+    });
+  },
+
+  async verifyAuditWebhook({ context, params }) {
+    const id = params.auditWebhookId;
+    const { view: seen, token } = await load(context.database.reader, context, id);
+    const { organizationName, shownUrl: url } = seen;
+    const lastDelivery = JSON.stringify(await verify(context, { id, organizationName, url, token }));
+    return context.database.write(async (tx) => {
+      const { view } = await load(tx, context, id, true);
+      await store.updateWebhook(tx, view, { lastDelivery });
+      const subject = { type: auditWebhooks.type, id };
+      await recordEvent(tx, context, { organizationId: view.organizationId, verb: "verify", subject });
+      return { view: afterUpdate<View>(view, { lastDelivery }) };
+    });
+  },
+});
+
+interface Change {
+  readonly before: Granted<View, typeof permission>;
+  readonly after: View;
+  readonly changes: Partial<View>;
+  readonly token: string | null | undefined;
+}
+
+async function write(tx: Tx, context: Context, { before, after, changes, token }: Change): Promise<void> {
+  const { shownUrl, ...columns } = changes;
+  await store.updateWebhook(tx, before, {
+    ...columns,
+    ...(shownUrl !== undefined && { url: sealed(context, urlOwner(before.id), shownUrl) }),
+    ...(token !== undefined && { token: token === null ? null : sealed(context, tokenOwner(before.id), token) }),
+  });
+  // The trail says that a secret was replaced, never by what.
+  const replaced = [...(shownUrl === undefined ? [] : ["url"]), ...(token === undefined ? [] : ["token"])];
+  await recordChange(
+    tx,
+    context,
+    auditWebhooks,
+    { before, after },
+    {
+      before: { destination: before.destination },
+      after: { destination: after.destination, ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
+    },
+  );
+}
+
+/** Raises `forbidden`, or `not-found` where the caller is a stranger. */
+async function load(
+  tx: Tx,
+  context: Context,
+  id: string,
+  lock: Lock = false,
+): Promise<{ view: Granted<View, typeof permission>; token: string | null }> {
+  const thing = "audit webhook";
+  const row = await store.findWebhook(tx, context.actor, id, lock);
+  if (row === undefined) throw notFound(thing);
+  const view = grant(toView(context, row), {
+    thing,
+    permission,
+    visible: row.standing.member,
+    allowed: organizationPermissions(row.standing)[permission],
+    needs: organizationPermissionNeeds[permission] ?? "to own the organization",
+  });
+  return { view, token: openedToken(context.vault, row) };
+}
+
+/** Of what is sealed the address alone, which those see who may change it. */
+function toView(context: Context, row: store.WebhookRow): View {
+  const { url, token, ...shown } = row;
+  void token;
+  return { ...shown, shownUrl: openedUrl(context.vault, { id: row.id, url }) };
+}
+
+const sealed = ({ vault }: Context, owner: string, value: string): Uint8Array => vault.seal(owner, Buffer.from(value));

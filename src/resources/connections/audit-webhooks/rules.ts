@@ -1,0 +1,59 @@
+/** Pure rules of audit webhooks: what a row holds, and when it is asked whether it listens. */
+import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { hostOf } from "../../shared/outbox/webhook.ts";
+import { auditWebhooks, type AuditWebhookView } from "./definition.ts";
+
+/** What secrets are sealed for, so that they can't be moved to another row. */
+export const urlOwner = (id: string): string => `audit_webhooks/${id}/url`;
+export const tokenOwner = (id: string): string => `audit_webhooks/${id}/token`;
+
+type Identity = Pick<AuditWebhookTable, "id" | "organizationId" | "createdAt">;
+
+/** Without what is sealed. */
+export function newWebhook(
+  attributes: CreateAttributes<typeof auditWebhooks>,
+  identity: Identity,
+): Omit<AuditWebhookTable, "url" | "token"> {
+  return {
+    ...createdColumns(auditWebhooks, attributes),
+    ...identity,
+    events: listOf(attributes.events),
+    destination: hostOf(attributes.url),
+    lastDelivery: null,
+    updatedAt: identity.createdAt,
+    version: 1,
+  };
+}
+
+export function changedWebhook(
+  attributes: UpdateAttributes<typeof auditWebhooks>,
+): Partial<Omit<AuditWebhookTable, "url" | "token">> & { readonly shownUrl?: string } {
+  const { events, url } = attributes;
+  return {
+    ...changedColumns(auditWebhooks, attributes),
+    ...(events !== undefined && { events: listOf(events) }),
+    ...(url !== undefined && { shownUrl: url, destination: hostOf(url) }),
+  };
+}
+
+const listOf = (items: readonly string[]): string => JSON.stringify([...new Set(items)]);
+
+/** Whether an address has to be asked before it is told anything. */
+export function needsVerification(
+  before: AuditWebhookView | undefined,
+  after: Pick<AuditWebhookView, "enabled" | "shownUrl">,
+  token: string | null | undefined,
+): boolean {
+  if (after.enabled === 0) return false;
+  return before?.enabled !== 1 || before.shownUrl !== after.shownUrl || token !== undefined;
+}
+
+export const webhooksMax = 20;
+export const nameTaken = (): Fault => attributeFault("name", "Name has already been taken");
+export const tooMany = (): Fault => ({
+  detail: `The organization has ${webhooksMax} audit webhooks already, and can't have more. Delete one first.`,
+  pointer: "/data",
+});

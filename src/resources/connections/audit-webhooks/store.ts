@@ -1,0 +1,193 @@
+/** SQL of audit webhooks, of the events that wait for them, and of locks that are held for too long. */
+import { type Kysely, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
+import type { Tx } from "../../../database/database.ts";
+import { insertRow } from "../../../database/prepared.ts";
+import type { AuditEventTable } from "../../../database/schema/audit.ts";
+import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import {
+  factsColumns,
+  type OrganizationFacts,
+  type OrganizationView,
+} from "../../identity/organizations/definition.ts";
+import { standingColumns } from "../../shared/grants/reads.ts";
+import { held, type Lock } from "../../shared/locks.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
+
+export interface WebhookRow extends AuditWebhookTable, OrganizationFacts {
+  readonly standing: Standing;
+}
+
+const webhooks = (db: Kysely<Schema>) =>
+  db
+    .selectFrom("auditWebhooks as a")
+    .innerJoin("organizations as o", "o.id", "a.organizationId")
+    .select(factsColumns)
+    .selectAll("a");
+
+/** One statement: the webhook and what the caller is in its organization. */
+export async function findWebhook(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<WebhookRow | undefined> {
+  const row = await webhooks(tx.db)
+    .select(standingColumns(sql.ref("a.organizationId"), principalOf(actor)))
+    .where("a.id", "=", id)
+    .modifyEnd(held(tx.dialect, "a", lock))
+    .executeTakeFirst();
+  return row && { ...row, standing: standingOf(actor, row) };
+}
+
+export async function findWebhookToCall(tx: Tx, id: string): Promise<AuditWebhookTable | undefined> {
+  return tx.db.selectFrom("auditWebhooks").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+export async function listWebhooks(
+  tx: Tx,
+  { id, standing }: OrganizationView,
+  page: Page,
+): Promise<{ rows: WebhookRow[]; totalCount: number }> {
+  const rows = webhooks(tx.db).where("a.organizationId", "=", id);
+  const found = await fetchPage(tx, {
+    rows,
+    order: [{ column: "a.nameKey" }, { column: "a.id" }],
+    page,
+    totals: { totalCount: countOf(rows.clearSelect().select("a.id")) },
+  });
+  return { rows: found.rows.map((row) => ({ ...row, standing })), totalCount: found.totals.totalCount };
+}
+
+/** How many there are, and whether one of them has the name. */
+export async function lookAmong(
+  tx: Tx,
+  organizationId: string,
+  name: string,
+): Promise<{ count: number; isTaken: boolean }> {
+  const row = await tx.db
+    .selectFrom("auditWebhooks")
+    .select((select) => [
+      select.fn.countAll().as("count"),
+      sql<number>`sum(case when name_key = ${fold(name)} then 1 else 0 end)`.as("taken"),
+    ])
+    .where("organizationId", "=", organizationId)
+    .executeTakeFirst();
+  return { count: Number(row?.count ?? 0), isTaken: Number(row?.taken ?? 0) > 0 };
+}
+
+export async function insertWebhook(
+  tx: Tx,
+  _into: Granted<OrganizationView, "can-manage-auditing">,
+  row: AuditWebhookTable,
+): Promise<void> {
+  await insertRow(tx, "auditWebhooks", row);
+}
+
+type ManagedWebhook = Granted<{ readonly id: string }, "can-manage-auditing">;
+
+export async function updateWebhook(
+  tx: Tx,
+  { id }: ManagedWebhook,
+  changes: Partial<AuditWebhookTable>,
+): Promise<void> {
+  await updateRow(tx, "auditWebhooks", id, changes);
+}
+
+export async function deleteWebhook(tx: Tx, { id }: ManagedWebhook): Promise<void> {
+  await tx.db.deleteFrom("auditWebhooks").where("id", "=", id).execute();
+}
+
+/** What the last attempt was answered with. One that was deleted meanwhile has none. */
+export async function noteDelivery(tx: Tx, id: string, lastDelivery: string): Promise<void> {
+  await tx.db
+    .updateTable("auditWebhooks")
+    .set({ ...raised, lastDelivery })
+    .where("id", "=", id)
+    .execute();
+}
+
+// --- events that wait, as a trigger left them
+
+export type WaitingEvent = AuditEventTable & { readonly organizationId: string; readonly organizationName: string };
+
+/** The oldest first; those of an organization that went are gone with it. */
+export async function findWaitingEvents(tx: Tx, limit: number): Promise<WaitingEvent[]> {
+  const rows = await tx.db
+    .selectFrom("auditNotices as n")
+    .innerJoin("auditEvents as e", "e.id", "n.auditEventId")
+    .leftJoin("organizations as o", "o.id", "n.organizationId")
+    .selectAll("e")
+    .select(["o.name as organizationName", "n.organizationId as organizationId"])
+    .orderBy("n.createdAt")
+    .orderBy("n.auditEventId")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({ ...row, organizationName: row.organizationName ?? "" }));
+}
+
+export async function deleteWaitingEvents(tx: Tx, ids: readonly string[]): Promise<void> {
+  await tx.db
+    .deleteFrom("auditNotices")
+    .where(tx.dialect.isOneOf(sql.ref("auditEventId"), ids))
+    .execute();
+}
+
+export type Subscriber = Pick<AuditWebhookTable, "id" | "organizationId" | "destination" | "events">;
+
+export async function findSubscribers(tx: Tx, organizationIds: readonly string[]): Promise<Subscriber[]> {
+  return tx.db
+    .selectFrom("auditWebhooks as a")
+    .innerJoin("organizations as o", "o.id", "a.organizationId")
+    .select(["a.id", "a.organizationId", "a.destination", "a.events"])
+    .where("a.enabled", "=", 1)
+    .where(tx.dialect.isOneOf(sql.ref("a.organizationId"), organizationIds))
+    .orderBy("a.id")
+    .modifyEnd(tx.dialect.lockRows("o", "reference"))
+    .execute();
+}
+
+// --- locks that are held for too long
+
+export interface HeldLock {
+  readonly webhookId: string;
+  readonly organizationId: string;
+  readonly organizationName: string;
+  readonly destination: string;
+  readonly longerThan: string;
+  readonly workspaceId: string;
+  readonly workspaceName: string;
+  readonly lockedAt: string;
+  readonly lockedByType: string;
+  readonly lockedById: string;
+  readonly lockedByName: string | null;
+  readonly lockedReason: string | null;
+}
+
+/** By people and teams; a run's lock ends with the run. What was told already is not told again, for as long as that is known. */
+export async function findHeldLocks(tx: Tx, limit: number): Promise<HeldLock[]> {
+  const { msOf, nowMs, contains } = tx.dialect;
+  const longer = sql.ref<string>("a.lockHeldLongerThan");
+  const longerMs = sql`cast(substr(${longer}, 1, length(${longer}) - 1) as bigint)
+    * case when substr(${longer}, length(${longer}), 1) = 'd' then 86400000 else 3600000 end`;
+  const result = await sql<HeldLock>`
+    select a.id as webhook_id, a.organization_id, o.name as organization_name, a.destination,
+      a.lock_held_longer_than as longer_than, w.id as workspace_id, w.name as workspace_name, w.locked_at,
+      w.locked_by_type, w.locked_by_id, w.locked_by_name, w.locked_reason
+    from audit_webhooks as a
+    inner join organizations as o on o.id = a.organization_id
+    inner join workspaces as w on w.organization_id = a.organization_id and w.locked_at is not null
+      and w.locked_by_type in ('users', 'teams')
+    where a.enabled = 1 and ${contains(sql.ref("a.events"), '"lock.held"')}
+      and ${msOf(sql.ref("w.locked_at"))} + ${longerMs} <= ${nowMs}
+      and not exists (
+        select 1 from notices as n where n.once_key = a.id || ' ' || w.id || ' ' || w.locked_at)
+    order by a.id, w.id limit ${limit}`.execute(tx.db);
+  return result.rows;
+}

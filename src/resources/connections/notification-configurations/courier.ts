@@ -1,0 +1,97 @@
+/** Brings what happened to those who have subscribed, and asks whether they listen. */
+import type { Vault } from "../../../database/vault.ts";
+import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
+import { now } from "../../../kernel/time.ts";
+import { sendMail } from "../../../outgoing/mail.ts";
+import { OutgoingFault } from "../../../outgoing/request.ts";
+import type { Context } from "../../shared/context.ts";
+import { type Courier, type DeliveryResponse, unanswered } from "../../shared/outbox/delivery.ts";
+import { sendWebhook } from "../../shared/outbox/webhook.ts";
+import type { Told } from "./happenings.ts";
+import type { Sender } from "./links.ts";
+import { mailOf, slackMessageOf, teamsMessageOf } from "./messages.ts";
+import { payloadOf } from "./payloads.ts";
+import { tokenOwner, urlOwner } from "./rules.ts";
+import { findConfiguration, findRecipients, noteDelivery } from "./store.ts";
+
+/** Where to, opened. */
+export interface Destination {
+  readonly id: string;
+  readonly name: string;
+  readonly destinationType: string;
+  readonly url: string | null;
+  readonly token: string | null;
+  readonly recipients: readonly string[];
+}
+
+type Sending = Pick<Context, "options">;
+
+/** One attempt. Raises nothing: who can't be reached has not answered. */
+export async function tell(
+  { options }: Sending,
+  destination: Destination,
+  told: Told,
+  deliveryId: string,
+): Promise<DeliveryResponse> {
+  const { id, name, destinationType, url } = destination;
+  const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
+  if (destinationType === "email") return mail({ options }, destination, mailOf(sender, told), deliveryId);
+  const body = bodyOf(destinationType, sender, told);
+  const token = destinationType === "generic" ? destination.token : null;
+  return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: told.trigger, body });
+}
+
+function bodyOf(destinationType: string, sender: Sender, told: Told): object {
+  if (destinationType === "slack") return slackMessageOf(sender, told);
+  return destinationType === "microsoft-teams" ? teamsMessageOf(sender, told) : payloadOf(sender, told);
+}
+
+async function mail(
+  { options }: Sending,
+  { recipients }: Destination,
+  content: { readonly subject: string; readonly text: string },
+  id: string,
+): Promise<DeliveryResponse> {
+  const sentAt = now();
+  if (options.mail === undefined)
+    return unanswered("The service sends no mail: its operator has not set CADASTRE_SMTP_URL.", sentAt);
+  if (recipients.length === 0) return unanswered("Nobody is named whom mail could be sent to.", sentAt);
+  try {
+    const body = await sendMail(options.mail, { id, to: recipients, ...content });
+    return { code: body.slice(0, 3), body, headers: {}, "sent-at": sentAt, successful: "true" };
+  } catch (error) {
+    if (error instanceof OutgoingFault) return unanswered(error.message, sentAt);
+    throw error;
+  }
+}
+
+const opened = (vault: Vault, owner: string, sealed: Uint8Array | null): string | null =>
+  sealed === null ? null : Buffer.from(vault.open(owner, sealed)).toString("utf8");
+
+export const openedUrl = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "url">): string | null =>
+  opened(vault, urlOwner(row.id), row.url);
+export const openedToken = (vault: Vault, row: Pick<NotificationConfigurationTable, "id" | "token">): string | null =>
+  opened(vault, tokenOwner(row.id), row.token);
+
+/** What was posted while it was enabled is told even if it is not any more: it happened. What was deleted tells nobody. */
+export const notificationCourier: Courier = {
+  async deliver(context, notice) {
+    const tx = context.database.reader;
+    const row = await findConfiguration(tx, notice.subjectId);
+    if (row === undefined) return "gone";
+    const isMail = row.destinationType === "email";
+    const addresses = JSON.parse(row.emailAddresses) as string[];
+    const destination = {
+      id: row.id,
+      name: row.name,
+      destinationType: row.destinationType,
+      url: openedUrl(context.vault, row),
+      token: openedToken(context.vault, row),
+      recipients: isMail ? [...new Set([...addresses, ...(await findRecipients(tx, row.id))])] : [],
+    };
+    const [organizationName = "", workspaceName = ""] = (notice.place ?? "").split("/");
+    const told = { ...(JSON.parse(notice.content) as Told), organizationName, workspaceName };
+    return tell(context, destination, told, notice.id);
+  },
+  noted: (tx, notice, response) => noteDelivery(tx, notice.subjectId, JSON.stringify(response)),
+};

@@ -1,0 +1,258 @@
+/**
+ * Operations on notification configurations: load → authorize → ask whether they listen → load again, locked → write. Secrets are
+ * sealed before they are stored, and left out of the trail.
+ */
+import { madeIn } from "../../../access/granted.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { CreateAttributes, DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { refuseIfAny } from "../../../kernel/errors.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import { grantTeam, loadTeam } from "../../identity/teams/reads.ts";
+import { grantProject, loadProject } from "../../register/projects/reads.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { type Context, implement } from "../../shared/context.ts";
+import type { Lock } from "../../shared/locks.ts";
+import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import { checkIfMatch } from "../../shared/preconditions.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { type Destination, openedToken } from "./courier.ts";
+import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
+import { loadConfiguration, toView } from "./reads.ts";
+import {
+  changedConfiguration,
+  configurationFaults,
+  configurationsMax,
+  needsVerification,
+  newConfiguration,
+  strangers,
+  tokenOwner,
+  tooMany,
+  urlOwner,
+  type WantedConfiguration,
+} from "./rules.ts";
+import * as store from "./store.ts";
+import type { SubscribableType } from "./triggers.ts";
+import { verify } from "./verification.ts";
+
+export const notificationConfigurationResource = implement(notificationConfigurations, {
+  listWorkspaceNotificationConfigurations: ({ context, params, query }) =>
+    list(context, ofWorkspace(params.workspaceId), query),
+  createWorkspaceNotificationConfiguration: ({ context, params, body }) =>
+    create(context, ofWorkspace(params.workspaceId), body),
+  listProjectNotificationConfigurations: ({ context, params, query }) =>
+    list(context, ofProject(params.projectId), query),
+  createProjectNotificationConfiguration: ({ context, params, body }) =>
+    create(context, ofProject(params.projectId), body),
+  listTeamNotificationConfigurations: ({ context, params, query }) => list(context, ofTeam(params.teamId), query),
+  createTeamNotificationConfiguration: ({ context, params, body }) => create(context, ofTeam(params.teamId), body),
+
+  async showNotificationConfiguration({ context, params }) {
+    const { view } = await loadConfiguration(context.database.reader, context, params.notificationConfigurationId);
+    return { view };
+  },
+
+  async updateNotificationConfiguration({ context, params, body, ifMatch }) {
+    const id = params.notificationConfigurationId;
+    const change = (before: View) => changedConfiguration(before, body.attributes, body.relationships.users);
+    const seen = await loadConfiguration(context.database.reader, context, id);
+    checkIfMatch(ifMatch, notificationConfigurations, seen.view);
+    const foreseen = change(seen.view);
+    refuseIfAny(configurationFaults(foreseen));
+    const asked = needsVerification(seen.view, foreseen)
+      ? {
+          ...foreseen,
+          response: await verify(context, destinationOf(foreseen, openedToken(context.vault, { ...seen, id }))),
+        }
+      : undefined;
+    return context.database.write(async (tx) => {
+      const { view: before } = await loadConfiguration(tx, context, id, true);
+      checkIfMatch(ifMatch, notificationConfigurations, before);
+      const wanted = change(before);
+      refuseIfAny(configurationFaults(wanted));
+      return { view: await update(tx, context, before, wanted, asked?.response) };
+    });
+  },
+
+  async deleteNotificationConfiguration({ context, params, ifMatch }) {
+    await context.database.write(async (tx) => {
+      const { view } = await loadConfiguration(tx, context, params.notificationConfigurationId, "removal");
+      checkIfMatch(ifMatch, notificationConfigurations, view);
+      await store.deleteConfiguration(tx, view);
+      await recordChange(tx, context, notificationConfigurations, { before: view }, { before: besideOf(view) });
+    });
+  },
+
+  async verifyNotificationConfiguration({ context, params }) {
+    const id = params.notificationConfigurationId;
+    const tx = context.database.reader;
+    const { view: seen, token } = await loadConfiguration(tx, context, id);
+    const recipients = seen.destinationType === "email" ? await recipientsOf(tx, seen) : [];
+    const wanted = { view: seen, token: undefined, userIds: seen.userIds };
+    const destination = { ...destinationOf(wanted, openedToken(context.vault, { id, token })), recipients };
+    const lastDelivery = JSON.stringify(await verify(context, destination));
+    return context.database.write(async (write) => {
+      const { view } = await loadConfiguration(write, context, id, true);
+      await store.updateConfiguration(write, view, { lastDelivery });
+      const subject = { type: notificationConfigurations.type, id };
+      await recordEvent(write, context, { organizationId: view.organizationId, verb: "verify", subject });
+      return { view: afterUpdate<View>(view, { lastDelivery }) };
+    });
+  },
+});
+
+// --- what they are subscribed to
+
+interface Subscribable {
+  readonly type: SubscribableType;
+  readonly noun: string;
+  /** Raises `not-found` or `forbidden`. */
+  load(tx: Tx, context: Context, lock: Lock): Promise<store.Managed<{ readonly id: string; organizationId: string }>>;
+}
+
+const ofWorkspace = (workspaceId: string): Subscribable => ({
+  type: "workspaces",
+  noun: "workspace",
+  load: async (tx, context, lock) =>
+    grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
+});
+const ofProject = (id: string): Subscribable => ({
+  type: "projects",
+  noun: "project",
+  load: async (tx, context, lock) => grantProject(await loadProject(tx, context, id, lock), "can-update"),
+});
+const ofTeam = (id: string): Subscribable => ({
+  type: "teams",
+  noun: "team",
+  load: async (tx, context, lock) => grantTeam(await loadTeam(tx, context, id, lock), "can-update"),
+});
+
+async function list(
+  context: Context,
+  { load }: Subscribable,
+  query: { readonly page: Page; readonly pageAsked: boolean },
+): Promise<ListAnswer<View>> {
+  const page = query.pageAsked ? query.page : undefined;
+  const tx = context.database.reader;
+  const { rows, ...rest } = await store.listConfigurations(tx, await load(tx, context, false), page);
+  return { views: rows.map((row) => toView(context, row)), ...rest };
+}
+
+interface NewBody {
+  readonly attributes: CreateAttributes<typeof notificationConfigurations>;
+  readonly relationships: { readonly users?: readonly string[] };
+}
+
+async function create(context: Context, on: Subscribable, body: NewBody): Promise<DocumentAnswer<View>> {
+  const seen = await on.load(context.database.reader, context, false);
+  const wanted = wantedIn(on.type, seen, body);
+  refuseIfAny(configurationFaults(wanted));
+  const response = needsVerification(undefined, wanted)
+    ? await verify(context, destinationOf(wanted, null))
+    : undefined;
+  return context.database.write(async (tx) => {
+    const place = await on.load(tx, context, true);
+    const known = { organizationId: place.organizationId, id: place.id };
+    const unknown = await store.strangersAmong(tx, place.organizationId, wanted.userIds);
+    const isFull = (await store.countConfigurations(tx, known)) >= configurationsMax;
+    refuseIfAny([...strangers(unknown), ...(isFull ? [tooMany(on.noun)] : [])]);
+    const view = { ...wanted.view, ...(response && { lastDelivery: JSON.stringify(response) }) };
+    await store.insertConfiguration(tx, place, rowOf(context, view, wanted.token ?? null));
+    await store.insertUsers(tx, place, view, wanted.userIds);
+    await recordChange(tx, context, notificationConfigurations, { after: view }, { after: besideOf(view) });
+    return { view: madeIn(place, view) };
+  });
+}
+
+function wantedIn(
+  type: SubscribableType,
+  place: { readonly id: string; organizationId: string },
+  body: NewBody,
+): WantedConfiguration {
+  const { id: subscribableId, organizationId } = place;
+  const only = (wanted: SubscribableType) => (type === wanted ? subscribableId : null);
+  return newConfiguration(body.attributes, body.relationships.users ?? [], {
+    id: newId("notification-configurations"),
+    organizationId,
+    workspaceId: only("workspaces"),
+    projectId: only("projects"),
+    teamId: only("teams"),
+    subscribableId,
+    createdAt: now(),
+  });
+}
+
+// --- writing
+
+async function update(
+  tx: Tx,
+  context: Context,
+  before: store.Managed<View>,
+  { view, token, userIds }: WantedConfiguration,
+  response: DeliveryResponse | undefined,
+): Promise<View> {
+  const areUsersNew = userIds.join() !== before.userIds.join();
+  const { shownUrl, userIds: _users, ...columns } = view;
+  const changes = changesOf<View>(before, columns);
+  const isUrlNew = shownUrl !== before.shownUrl;
+  if (changes === undefined && token === undefined && !areUsersNew && !isUrlNew && response === undefined)
+    return before;
+  if (areUsersNew) refuseIfAny(strangers(await store.strangersAmong(tx, before.organizationId, userIds)));
+  const beside = { updatedAt: now(), ...(response && { lastDelivery: JSON.stringify(response) }) };
+  await store.updateConfiguration(tx, before, {
+    ...changes,
+    ...beside,
+    ...(isUrlNew && { url: sealed(context, urlOwner(before.id), shownUrl) }),
+    ...(token !== undefined && { token: sealed(context, tokenOwner(before.id), token) }),
+  });
+  if (areUsersNew) {
+    await store.deleteUsers(tx, before);
+    await store.insertUsers(tx, before, before, userIds);
+  }
+  const after = afterUpdate<View>(before, { ...changes, ...beside, shownUrl, userIds });
+  // The trail says that a secret was replaced, never by what.
+  const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
+  await recordChange(
+    tx,
+    context,
+    notificationConfigurations,
+    { before, after },
+    {
+      before: besideOf(before),
+      after: { ...besideOf(after), ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
+    },
+  );
+  return after;
+}
+
+/** Where it leads, as far as that is no secret, and what it is about. */
+const besideOf = ({ subscribableId, destination, userIds }: View): object => ({
+  subscribable: subscribableId,
+  destination,
+  users: userIds,
+});
+
+function rowOf(context: Context, view: View, token: string | null) {
+  const { shownUrl, userIds: _users, ...columns } = view;
+  return {
+    ...columns,
+    url: sealed(context, urlOwner(view.id), shownUrl),
+    token: sealed(context, tokenOwner(view.id), token),
+  };
+}
+
+const sealed = ({ vault }: Context, owner: string, value: string | null): Uint8Array | null =>
+  value === null ? null : vault.seal(owner, Buffer.from(value));
+
+/** `kept`: the token that it has, for where none was sent. */
+function destinationOf({ view, token }: WantedConfiguration, kept: string | null): Destination {
+  const { id, name, destinationType, shownUrl: url } = view;
+  return { id, name, destinationType, url, token: token === undefined ? kept : token, recipients: [] };
+}
+
+const recipientsOf = async (tx: Tx, { id, emailAddresses }: View): Promise<string[]> => [
+  ...new Set([...(JSON.parse(emailAddresses) as string[]), ...(await store.findRecipients(tx, id))]),
+];

@@ -1,0 +1,118 @@
+/** Pure rules of notification configurations: what fits which destination, and what a row holds. */
+import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
+import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
+import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
+import { attributeFault, type Fault, relationshipFault } from "../../../kernel/errors.ts";
+import { hostOf } from "../../shared/outbox/webhook.ts";
+import { notificationConfigurations, type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
+import { triggersOf } from "./triggers.ts";
+
+export type Sent = UpdateAttributes<typeof notificationConfigurations>;
+type New = CreateAttributes<typeof notificationConfigurations>;
+
+/** What secrets are sealed for, so that they can't be moved to another row. */
+export const urlOwner = (id: string): string => `notification_configurations/${id}/url`;
+export const tokenOwner = (id: string): string => `notification_configurations/${id}/token`;
+
+export const configurationsMax = 20;
+export const usersMax = 100;
+
+/** As it is to be, with what is secret of it as it was sent; `undefined`: nothing was. */
+export interface WantedConfiguration {
+  readonly view: NotificationConfigurationView;
+  readonly token: string | null | undefined;
+  readonly userIds: readonly string[];
+}
+
+type Identity = Pick<
+  NotificationConfigurationTable,
+  "id" | "organizationId" | "workspaceId" | "projectId" | "teamId" | "subscribableId" | "createdAt"
+>;
+
+export function newConfiguration(attributes: New, userIds: readonly string[], identity: Identity): WantedConfiguration {
+  const { url = null, token = null, triggers = [], emailAddresses } = attributes;
+  const view = {
+    ...createdColumns(notificationConfigurations, attributes),
+    ...identity,
+    triggers: listOf(triggers),
+    emailAddresses: listOf(emailAddresses ?? []),
+    destination: destinationOf(attributes.destinationType, url),
+    lastDelivery: null,
+    updatedAt: identity.createdAt,
+    version: 1,
+    shownUrl: url,
+    userIds: unique(userIds),
+  };
+  return { view, token, userIds: view.userIds };
+}
+
+/** `userIds` undefined: none were sent. Of a configuration for mail that means that there are none any more. */
+export function changedConfiguration(
+  before: NotificationConfigurationView,
+  attributes: Sent,
+  userIds: readonly string[] | undefined,
+): WantedConfiguration {
+  const { url = before.shownUrl, token, triggers, emailAddresses } = attributes;
+  const view = {
+    ...before,
+    ...changedColumns(notificationConfigurations, attributes),
+    ...(triggers !== undefined && { triggers: listOf(triggers) }),
+    ...(emailAddresses !== undefined && { emailAddresses: listOf(emailAddresses ?? []) }),
+    shownUrl: url,
+    destination: destinationOf(before.destinationType, url),
+    userIds: unique(userIds ?? []),
+  };
+  return { view, token, userIds: view.userIds };
+}
+
+const unique = <T>(items: readonly T[]): T[] => [...new Set(items)];
+const listOf = (items: readonly string[]): string => JSON.stringify(unique(items));
+
+const destinationOf = (destinationType: string, url: string | null): string =>
+  destinationType === "email" ? "email" : hostOf(url ?? "");
+
+/** What does not go together, whoever is meant. */
+export function configurationFaults({ view, token, userIds }: WantedConfiguration): Fault[] {
+  const { destinationType: type, shownUrl } = view;
+  const faults: Fault[] = [];
+  if (type === "email") {
+    if (shownUrl !== null) faults.push(attributeFault("url", "Url can't be set for mail: it goes to people"));
+  } else {
+    if (shownUrl === null) faults.push(attributeFault("url", "Url can't be blank"));
+    if (view.emailAddresses !== "[]")
+      faults.push(attributeFault("email-addresses", "Email addresses can only be set for mail"));
+    if (userIds.length > 0) faults.push(relationshipFault("users", "Users can only be named for mail"));
+  }
+  if (token && type !== "generic")
+    faults.push(attributeFault("token", "Token can only be set for generic: the others sign nothing"));
+  if (userIds.length > usersMax)
+    faults.push(relationshipFault("users", `Users can't be more than ${usersMax}; send mail to a list instead`));
+  return [...faults, ...triggerFaults(view)];
+}
+
+function triggerFaults(view: NotificationConfigurationView): Fault[] {
+  const type = subscribableTypeOf(view);
+  const known: readonly string[] = triggersOf(type);
+  const strange = (JSON.parse(view.triggers) as string[]).filter((trigger) => !known.includes(trigger));
+  return strange.map((trigger) =>
+    attributeFault("triggers", `Triggers can't have ${trigger} here: that is for teams alone`),
+  );
+}
+
+export const tooMany = (noun: string): Fault => ({
+  detail: `The ${noun} has ${configurationsMax} notification configurations already, and can't have more. Delete one first.`,
+  pointer: "/data",
+});
+
+export const strangers = (ids: readonly string[]): Fault[] =>
+  ids.map((id) => relationshipFault("users", `There is no user '${id}' in this organization`));
+
+/** Whether an address has to be asked before it is told anything: it is new, or leads elsewhere, or signs otherwise. */
+export function needsVerification(
+  before: NotificationConfigurationView | undefined,
+  wanted: WantedConfiguration,
+): boolean {
+  const { view, token } = wanted;
+  if (view.enabled === 0 || view.destinationType === "email") return false;
+  return before?.enabled !== 1 || before.shownUrl !== view.shownUrl || token !== undefined;
+}

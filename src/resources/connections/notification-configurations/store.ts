@@ -1,0 +1,245 @@
+/** SQL of notification configurations, and of who has subscribed to what happens in a workspace. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { effective } from "../../../access/effective.ts";
+import type { Granted } from "../../../access/granted.ts";
+import { standingOf } from "../../../access/organization.ts";
+import { projectPermissions, teamPermissions, workspacePermissions } from "../../../access/permissions.ts";
+import { wantedOn } from "../../../access/reach.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Dialect } from "../../../database/dialect.ts";
+import { insertRow } from "../../../database/prepared.ts";
+import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page } from "../../../jsonapi/query.ts";
+import { inForce } from "../../shared/grants/in-force.ts";
+import {
+  projectGrants,
+  standingColumns,
+  type StandingFacts,
+  workspaceFactsOf,
+  workspaceGrants,
+} from "../../shared/grants/reads.ts";
+import { includesActor } from "../../identity/teams/visibility.ts";
+import { everywhereIn, fulfilsIn, wide } from "../../shared/grants/sums.ts";
+import { held, type Lock } from "../../shared/locks.ts";
+import type { SubscriberRow } from "../../shared/outbox/writes.ts";
+import { countOf, fetchPage } from "../../shared/paging.ts";
+import { raised, updateRow } from "../../shared/versions.ts";
+
+/** As it is stored; the ids of its users joined by commas. */
+export interface ConfigurationRow extends NotificationConfigurationTable {
+  readonly userIds: string | null;
+}
+
+/** Whoever may manage what it is subscribed to: a workspace, a project or a team. */
+export type Managed<Row> = Granted<Row, "can-update">;
+
+const configurations = (db: Kysely<Schema>) =>
+  db
+    .selectFrom("notificationConfigurations as c")
+    .innerJoin("organizations as o", "o.id", "c.organizationId")
+    .selectAll("c")
+    .select(
+      sql<string | null>`(
+        select string_agg(named.user_id, ',' order by named.user_id) from notification_configuration_users as named
+        where named.notification_configuration_id = c.id)`.as("userIds"),
+    );
+
+export async function findConfiguration(tx: Tx, id: string): Promise<ConfigurationRow | undefined> {
+  return configurations(tx.db).where("c.id", "=", id).executeTakeFirst();
+}
+
+export interface ConfigurationForActor extends ConfigurationRow {
+  /** Whether the caller may see what it is subscribed to, and change that. */
+  readonly isVisible: boolean;
+  readonly isManaged: boolean;
+}
+
+/** One statement: the configuration, and what the caller holds on its workspace, project or team. */
+export async function findConfigurationForActor(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  lock: Lock = false,
+): Promise<ConfigurationForActor | undefined> {
+  const principal = principalOf(actor);
+  const organizationId = sql.ref<string>("c.organizationId");
+  const row = await configurations(tx.db)
+    .leftJoin("workspaces as w", "w.id", "c.workspaceId")
+    .leftJoin("teams as t", "t.id", "c.teamId")
+    .select(["o.allowForceDeleteWorkspaces", "t.isOwners", "t.visibility", "t.allowMemberTokenManagement"])
+    .select(standingColumns(organizationId, principal))
+    .select(projectGrants(organizationId, sql`coalesce(w.project_id, c.project_id)`, principal))
+    .select(workspaceGrants(organizationId, sql.ref("c.workspaceId"), principal))
+    .select(includesActor(principal).as("includesActor"))
+    .where("c.id", "=", id)
+    .modifyEnd(held(tx.dialect, "c", lock))
+    .executeTakeFirst();
+  return row && { ...row, ...heldBy(actor, row) };
+}
+
+interface HeldRow
+  extends StandingFacts, Pick<NotificationConfigurationTable, "organizationId" | "teamId" | "projectId"> {
+  readonly allowForceDeleteWorkspaces: number;
+  readonly projectAccess: number | null;
+  readonly workspaceAccess: number | null;
+  readonly isOwners: number | null;
+  readonly visibility: string | null;
+  readonly allowMemberTokenManagement: number | null;
+  readonly includesActor: number;
+}
+
+function heldBy(actor: Actor, row: HeldRow): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
+  const standing = standingOf(actor, row);
+  if (row.teamId !== null) {
+    const held = teamPermissions(standing, {
+      isOwners: row.isOwners ?? 0,
+      visibility: row.visibility ?? "",
+      allowMemberTokenManagement: row.allowMemberTokenManagement ?? 0,
+      includesActor: row.includesActor,
+    });
+    return { isVisible: held["can-read"], isManaged: held["can-update"] };
+  }
+  if (row.projectId !== null) {
+    const held = projectPermissions(effective(standing.everywhere, row.projectAccess));
+    return { isVisible: held["can-read"], isManaged: held["can-update"] };
+  }
+  const held = workspacePermissions(workspaceFactsOf(actor, row));
+  return { isVisible: held["can-read-settings"], isManaged: held["can-update"] };
+}
+
+interface Subscribable {
+  readonly organizationId: string;
+  readonly id: string;
+}
+
+/** All of them where no page is asked for: there are never many. */
+export async function listConfigurations(
+  tx: Tx,
+  { organizationId, id }: Subscribable,
+  page: Page | undefined,
+): Promise<{ rows: ConfigurationRow[]; totalCount?: number }> {
+  const rows = configurations(tx.db).where("c.organizationId", "=", organizationId).where("c.subscribableId", "=", id);
+  if (page === undefined) return { rows: await rows.orderBy("c.createdAt").orderBy("c.id").execute() };
+  const order = [{ column: "c.createdAt" }, { column: "c.id" }];
+  const totals = { totalCount: countOf(rows.clearSelect().select("c.id")) };
+  const found = await fetchPage(tx, { rows, order, page, totals });
+  return { rows: found.rows, totalCount: found.totals.totalCount };
+}
+
+export async function countConfigurations(tx: Tx, { organizationId, id }: Subscribable): Promise<number> {
+  const row = await tx.db
+    .selectFrom("notificationConfigurations")
+    .select((select) => select.fn.countAll().as("count"))
+    .where("organizationId", "=", organizationId)
+    .where("subscribableId", "=", id)
+    .executeTakeFirst();
+  return Number(row?.count ?? 0);
+}
+
+/** Which of these are no active members of the organization. */
+export async function strangersAmong(tx: Tx, organizationId: string, userIds: readonly string[]): Promise<string[]> {
+  if (userIds.length === 0) return [];
+  const rows = await tx.db
+    .selectFrom("organizationMemberships")
+    .select("userId")
+    .where("organizationId", "=", organizationId)
+    .where("status", "=", "active")
+    .where(tx.dialect.isOneOf(sql.ref("userId"), userIds))
+    .execute();
+  const members = new Set(rows.map(({ userId }) => userId));
+  return userIds.filter((id) => !members.has(id));
+}
+
+export async function insertConfiguration(
+  tx: Tx,
+  _into: Managed<object>,
+  row: NotificationConfigurationTable,
+): Promise<void> {
+  await insertRow(tx, "notificationConfigurations", row);
+}
+
+export async function updateConfiguration(
+  tx: Tx,
+  { id }: Managed<Pick<NotificationConfigurationTable, "id">>,
+  changes: Partial<NotificationConfigurationTable>,
+): Promise<void> {
+  await updateRow(tx, "notificationConfigurations", id, changes);
+}
+
+export async function insertUsers(
+  tx: Tx,
+  _into: Managed<object>,
+  { id, organizationId }: Subscribable,
+  userIds: readonly string[],
+): Promise<void> {
+  if (userIds.length === 0) return;
+  const rows = userIds.map((userId) => ({ organizationId, notificationConfigurationId: id, userId }));
+  await tx.db.insertInto("notificationConfigurationUsers").values(rows).execute();
+}
+
+export async function deleteUsers(tx: Tx, { id }: Managed<Subscribable>): Promise<void> {
+  await tx.db.deleteFrom("notificationConfigurationUsers").where("notificationConfigurationId", "=", id).execute();
+}
+
+export async function deleteConfiguration(tx: Tx, { id }: Managed<Subscribable>): Promise<void> {
+  await tx.db.deleteFrom("notificationConfigurations").where("id", "=", id).execute();
+}
+
+/** What the last attempt was answered with. One that was deleted meanwhile has none. */
+export async function noteDelivery(tx: Tx, id: string, lastDelivery: string): Promise<void> {
+  await tx.db
+    .updateTable("notificationConfigurations")
+    .set({ ...raised, lastDelivery })
+    .where("id", "=", id)
+    .execute();
+}
+
+// --- who has subscribed, and who is meant
+
+const reading = wantedOn("workspace", "can-read-run", { owner: false, allowForceDeleteWorkspaces: 0 });
+
+/** To what happens in these workspaces: by the workspace, by its project, and by teams that may read its runs. */
+export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly string[]): RawBuilder<SubscriberRow> {
+  const isWorkspace = isOneOf(sql.ref("w.id"), workspaceIds);
+  const columns = sql`c.id, c.organization_id, c.destination, c.triggers as wanted, w.id as thing_id,
+    o.name || '/' || w.name as place`;
+  const mask = sql<number>`(${everywhereIn(sql.ref("t.organization_access"))}
+    | coalesce((select bit_or(g.permissions) from team_projects as g
+        where g.team_id = t.id and g.project_id = w.project_id and ${inForce("g")}), 0)
+    | coalesce((select bit_or(g.permissions) from team_workspaces as g
+        where g.team_id = t.id and g.workspace_id = w.id and ${inForce("g")}), 0))`;
+  return sql<SubscriberRow>`
+    select ${columns} from workspaces as w
+    inner join organizations as o on o.id = w.organization_id
+    inner join notification_configurations as c
+      on c.organization_id = w.organization_id and c.subscribable_id in (w.id, w.project_id) and c.enabled = 1
+    where ${isWorkspace}
+    union all
+    select ${columns} from workspaces as w
+    inner join organizations as o on o.id = w.organization_id
+    inner join notification_configurations as c
+      on c.organization_id = w.organization_id and c.team_id is not null and c.enabled = 1
+    inner join teams as t on t.id = c.team_id
+    where ${isWorkspace} and ${fulfilsIn(mask, { sees: wide(reading.sees), any: wide(reading.any) })}`;
+}
+
+/** The mail addresses of the users that are named, of those who are in the organization still; of a team's members where none is. */
+export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
+  const result = await sql<{ email: string }>`
+    select u.email as email from notification_configuration_users as named
+    inner join organization_memberships as m
+      on m.organization_id = named.organization_id and m.user_id = named.user_id and m.status = 'active'
+    inner join users as u on u.id = named.user_id
+    where named.notification_configuration_id = ${id}
+    union
+    select u.email as email from notification_configurations as c
+    inner join team_members as seat on seat.team_id = c.team_id and ${inForce("seat")}
+    inner join organization_memberships as m on m.id = seat.membership_id and m.status = 'active'
+    inner join users as u on u.id = seat.user_id
+    where c.id = ${id} and not exists (
+      select 1 from notification_configuration_users as named where named.notification_configuration_id = c.id)
+    order by email`.execute(tx.db);
+  return result.rows.map(({ email }) => email);
+}

@@ -1,0 +1,70 @@
+/** How a notice is sent to somebody's system: JSON by POST, signed where there is a token, with an id that repeats when it does. */
+import { createHmac } from "node:crypto";
+import { callOut, OutgoingFault } from "../../../outgoing/request.ts";
+import { now } from "../../../kernel/time.ts";
+import type { ServiceOptions } from "../context.ts";
+import { type DeliveryResponse, unanswered } from "./delivery.ts";
+
+export interface Webhook {
+  readonly url: string;
+  /** What the body is signed with; null where it is not. */
+  readonly token: string | null;
+  /** Of the delivery, the same for every attempt. */
+  readonly id: string;
+  readonly eventName: string;
+  readonly body: object;
+}
+
+const timeoutMs = 10_000;
+const bodyMax = 1024;
+const headersMax = 32;
+const valueMax = 256;
+
+/** Raises nothing: who can't be reached has not answered. */
+export async function sendWebhook(options: ServiceOptions, webhook: Webhook): Promise<DeliveryResponse> {
+  const { url, token, id, eventName } = webhook;
+  const sentAt = now();
+  const body = JSON.stringify(webhook.body);
+  const headers = {
+    "content-type": "application/json",
+    "x-cadastre-delivery": id,
+    "x-cadastre-event": eventName,
+    ...(token !== null && { "x-tfe-notification-signature": signatureOf(token, body) }),
+  };
+  try {
+    const allowed = options.privateAddresses ?? [];
+    const answer = await callOut(url, { method: "POST", headers, body }, { allowed, timeoutMs, bytesMax: bodyMax });
+    return {
+      code: String(answer.status),
+      body: answer.body,
+      headers: shown(answer.headers),
+      "sent-at": sentAt,
+      successful: answer.status >= 200 && answer.status < 300 ? "true" : "false",
+    };
+  } catch (error) {
+    if (error instanceof OutgoingFault) return unanswered(error.message, sentAt);
+    throw error;
+  }
+}
+
+/** Lower-case hexadecimal HMAC-SHA-512 of the body, as receivers of such notices check it. */
+export const signatureOf = (token: string, body: string): string =>
+  createHmac("sha512", token).update(body).digest("hex");
+
+/** Why somebody who was asked whether they listen is not believed to. */
+export const refusalOf = ({ code, body }: DeliveryResponse): string =>
+  code === ""
+    ? `The verification failed, and nothing was saved. ${body}`
+    : `The verification failed, and nothing was saved: it was answered with the status ${code} instead of 2xx.`;
+
+/** Bounded, and without what would let somebody in elsewhere. */
+const shown = (headers: DeliveryResponse["headers"]): DeliveryResponse["headers"] =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => name !== "set-cookie")
+      .slice(0, headersMax)
+      .map(([name, values]) => [name, values.map((value) => value.slice(0, valueMax))]),
+  );
+
+/** Who is called, without what may be secret of the address. */
+export const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : "unknown");

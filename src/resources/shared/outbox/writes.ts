@@ -1,0 +1,76 @@
+/**
+ * The outbox: what somebody is to be told is written in the transaction of what happened, so that nothing is told that did not
+ * happen and nothing is lost that did. A job delivers it (`delivery.ts`), however long that takes.
+ */
+import type { RawBuilder } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import { newId } from "../../../kernel/ids.ts";
+import { now } from "../../../kernel/time.ts";
+import type { Context } from "../context.ts";
+import { insertForSubscribers, insertNotices, type SubscriberRow } from "./store.ts";
+
+export type { SubscriberRow };
+
+/** The job that delivers. */
+export const noticesJob = "notices";
+
+export interface Notice {
+  readonly organizationId: string;
+  /** Who carries it. */
+  readonly kind: string;
+  /** What it goes by: the id of a configuration or a webhook. */
+  readonly subjectId: string;
+  readonly eventName: string;
+  /** Who is called, for the limit on how much is delivered to one of them at once. */
+  readonly destination: string;
+  readonly place?: string;
+  /** As it is now: whoever is told learns what happened, and not what became of it. */
+  readonly content: object;
+  /** For what is found again and again and told once. */
+  readonly onceKey?: string;
+}
+
+/** All of them by one statement. Gives how many were new. */
+export async function post(tx: Tx, context: Pick<Context, "wake">, notices: readonly Notice[]): Promise<number> {
+  const createdAt = now();
+  const rows = notices.map(({ content, onceKey = null, place = null, ...notice }) => ({
+    id: newId("deliveries"),
+    ...notice,
+    content: JSON.stringify(content),
+    onceKey,
+    place,
+    createdAt,
+  }));
+  const count = await insertNotices(tx, rows);
+  if (count > 0) tx.afterwards?.(() => context.wake?.(noticesJob));
+  return count;
+}
+
+/** Something happened to a thing. */
+export interface Occurrence {
+  readonly thingId: string;
+  readonly eventName: string;
+  readonly content: object;
+  /** For what is found again and again and told once. */
+  readonly onceKey?: string | undefined;
+}
+
+/** The same for everyone who has subscribed: found, and told, by one statement. */
+export async function postToSubscribers(
+  tx: Tx,
+  context: Pick<Context, "wake">,
+  kind: string,
+  subscribers: RawBuilder<SubscriberRow>,
+  occurrences: readonly Occurrence[],
+): Promise<number> {
+  if (occurrences.length === 0) return 0;
+  const rows = occurrences.map(({ content, onceKey = null, ...occurrence }) => ({
+    id: newId("deliveries"),
+    ...occurrence,
+    content: JSON.stringify(content),
+    onceKey,
+  }));
+  const count = await insertForSubscribers(tx, kind, subscribers, { occurrences: rows, createdAt: now() });
+  if (count > 0) tx.afterwards?.(() => context.wake?.(noticesJob));
+  return count;
+}

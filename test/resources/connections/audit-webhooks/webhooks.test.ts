@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { couriers } from "../../../../src/jobs/notices.ts";
+import { postAuditNotices } from "../../../../src/resources/connections/audit-webhooks/fan-out.ts";
+import { deliverNotices } from "../../../../src/resources/shared/outbox/delivery.ts";
+import { signatureOf } from "../../../../src/resources/shared/outbox/webhook.ts";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
+import { upkeepOf } from "../../../support/states.ts";
+
+const api = useApi({ options: { privateAddresses: allowed } });
+const receiver = useReceiver();
+
+const post = (org: Org, attributes: object): Promise<Answer> => {
+  const all = { name: unique("hook"), url: receiver.url, events: ["*"], ...attributes };
+  return org.owner.post(`/organizations/${org.name}/audit-webhooks`, resource("audit-webhooks", all));
+};
+
+async function make(org: Org, attributes: object): Promise<Json> {
+  const made = data(await post(org, { enabled: true, ...attributes }));
+  await work();
+  receiver.heard.length = 0;
+  return made;
+}
+
+/** Both jobs. */
+async function work(): Promise<void> {
+  const { context, ...rest } = upkeepOf(api);
+  const upkeep = { ...rest, context: { ...context, options: { ...context.options, privateAddresses: allowed } } };
+  await postAuditNotices(upkeep);
+  const pace = { placesMax: 32, perDestinationMax: 4, tickMs: 5, lingerMs: -1 };
+  await deliverNotices(upkeep, couriers, pace);
+}
+
+const pathOf = ({ id }: Json): string => `/audit-webhooks/${id}`;
+const patch = (org: Org, webhook: Json, attributes: object) =>
+  org.owner.patch(pathOf(webhook), resource("audit-webhooks", attributes));
+const names = () => receiver.heard.map(({ body }) => body.event).toSorted();
+const actions = () => receiver.heard.map(({ body }) => body.audit_event.action).toSorted();
+
+describe("events of the trail", () => {
+  it("are told to those who want them, signed, with who, what, before and after", async () => {
+    const org = await makeOrganization(api);
+    const webhook = await make(org, { events: ["workspaces.*"], token: "hush" });
+    const other = await makeOrganization(api);
+    await makeWorkspace(api, other.name);
+    await makeProject(api, org.name);
+    const workspace = await makeWorkspace(api, org.name);
+    await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { description: "new" }));
+    await work();
+    expect(names()).toEqual(["workspaces.create", "workspaces.update"]);
+    const heard = receiver.heard.find(({ body }) => body.event === "workspaces.update");
+    expect(heard?.headers).toMatchObject({
+      "x-cadastre-delivery": heard?.body.delivery_id,
+      "x-cadastre-event": "workspaces.update",
+      "x-tfe-notification-signature": signatureOf("hush", heard?.text ?? ""),
+    });
+    expect(heard?.body).toMatchObject({
+      payload_version: 1,
+      audit_webhook_id: webhook.id,
+      organization_name: org.name,
+      audit_event: {
+        id: expect.stringMatching(/^ae-/),
+        action: "workspaces.update",
+        actor: { kind: "user", id: expect.stringMatching(/^user-/) },
+        subject: { type: "workspaces", id: workspace.id },
+        before: { description: null },
+        after: { description: "new" },
+        created_at: expect.stringMatching(/Z$/),
+      },
+    });
+    receiver.heard.length = 0;
+    await work();
+    expect(receiver.heard).toEqual([]);
+  });
+
+  it("that change who may do what are told as such", async () => {
+    const org = await makeOrganization(api);
+    await make(org, { events: ["access.changed"] });
+    const team = await makeTeam(api, org.name);
+    await makeMember(api, org.name, [team.id]);
+    await grantProject(api, org.id, org.defaultProjectId, team.id, "read");
+    await makeWorkspace(api, org.name);
+    await work();
+    expect(new Set(names())).toEqual(new Set(["access.changed"]));
+    expect(actions()).toEqual(
+      expect.arrayContaining(["organization-memberships.create", "team-projects.create", "teams.create"]),
+    );
+    expect(actions()).not.toContain("workspaces.create");
+  });
+
+  it("are not told to a webhook that is not enabled, or was not there yet", async () => {
+    const org = await makeOrganization(api);
+    await makeProject(api, org.name);
+    const webhook = await make(org, { events: ["projects.*"], enabled: false });
+    await makeProject(api, org.name);
+    await patch(org, webhook, { enabled: true });
+    receiver.heard.length = 0;
+    await makeProject(api, org.name);
+    await work();
+    expect(names()).toEqual(["projects.create"]);
+  });
+
+  it("wait for somebody who does not listen, and go with a webhook that goes", async () => {
+    const org = await makeOrganization(api);
+    const webhook = await make(org, { events: ["projects.*"] });
+    receiver.answer = answering(500);
+    await makeProject(api, org.name);
+    await work();
+    const shown = data(await org.owner.get(pathOf(webhook)));
+    expect(shown.attributes["delivery-responses"]).toMatchObject([{ code: "500", successful: "false" }]);
+    expect((await org.owner.delete(pathOf(webhook))).status).toBe(204);
+    await api.database.write((tx) => tx.db.updateTable("notices").set({ dueMs: 0 }).execute());
+    receiver.answer = answering(200);
+    receiver.heard.length = 0;
+    await work();
+    expect(receiver.heard).toEqual([]);
+  });
+});
+
+describe("locks that are held for too long", () => {
+  const longAgo = new Date(Date.now() - 26 * 3_600_000).toISOString();
+  const lockSince = async (org: Org, id: string, lockedAt: string) => {
+    await org.owner.post(`/workspaces/${id}/actions/lock`, { reason: "looking into it" });
+    await api.database.write((tx) => tx.db.updateTable("workspaces").set({ lockedAt }).where("id", "=", id).execute());
+  };
+
+  it("are told once for each time that they are held", async () => {
+    const org = await makeOrganization(api);
+    await make(org, { events: ["lock.held"], "lock-held-longer-than": "1d" });
+    await make(org, { events: ["lock.held"], "lock-held-longer-than": "2d" });
+    const [long, short] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    await lockSince(org, long.id, longAgo);
+    await lockSince(org, short.id, new Date().toISOString());
+    await work();
+    await work();
+    expect(receiver.heard.map(({ body }) => body)).toMatchObject([
+      {
+        event: "lock.held",
+        organization_name: org.name,
+        lock: {
+          workspace_id: long.id,
+          workspace_name: long.attributes.name,
+          held_by: { type: "users", id: expect.stringMatching(/^user-/) },
+          reason: "looking into it",
+          locked_at: longAgo,
+          longer_than: "1d",
+        },
+      },
+    ]);
+    await org.owner.post(`/workspaces/${long.id}/actions/unlock`);
+    await lockSince(org, long.id, new Date(Date.parse(longAgo) + 1000).toISOString());
+    await work();
+    expect(receiver.heard).toHaveLength(2);
+  });
+});
+
+describe("the webhooks themselves", () => {
+  it("show no token, are asked before they are told, and can be asked again", async () => {
+    const org = await makeOrganization(api);
+    const made = data(await post(org, { enabled: true, token: "hush", events: ["lock.held"] }));
+    expect(made.attributes).toMatchObject({
+      enabled: true,
+      token: null,
+      url: receiver.url,
+      "lock-held-longer-than": "24h",
+      "delivery-responses": [{ code: "200" }],
+    });
+    expect(receiver.heard.map(({ body }) => body.event)).toEqual(["verification"]);
+    expect(data(await org.owner.get(pathOf(made)))).toEqual(made);
+    data(await org.owner.post(`${pathOf(made)}/actions/verify`));
+    receiver.answer = answering(404);
+    expect((await org.owner.post(`${pathOf(made)}/actions/verify`)).status).toBe(400);
+    expect((await post(org, { enabled: true })).status).toBe(400);
+    expect((await patch(org, made, { url: `${receiver.url}/x` })).status).toBe(400);
+    expect(data(await patch(org, made, { events: ["*"] })).attributes.events).toEqual(["*"]);
+    expect((await org.owner.get(`/organizations/${org.name}/audit-webhooks`)).body.data).toHaveLength(1);
+  });
+
+  it("422: wrong events, durations, addresses and names that are taken", async () => {
+    const org = await makeOrganization(api);
+    const wrong = async (attributes: object) => {
+      const { status, body } = await post(org, attributes);
+      expect(status).toBe(422);
+      return body.errors.map(({ source }: Json) =>
+        source.pointer.replace("/data/attributes/", "").replace(/\/\d+$/, ""),
+      );
+    };
+    expect(
+      await wrong({ name: " ", url: "mailto:x", events: ["Workspaces", "a.b.c"], "lock-held-longer-than": "0h" }),
+    ).toEqual(expect.arrayContaining(["name", "url", "events", "lock-held-longer-than"]));
+    expect(await wrong({ events: [] })).toEqual(["events"]);
+    const made = data(await post(org, { name: "One" }));
+    expect(await wrong({ name: "one" })).toEqual(["name"]);
+    const other = data(await post(org, { name: "other" }));
+    expect((await patch(org, other, { name: made.attributes.name })).status).toBe(422);
+  });
+
+  it("403 for members, 404 for strangers, and nobody is called", async () => {
+    const org = await makeOrganization(api);
+    const made = data(await post(org, {}));
+    const member = await makeMember(api, org.name);
+    const stranger = (await makeOrganization(api)).owner;
+    const body = resource("audit-webhooks", { enabled: true });
+    for (const [caller, status] of [
+      [member, 403],
+      [stranger, 404],
+    ] as const) {
+      expect((await caller.get(pathOf(made))).status).toBe(status);
+      expect((await caller.patch(pathOf(made), body)).status).toBe(status);
+      expect((await caller.get(`/organizations/${org.name}/audit-webhooks`)).status).toBe(status);
+      expect((await caller.post(`${pathOf(made)}/actions/verify`)).status).toBe(status);
+    }
+    expect(receiver.heard).toEqual([]);
+  });
+});

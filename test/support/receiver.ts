@@ -1,0 +1,90 @@
+/** Somebody who is told of things: a server on the loopback that keeps what it hears, and answers as it is told to. */
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import type { Caller, Json } from "./api.ts";
+import { data, resource, unique } from "./builders.ts";
+
+export interface Heard {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly body: Json;
+}
+
+export interface Receiver {
+  /** A new address, which is a destination of its own only together with its port. */
+  readonly url: string;
+  readonly heard: Heard[];
+  /** What is answered from now on; 200 for each test anew. */
+  answer: RequestListener;
+}
+
+/** What the service may call in tests. */
+export const allowed = ["127.0.0.1"];
+
+export const answering =
+  (status: number, body = ""): RequestListener =>
+  (_, response) =>
+    response.writeHead(status, { "x-receiver": "test" }).end(body);
+
+export function useReceiver(): Receiver {
+  let server: Server | undefined;
+  const receiver = { url: "", heard: [] as Heard[], answer: answering(200, "heard") };
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      const pieces: Buffer[] = [];
+      request.on("data", (piece: Buffer) => pieces.push(piece));
+      request.on("end", () => {
+        const text = Buffer.concat(pieces).toString("utf8");
+        receiver.heard.push({ path: request.url ?? "", headers: request.headers, text, body: JSON.parse(text) });
+        receiver.answer(request, response);
+      });
+    });
+    await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
+    receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/told`;
+  });
+  beforeEach(() => {
+    receiver.heard.length = 0;
+    receiver.answer = answering(200, "heard");
+  });
+  afterAll(() => {
+    server?.closeAllConnections();
+    server?.close();
+  });
+  return receiver;
+}
+
+let always: Promise<string> | undefined;
+
+/** The address of somebody who always listens, for whoever only needs one. It keeps no process alive. */
+export function listening(): Promise<string> {
+  always ??= new Promise((resolve) => {
+    const server = createServer((request, response) => {
+      request.resume();
+      response.writeHead(204).end();
+    });
+    server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
+    server.unref();
+  });
+  return always;
+}
+
+interface Listening {
+  readonly name: string;
+  readonly owner: Caller;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** One of each that is told of things, of whom it is known that they listen; not enabled. */
+export async function makeListening({ name, owner, params }: Listening): Promise<Record<string, string>> {
+  const url = await listening();
+  const make = async (path: string, type: string, attributes: object): Promise<string> =>
+    data(await owner.post(`${path}/${type}`, resource(type, { name: unique("told"), url, ...attributes }))).id;
+  const place = `/workspaces/${params["workspace_id"]}`;
+  const generic = { "destination-type": "generic" };
+  return {
+    notification_configuration_id: await make(place, "notification-configurations", generic),
+    audit_webhook_id: await make(`/organizations/${name}`, "audit-webhooks", { events: ["lock.held"] }),
+  };
+}
