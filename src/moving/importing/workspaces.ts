@@ -179,6 +179,6 @@ async function nameUnknown(hand: Hand, workspace: Thing): Promise<void> {
     hand.report.left(
       "notification-configurations",
       `${label}, ${textOf(notification, "name") ?? notification.id}`,
-      "there are no notifications here",
+      "its token can't be read, so it is set up anew",
     );
 }
