@@ -34,7 +34,8 @@ describe("mail", () => {
       .where("id", "=", ada.id)
       .executeTakeFirstOrThrow();
     expect(letter?.to.toSorted()).toEqual(["ops@example.com", email].toSorted());
-    const [folded = "", body = ""] = (letter?.text ?? "").split("\r\n\r\n");
+    const [folded = "", ...rest] = (letter?.text ?? "").split("\r\n\r\n");
+    const body = rest.join("\n");
     const head = folded.replaceAll(/\r\n[ \t]+/g, " ");
     expect(head).toMatch(/^To: Cadastre <cadastre@example.com>$/m);
     expect(head).toMatch(new RegExp(`^Subject: ${org.name}/${workspace.attributes.name}: Run Created$`, "m"));
