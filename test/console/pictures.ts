@@ -1,5 +1,6 @@
 /** The pictures of the main pages, light and dark, for the documents: `npm run screenshots` writes them to `docs/images/`. */
 import { mkdirSync } from "node:fs";
+import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { useConsole } from "./support/browser.ts";
 import { type Scene, setScene } from "./support/scene.ts";
@@ -13,7 +14,7 @@ beforeAll(async () => {
   scene = await setScene(console.api);
 });
 
-type Prepare = (page: import("playwright-core").Page) => Promise<void>;
+type Prepare = (page: Page) => Promise<void>;
 
 const shots: [name: string, path: () => string, prepare?: Prepare][] = [
   ["workspaces", () => "/acme/workspaces"],

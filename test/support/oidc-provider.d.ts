@@ -1,5 +1,7 @@
 /** It comes without types: as much of them as the tests use. */
 declare module "oidc-provider" {
+  import type { RequestListener } from "node:http";
+
   export interface Account {
     readonly accountId: string;
     claims(): Promise<Record<string, unknown>>;
@@ -15,6 +17,6 @@ declare module "oidc-provider" {
 
   export default class Provider {
     constructor(issuer: string, configuration: Configuration);
-    callback(): import("node:http").RequestListener;
+    callback(): RequestListener;
   }
 }
