@@ -1,0 +1,85 @@
+/** Coming in by a link, and allowing `terraform login` a token, in a browser. */
+import { createHash, randomBytes } from "node:crypto";
+import { expect, test } from "vitest";
+import { data, makeOrganization } from "../support/builders.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+
+test("an invitation is a link to copy, by which somebody new becomes a member, signed in", async () => {
+  const { name, owner } = await makeOrganization(console.api);
+  const host = await console.visit(owner.token);
+  await host.go(`/${name}/people`);
+  await host.page.getByRole("button", { name: "Invite somebody" }).click();
+  await host.page.getByLabel("E-mail").fill("grace@acme.example");
+  await host.page.getByRole("button", { name: "Invite", exact: true }).click();
+  const link = host.page.getByRole("group", { name: "The invitation's link" });
+  const { pathname } = new URL((await link.textContent())!.trim());
+  await expectAccessible(host.page);
+  await host.page.getByRole("button", { name: "I have copied it" }).click();
+  await host.page.getByRole("button", { name: "New link for grace@acme.example" }).waitFor();
+  expect(host.complaints).toEqual([]);
+
+  const { page, go, complaints } = await console.visit();
+  await go(pathname.replace(/^\/app/, ""));
+  await page.getByText(`is invited to the organization ${name}`).waitFor();
+  await expectAccessible(page);
+  await page.getByLabel("User name").fill("grace");
+  await page.getByRole("textbox", { name: "Password" }).fill("short");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page
+    .getByText(/password/i)
+    .nth(1)
+    .waitFor();
+  await page.getByRole("textbox", { name: "Password" }).fill("correct horse battery staple");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page.waitForURL(`**/app/${name}`);
+  await page.getByRole("button", { name: "Account of grace" }).waitFor();
+  expect(complaints).toEqual([]);
+
+  const late = await console.visit();
+  await late.go(pathname.replace(/^\/app/, ""));
+  await late.page.getByRole("alert").waitFor();
+});
+
+test("terraform login gets a token when the person allows it, and is told when not", async () => {
+  const { owner } = await makeOrganization(console.api);
+  const { page, go } = await console.visit(owner.token);
+  const verifier = randomBytes(32).toString("base64url");
+  const asked = {
+    client_id: "terraform-cli",
+    redirect_uri: "http://localhost:10007/login",
+    response_type: "code",
+    code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+    code_challenge_method: "S256",
+    state: "a-state-that-nobody-guesses",
+  };
+  // The program waits there; here it is enough to see where the browser goes.
+  await page.route("http://localhost:10007/**", (route) => route.fulfill({ body: "back at the program" }));
+  const question = `/authorize?${new URLSearchParams(asked)}`;
+  await go(question);
+  await page.getByText("asks for a token of").waitFor();
+  await page.getByLabel("What the token is called").fill("my laptop");
+  await expectAccessible(page);
+  await page.getByRole("button", { name: "Allow it" }).click();
+  await page.waitForURL("http://localhost:10007/**");
+  const answer = new URL(page.url()).searchParams;
+  expect(answer.get("state")).toBe(asked.state);
+  const given = await fetch(`${console.api.url}/oauth/token`, {
+    method: "POST",
+    body: new URLSearchParams({
+      grant_type: "authorization_code",
+      code: answer.get("code")!,
+      client_id: asked.client_id,
+      redirect_uri: asked.redirect_uri,
+      code_verifier: verifier,
+    }),
+  });
+  const { access_token: token } = (await given.json()) as { access_token: string };
+  expect(data(await console.api.as(token).get("/account/details")).id).toBe(owner.id);
+
+  await go(question);
+  await page.getByRole("button", { name: "Refuse" }).click();
+  await page.waitForURL("http://localhost:10007/**");
+  expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
+});
