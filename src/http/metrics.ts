@@ -12,6 +12,7 @@ import { watchJobs } from "./job-metrics.ts";
 import type { Keeper } from "./kept.ts";
 import { watchLocks } from "./lock-metrics.ts";
 import { countVcsEvents } from "./vcs-metrics.ts";
+import { countAttempts, watchNotices } from "./notice-metrics.ts";
 import { countEndedPhases, watchRuns } from "./run-metrics.ts";
 import { RequestFigures } from "./request-metrics.ts";
 
@@ -42,7 +43,8 @@ export function mountMetrics(
   const lookAtJobs = watchJobs(registry, database);
   const lookAtRuns = watchRuns(registry, database);
   const lookAtLocks = watchLocks(registry, database);
-  const forgets = [countEndedPhases(registry), countVcsEvents(registry)];
+  const lookAtNotices = watchNotices(registry, database);
+  const forgets = [countEndedPhases(registry), countVcsEvents(registry), countAttempts(registry)];
   server.addHook("onClose", async () => {
     for (const forget of forgets) forget();
   });
@@ -51,7 +53,7 @@ export function mountMetrics(
       const { actor } = await authenticator.authenticate(request);
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
-    await Promise.all([lookAtJobs(), lookAtRuns(), lookAtLocks()]);
+    await Promise.all([lookAtJobs(), lookAtRuns(), lookAtLocks(), lookAtNotices()]);
     return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
   });
   return figures;

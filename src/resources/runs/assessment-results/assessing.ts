@@ -6,6 +6,8 @@ import { now } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { assessmentsEnabledOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
+import type { AssessmentHappening } from "../../connections/notification-configurations/happenings.ts";
+import { announce } from "../../connections/notification-configurations/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { findContent, readContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
@@ -14,7 +16,16 @@ import { isFinal } from "../runs/machine.ts";
 import { loadRunToMove } from "../runs/reads.ts";
 import { advance, createRun } from "../runs/writes.ts";
 import { type Findings, findingsOf, nothingFound } from "./rules.ts";
-import { deleteResult, findDueWorkspaces, findUnderway, finishResult, insertResult, type Underway } from "./store.ts";
+import {
+  deleteResult,
+  findDueWorkspaces,
+  findResultFigures,
+  findUnderway,
+  finishResult,
+  insertResult,
+  type ResultFigures,
+  type Underway,
+} from "./store.ts";
 
 interface Work {
   readonly context: Context;
@@ -112,6 +123,7 @@ async function settle(tx: Tx, context: Context, underway: Underway, plan: unknow
   const told: Findings = succeeded ? findingsOf(plan, workspace.resourceCount) : nothingFound;
   const errorMsg = succeeded ? null : "The plan failed; its log tells why.";
   const at = now();
+  const before = await findResultFigures(tx, workspace.currentAssessmentResultId);
   await finishResult(tx, by, underway.id, { ...told, succeeded: Number(succeeded), errorMsg, createdAt: at });
   await setRunColumns(tx, by, workspace.id, { currentAssessmentResultId: underway.id, lastAssessmentResultAt: at });
   await recordEvent(tx, context, {
@@ -120,5 +132,41 @@ async function settle(tx: Tx, context: Context, underway: Underway, plan: unknow
     subject: { type: "assessment-results", id: underway.id },
     after: { workspace: workspace.id, succeeded, drifted: told.drifted === 1 },
   });
+  const figures = figuresOf({ ...told, id: underway.id, succeeded: Number(succeeded), createdAt: at });
+  const happening = {
+    about: "assessment",
+    now: figures,
+    before: before === undefined ? null : figuresOf(before),
+  } as const;
+  const announcements = triggersOf(figures).map((trigger) => ({
+    workspaceId: workspace.id,
+    happening: { ...happening, trigger },
+  }));
+  await announce(tx, context, announcements);
   return true;
 }
+
+type Figures = AssessmentHappening["now"];
+
+/** Of what somebody is told: more than one may be so. */
+function triggersOf({ succeeded, drifted, allChecksSucceeded }: Figures): AssessmentHappening["trigger"][] {
+  if (!succeeded) return ["assessment:failed"];
+  return [
+    ...(drifted ? (["assessment:drifted"] as const) : []),
+    ...(allChecksSucceeded ? [] : (["assessment:check_failure"] as const)),
+  ];
+}
+
+const figuresOf = (row: ResultFigures): Figures => ({
+  id: row.id,
+  succeeded: row.succeeded === 1,
+  drifted: row.drifted === 1,
+  allChecksSucceeded: row.checksFailed + row.checksErrored === 0,
+  resourcesDrifted: row.resourcesDrifted,
+  resourcesUndrifted: row.resourcesUndrifted,
+  checksPassed: row.checksPassed,
+  checksFailed: row.checksFailed,
+  checksErrored: row.checksErrored,
+  checksUnknown: row.checksUnknown,
+  createdAt: row.createdAt,
+});

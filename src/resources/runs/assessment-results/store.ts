@@ -8,6 +8,7 @@ import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } fro
 import { updateRow } from "../../shared/versions.ts";
 import type { MayMove } from "../proofs.ts";
 import type { AssessmentResultView } from "./definition.ts";
+import type { Findings } from "./rules.ts";
 
 type Wanted = { id: string; principal: string };
 
@@ -97,4 +98,12 @@ export async function finishResult(
 
 export async function deleteResult(tx: Tx, _by: MayMove, id: string): Promise<void> {
   await tx.db.deleteFrom("assessmentResults").where("id", "=", id).execute();
+}
+
+export type ResultFigures = Findings & Pick<AssessmentResultTable, "id" | "succeeded" | "createdAt">;
+
+/** What another one found, to compare with; undefined where there is none. */
+export async function findResultFigures(tx: Tx, id: string | null): Promise<ResultFigures | undefined> {
+  if (id === null) return undefined;
+  return tx.db.selectFrom("assessmentResults").selectAll().where("id", "=", id).executeTakeFirst();
 }

@@ -3,6 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
+import { announce } from "../../connections/notification-configurations/writes.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
@@ -48,6 +49,7 @@ async function destroy(tx: Tx, context: Context, id: string): Promise<boolean> {
     before: { "auto-destroy-at": autoDestroyAtOf(workspace) },
     after: { "auto-destroy-status": autoDestroyStatus, ...outcome },
   });
+  if ("error" in outcome) await announce(tx, context, [{ workspaceId: id, happening: notBegun(workspace, outcome) }]);
   return true;
 }
 
@@ -59,6 +61,18 @@ function isDue(workspace: WorkspaceView): boolean {
   const counts = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
   return workspace.autoDestroyActivityDuration === null || counts;
 }
+
+/** A run that there is tells of its end by itself. */
+const notBegun = (workspace: WorkspaceView, { error }: { readonly error: string }) =>
+  ({
+    about: "auto-destroy",
+    trigger: "workspace:auto_destroy_run_results",
+    autoDestroyAt: autoDestroyAtOf(workspace),
+    runId: null,
+    runStatus: null,
+    runCreatedAt: null,
+    error,
+  }) as const;
 
 type Outcome = { readonly runId: string } | { readonly error: string };
 

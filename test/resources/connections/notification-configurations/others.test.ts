@@ -1,0 +1,136 @@
+/** What else is told than runs: assessments, and the end of scheduled destroys; and what the metrics tell of it all. */
+import { expect, it } from "vitest";
+import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
+import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
+import { pauseAfter } from "../../../../src/resources/shared/outbox/backoff.ts";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, makeOrganization, resource } from "../../../support/builders.ts";
+import { storeOutput } from "../../../support/phases.ts";
+import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
+import { happen, makeRun, makeRunnable } from "../../../support/runs.ts";
+import { upkeepOf } from "../../../support/states.ts";
+import { deliver, make } from "./support.ts";
+
+const api = useApi({ options: { edition: "hosted", privateAddresses: allowed } });
+const receiver = useReceiver();
+
+async function makePlace(triggers: string[], attributes: object = {}): Promise<Json> {
+  const org = await makeOrganization(api);
+  const workspace = await makeRunnable(api, org.name, attributes);
+  const configuration = await make(org.owner, `/workspaces/${workspace.id}`, {
+    enabled: true,
+    url: receiver.url,
+    triggers,
+  });
+  receiver.heard.length = 0;
+  return { ...org, workspace, configuration };
+}
+
+it("assessments that found something, with what was found before", async () => {
+  const triggers = ["assessment:drifted", "assessment:check_failure", "assessment:failed"];
+  const { id, name, owner, workspace, configuration } = await makePlace(triggers, { "assessments-enabled": true });
+  const run = await makeRun(owner, workspace.id, { "auto-apply": true });
+  await happen(api, run.id, { event: "claim" });
+  await happen(api, run.id, { event: "phase-finished", hasChanges: true });
+  await happen(api, run.id, { event: "claim" });
+  await happen(api, run.id, { event: "phase-finished" });
+  const work = () => assess(upkeepOf(api, { edition: "hosted" }));
+  await work();
+  const found = await owner.get(`/workspaces/${workspace.id}/runs?filter[operation]=plan_only`);
+  const assessing = found.body.data[0].id;
+  const plan = {
+    resource_drift: [{ address: "a.b", change: { actions: ["update"] } }],
+    checks: [{ status: "fail", instances: [{ status: "fail" }] }],
+  };
+  await happen(api, assessing, { event: "claim" });
+  await storeOutput(api, { id: assessing, organizationId: id } as never, "plan-json", JSON.stringify(plan));
+  await happen(api, assessing, { event: "phase-finished", hasChanges: true });
+  await work();
+  expect(await deliver(api)).toBe(2);
+  const [drifted, failed] = receiver.heard
+    .map(({ body }) => body)
+    .toSorted((one, other) => other.trigger.localeCompare(one.trigger));
+  expect(failed.trigger).toBe("assessment:check_failure");
+  expect(drifted).toMatchObject({
+    payload_version: "2",
+    notification_configuration_id: configuration.id,
+    notification_configuration_url: `https://cadastre.example/api/v2/notification-configurations/${configuration.id}`,
+    trigger_scope: "assessment",
+    trigger: "assessment:drifted",
+    message: expect.stringContaining("drifted"),
+    details: {
+      organization_name: name,
+      workspace_id: workspace.id,
+      workspace_name: workspace.attributes.name,
+      prior_assessment_result: null,
+      new_assessment_result: {
+        id: expect.stringMatching(/^asmtres-/),
+        succeeded: true,
+        drifted: true,
+        all_checks_succeeded: false,
+        resources_drifted: 1,
+        checks_failed: 1,
+      },
+    },
+  });
+});
+
+it("the end of a scheduled destroy run, and that there could be none", async () => {
+  const { owner, workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
+  const due = async () => {
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("workspaces")
+        .set({ autoDestroyAt: "2020-01-01T00:00:00.000Z", autoDestroyStatus: null })
+        .where("id", "=", workspace.id)
+        .execute(),
+    );
+    await destroyDue(upkeepOf(api));
+  };
+  await due();
+  const [run] = (await owner.get(`/workspaces/${workspace.id}/runs`)).body.data;
+  await happen(api, run.id, { event: "claim" });
+  await happen(api, run.id, { event: "phase-errored" });
+  await deliver(api);
+  const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_run_results" };
+  expect(receiver.heard.map(({ body }) => body)).toMatchObject([
+    { ...told, details: { trigger_type: "results", run_external_id: run.id, run_status: "errored" } },
+  ]);
+  receiver.heard.length = 0;
+  data(await owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "allow-destroy-plan": false })));
+  await due();
+  await deliver(api);
+  expect(receiver.heard.map(({ body }) => body.details)).toMatchObject([
+    { run_external_id: null, run_status: null, run_create_error_message: expect.stringMatching(/./) },
+  ]);
+});
+
+it("the metrics tell what waits, and how attempts ended", async () => {
+  const figures = async (): Promise<Record<string, number>> => {
+    const answer = await fetch(`${api.url}/metrics`, { headers: { authorization: `Bearer ${api.admin.token}` } });
+    const lines = (await answer.text()).split("\n").filter((line) => line.startsWith("cadastre_notice"));
+    return Object.fromEntries(lines.map((line) => [line.split(" ")[0], Number(line.split(" ")[1])]));
+  };
+  const { owner, workspace } = await makePlace(["run:created"]);
+  await makeRun(owner, workspace.id);
+  const before = await figures();
+  expect(before["cadastre_notices_waiting"]).toBe(1);
+  const count = (all: Record<string, number>, result: string) =>
+    all[`cadastre_notice_attempts_total{kind="notification",result="${result}"}`] ?? 0;
+  receiver.answer = answering(500);
+  await deliver(api);
+  const after = await figures();
+  expect(count(after, "retried") - count(before, "retried")).toBe(1);
+  expect(after["cadastre_notices_waiting"]).toBe(1);
+});
+
+it("pauses grow, and end after the fifth attempt", () => {
+  expect([1, 2, 3, 4, 5].map((attempts) => pauseAfter(attempts, 0.5))).toEqual([
+    1000,
+    10_000,
+    60_000,
+    600_000,
+    undefined,
+  ]);
+  expect([pauseAfter(2, 0), pauseAfter(2, 1)]).toEqual([8000, 12_000]);
+});
