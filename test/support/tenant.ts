@@ -132,9 +132,11 @@ async function makeProvider(api: Api, { name }: Org): Promise<string> {
     name: unique("sso"),
     issuer: "https://sso.example",
     "client-id": "cadastre",
+    "client-secret": "a secret",
+    "create-users": true,
     organization: name,
   };
-  const body = resource("sso-providers", { ...attributes, organization: name, "client-secret": "a secret" });
+  const body = resource("sso-providers", attributes);
   return data(await api.admin.post("/admin/sso-providers", body)).id;
 }
 

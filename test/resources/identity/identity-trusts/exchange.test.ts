@@ -275,7 +275,7 @@ describe("the exchange", () => {
 });
 
 describe("private addresses", () => {
-  const strict = useApi({ failures: { burst: 2, perSecond: 0.001 } });
+  const strict = useApi({ options: { privateAddresses: [] }, failures: { burst: 2, perSecond: 0.001 } });
 
   it("are not called, and whoever fails too often waits", async () => {
     const own = await makeOrganization(strict);

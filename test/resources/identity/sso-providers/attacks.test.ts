@@ -190,7 +190,7 @@ describeOnce("the cookies", () => {
 });
 
 describeOnce("private addresses, and guessing", () => {
-  const strict = useApi({ failures: { burst: 2, perSecond: 0.001 } });
+  const strict = useApi({ options: { privateAddresses: [] }, failures: { burst: 2, perSecond: 0.001 } });
 
   it("are not called unless the operator names them; whoever fails too often waits", async () => {
     const inside = await makeProvider(strict, liar.url);
