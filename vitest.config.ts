@@ -36,8 +36,8 @@ const decidedByTheEngine = [
 ];
 /** Mostly waiting for processes that are started, killed and started again: told by the gate too, and not in a quick run. */
 const aboutProcesses = [
-  "test/cli/{moving,kill,stopping,together,lost-database,jobs,workers}.test.ts",
-  "test/agent/{life,kills}.test.ts",
+  "test/cli/{moving,kill,stopping,together,lost-database,jobs,workers,registers,backup}.test.ts",
+  "test/agent/{life,kills,phases}.test.ts",
   "test/jobs/processes.test.ts",
 ];
 /** Needs a browser, so `npm run test:console` alone asks for it. */
