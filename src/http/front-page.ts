@@ -34,7 +34,7 @@ export function mountFrontPage(server: FastifyInstance, { publicUrl, hasConsole 
 function page(url: string): string {
   return `<h1>Cadastre</h1>
 <p>A register of infrastructure workspaces: organizations, their projects and workspaces, and which team may do what to them.
-It is a service for programs: Terraform, OpenTofu, and whatever speaks JSON:API. There is nothing to click here yet.</p>
+It is a service for programs: Terraform, OpenTofu, and whatever speaks JSON:API. Its console is turned off here (<code>CADASTRE_CONSOLE</code>).</p>
 
 <h2>Try it</h2>
 <p>The first start printed the admin's token. Put it in place of the dots:</p>
