@@ -41,6 +41,6 @@ describe("the workspaces of an organization", () => {
     await go("/acme/workspaces/workspaces");
     await page.getByRole("heading", { name: "workspaces", exact: true }).waitFor();
     await go("/acme/workspaces/runs/run-abc");
-    expect(new URL(page.url()).pathname).toBe("/app/acme/workspaces/workspaces/runs/run-abc");
+    await page.waitForURL("**/app/acme/workspaces/workspaces/runs/run-abc");
   });
 });
