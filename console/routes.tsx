@@ -115,8 +115,8 @@ const pages = root.addChildren([
         page(inWorkspace, "states/$state", () => import("./pages/states/state.tsx")),
         page(inWorkspace, "variables", () => import("./pages/variables/page.tsx")),
         page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),
-        notFound(inWorkspace),
       ]),
+      // Not under a workspace as well: it would take the address of a run of a workspace that is called `workspaces`.
       notFound(inOrganization),
     ]),
     notFound(inside, "~/$"),

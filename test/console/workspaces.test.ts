@@ -42,5 +42,7 @@ describe("the workspaces of an organization", () => {
     await page.getByRole("heading", { name: "workspaces", exact: true }).waitFor();
     await go("/acme/workspaces/runs/run-abc");
     await page.waitForURL("**/app/acme/workspaces/workspaces/runs/run-abc");
+    await go("/acme/workspaces/workspaces/nowhere");
+    await page.getByText("There is no page at this address").waitFor();
   });
 });
