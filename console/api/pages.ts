@@ -19,6 +19,17 @@ export interface Rows<R, A> {
   readonly isLoading: boolean;
 }
 
+const items = new WeakMap<object, { readonly row: any; readonly page: any }>();
+
+/** The same object for the same row of the same page, so that what draws it knows that nothing changed. */
+function itemOf<R, A>(row: R & object, page: A): { readonly row: R; readonly page: A } {
+  const known = items.get(row);
+  if (known?.page === page) return known;
+  const item = { row, page };
+  items.set(row, item);
+  return item;
+}
+
 export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<Row<O>, Answer<O>> {
   const [range, setRange] = useState<readonly [number, number]>([1, 1]);
   const pageOf = (number: number) =>
@@ -44,7 +55,7 @@ export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<
     rowAt: (index) => {
       const page = pages.get(Math.floor(index / size) + 1);
       const row = (page?.data as readonly Row<O>[] | undefined)?.[index % size];
-      return page === undefined || row === undefined ? undefined : { row, page };
+      return page === undefined || row === undefined ? undefined : itemOf(row as Row<O> & object, page);
     },
     onRange,
     error: first.error,

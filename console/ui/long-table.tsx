@@ -2,7 +2,7 @@
 import { Box, Skeleton, Text, UnstyledButton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Column } from "./table.tsx";
 import classes from "./long-table.module.css";
 
@@ -23,7 +23,7 @@ const rowHeight = 34;
 
 export function LongTable<Row>({ label, columns: all, count, rowAt, onRange, sort, onSort }: LongTableProps<Row>) {
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
-  const columns = isNarrow ? all.filter(({ isExtra }) => !isExtra) : all;
+  const columns = useMemo(() => (isNarrow ? all.filter(({ isExtra }) => !isExtra) : all), [all, isNarrow]);
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
   useLayoutEffect(() => setOffset(body.current?.offsetTop ?? 0), []);
@@ -60,11 +60,7 @@ export function LongTable<Row>({ label, columns: all, count, rowAt, onRange, sor
               className={`${classes["row"]} ${classes["placed"]}`}
               style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${start - offset}px)` }}
             >
-              {columns.map(({ title, cell, isFigure }) => (
-                <div key={title} role="cell" className={`${classes["cell"]} ${isFigure ? "figure" : ""}`}>
-                  {row === undefined ? <Skeleton height={14} width="70%" /> : cell(row)}
-                </div>
-              ))}
+              <Cells columns={columns} row={row} />
             </div>
           );
         })}
@@ -72,6 +68,21 @@ export function LongTable<Row>({ label, columns: all, count, rowAt, onRange, sor
     </div>
   );
 }
+
+/** Drawn again only when the row is another one, and not whenever the list is scrolled. */
+const Cells = memo(function Cells({
+  columns,
+  row,
+}: {
+  readonly columns: readonly Column<any>[];
+  readonly row: unknown;
+}) {
+  return columns.map(({ title, cell, isFigure }) => (
+    <div key={title} role="cell" className={`${classes["cell"]} ${isFigure ? "figure" : ""}`}>
+      {row === undefined ? <Skeleton height={14} width="70%" /> : cell(row)}
+    </div>
+  ));
+});
 
 interface HeadProps {
   readonly column: Column<any>;

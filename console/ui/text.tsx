@@ -74,11 +74,9 @@ export function When({ time, none = "–" }: { readonly time: string | null | un
       </Text>
     );
   return (
-    <Tooltip label={exact.format(new Date(time))}>
-      <time dateTime={time} style={{ whiteSpace: "nowrap" }}>
-        {fromNow(time, now)}
-      </time>
-    </Tooltip>
+    <time dateTime={time} title={exact.format(new Date(time))} style={{ whiteSpace: "nowrap" }}>
+      {fromNow(time, now)}
+    </time>
   );
 }
 

@@ -130,7 +130,11 @@ describe("granting access", () => {
     await change.getByText("read, plan, apply, write variables, write states, lock").first().waitFor();
     expect(await change.innerText()).toMatch(/1 person and 1 team gain something, on up to 2 workspaces/);
     await page.getByLabel("Until").fill("2099-12-31");
+    const previewed = page.waitForResponse(
+      (response) => response.request().postData()?.includes("audit of invoices") ?? false,
+    );
     await page.getByLabel("Reason").fill("audit of invoices");
+    await previewed;
     await expectAccessible(page);
     // Somebody else gives a colleague a place meanwhile.
     data(

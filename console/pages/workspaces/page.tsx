@@ -3,6 +3,7 @@ import { Button, Group, Select, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { useRows } from "../../api/pages.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
@@ -86,6 +87,7 @@ const columnsOf = (organization: string): Column<Item>[] => [
 export default function WorkspacesPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   const { search, set } = useAddress();
+  const columns = useMemo(() => columnsOf(organization), [organization]);
   const sort = search["sort"] ?? "name";
   const rows = useRows("GET /organizations/{organization_name}/workspaces", {
     path: { organization_name: organization },
@@ -133,7 +135,7 @@ export default function WorkspacesPage() {
       {rows.count !== undefined && rows.count > 0 && (
         <LongTable
           label="Workspaces"
-          columns={columnsOf(organization)}
+          columns={columns}
           count={rows.count}
           rowAt={rows.rowAt}
           onRange={rows.onRange}
