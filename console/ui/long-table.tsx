@@ -1,9 +1,9 @@
 /** A table of any length: only the rows in view are there, and pages are asked for as they come into view. */
-import { Box, Skeleton, Text, UnstyledButton } from "@mantine/core";
+import { Box, Skeleton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import type { Column } from "./table.tsx";
+import { ColumnTitle, orderOf, type Column, type HeadCellProps } from "./table.tsx";
 import classes from "./long-table.module.css";
 
 export interface LongTableProps<Row> {
@@ -84,33 +84,11 @@ const Cells = memo(function Cells({
   ));
 });
 
-interface HeadProps {
-  readonly column: Column<any>;
-  readonly sort: string | undefined;
-  readonly onSort: ((sort: string) => void) | undefined;
-}
-
-function Head({ column: { title, sort: by, isFigure }, sort, onSort }: HeadProps) {
-  const direction =
-    by === undefined ? undefined : sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
+function Head({ column, sort, onSort }: HeadCellProps) {
+  const look = `${classes["cell"]} ${column.isFigure ? "figure" : ""}`;
   return (
-    <Box role="columnheader" aria-sort={direction} className={`${classes["cell"]} ${isFigure ? "figure" : ""}`}>
-      {by === undefined || onSort === undefined ? (
-        <Text span fz="xs" c="dimmed" fw={500}>
-          {title}
-        </Text>
-      ) : (
-        <UnstyledButton
-          fz="xs"
-          c="dimmed"
-          fw={direction === "none" ? 500 : 700}
-          onClick={() => onSort(sort === by ? `-${by}` : by)}
-        >
-          {title}
-          {direction === "ascending" && " ↑"}
-          {direction === "descending" && " ↓"}
-        </UnstyledButton>
-      )}
+    <Box role="columnheader" aria-sort={orderOf(column, sort)} className={look} fz="xs" c="dimmed" fw={500}>
+      <ColumnTitle {...{ column, sort, onSort }} />
     </Box>
   );
 }

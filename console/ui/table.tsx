@@ -50,40 +50,53 @@ export function Table<Row>({ label, columns, rows, keyOf, sort, onSort }: TableP
   );
 }
 
-interface HeadCellProps {
+export interface HeadCellProps {
   readonly column: Column<any>;
   readonly sort: string | undefined;
   readonly onSort: ((sort: string) => void) | undefined;
 }
 
-export function HeadCell({ column: { title, sort: by, isFigure, width, isExtra }, sort, onSort }: HeadCellProps) {
-  const direction =
-    by === undefined ? undefined : sort === by ? "ascending" : sort === `-${by}` ? "descending" : "none";
+function HeadCell({ column, sort, onSort }: HeadCellProps) {
+  const { isFigure, width, isExtra } = column;
   return (
     <Plain.Th
       scope="col"
       w={width}
-      aria-sort={direction}
+      aria-sort={orderOf(column, sort)}
       className={isFigure ? "figure" : ""}
       visibleFrom={isExtra ? "sm" : undefined}
       fz="xs"
       c="dimmed"
       fw={500}
     >
-      {by === undefined || onSort === undefined ? (
-        title
-      ) : (
-        <UnstyledButton
-          fz="xs"
-          fw={direction === "none" ? 500 : 700}
-          onClick={() => onSort(sort === by ? `-${by}` : by)}
-        >
-          {title}
-          {direction === "ascending" && " ↑"}
-          {direction === "descending" && " ↓"}
-        </UnstyledButton>
-      )}
+      <ColumnTitle {...{ column, sort, onSort }} />
     </Plain.Th>
+  );
+}
+
+/** How a list stands by a column, as those who can't see it are told; undefined where it can't be sorted by it. */
+export function orderOf({ sort: by }: Column<any>, sort: string | undefined) {
+  if (by === undefined) return undefined;
+  if (sort === by) return "ascending";
+  return sort === `-${by}` ? "descending" : "none";
+}
+
+/** The title of a column; a button where the list can be sorted by it. */
+export function ColumnTitle({ column, sort, onSort }: HeadCellProps) {
+  const { title, sort: by } = column;
+  const order = orderOf(column, sort);
+  if (by === undefined || onSort === undefined) return title;
+  return (
+    <UnstyledButton
+      fz="xs"
+      c="dimmed"
+      fw={order === "none" ? 500 : 700}
+      onClick={() => onSort(sort === by ? `-${by}` : by)}
+    >
+      {title}
+      {order === "ascending" && " ↑"}
+      {order === "descending" && " ↓"}
+    </UnstyledButton>
   );
 }
 

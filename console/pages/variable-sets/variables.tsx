@@ -1,15 +1,16 @@
 /** The variables of a set. A sensitive value goes in and never comes out again. */
-import { Badge, Button, Checkbox, Group, Select, Text, Textarea, TextInput } from "@mantine/core";
+import { Badge, Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { VariableFields, type VariableValues } from "../variables/form.tsx";
 import type { SetPlace } from "./set.tsx";
 
 type Variable = Resource<"vars">;
@@ -107,59 +108,13 @@ function Delete({ setId, variable: { id, attributes } }: { readonly setId: strin
   );
 }
 
-interface Values {
-  key: string;
-  value: string;
-  description: string;
-  category: "terraform" | "env";
-  hcl: boolean;
-  sensitive: boolean;
-}
-
-function Fields({ draft, wasSensitive }: { readonly draft: Draft<Values>; readonly wasSensitive: boolean }) {
-  return (
-    <>
-      <TextInput label="Key" {...draft.getInputProps("key")} data-autofocus />
-      <Textarea
-        label="Value"
-        description={wasSensitive ? "It is not shown. What you write here replaces it." : undefined}
-        autosize
-        minRows={2}
-        maxRows={16}
-        classNames={{ input: "mono" }}
-        {...draft.getInputProps("value")}
-      />
-      <Select
-        label="Who gets it"
-        data={[
-          { value: "terraform", label: "Terraform" },
-          { value: "env", label: "the environment" },
-        ]}
-        {...draft.getInputProps("category")}
-      />
-      <TextInput label="Description" {...draft.getInputProps("description")} />
-      <Checkbox
-        label="HCL"
-        description="The value is an expression instead of text."
-        {...draft.getInputProps("hcl", { type: "checkbox" })}
-      />
-      <Checkbox
-        label="Sensitive"
-        description="Nobody is shown the value again, and that stays so."
-        disabled={wasSensitive}
-        {...draft.getInputProps("sensitive", { type: "checkbox" })}
-      />
-    </>
-  );
-}
-
 interface FormProps {
   readonly setId: string;
   readonly onClose: () => void;
 }
 
 function AddForm({ setId, onClose }: FormProps) {
-  const draft = useDraft<Values>({
+  const draft = useDraft<VariableValues>({
     key: "",
     value: "",
     description: "",
@@ -180,14 +135,14 @@ function AddForm({ setId, onClose }: FormProps) {
       onCancel={onClose}
       input={(attributes) => ({ path: { varset_id: setId }, body: { data: { type: "vars", attributes } } })}
     >
-      <Fields draft={draft} wasSensitive={false} />
+      <VariableFields draft={draft} wasSensitive={false} />
     </ActionForm>
   );
 }
 
 function EditForm({ setId, variable: { id, attributes }, onClose }: FormProps & { readonly variable: Variable }) {
   const { key, value, description, category, hcl, sensitive } = attributes;
-  const draft = useDraft<Values>({ key, value: value ?? "", description, category, hcl, sensitive });
+  const draft = useDraft<VariableValues>({ key, value: value ?? "", description, category, hcl, sensitive });
   const save = useAction("PATCH /varsets/{varset_id}/relationships/vars/{varset_var_id}", {
     done: ({ data }) => `Changed ${data.attributes.key}.`,
     refusal: "form",
@@ -205,7 +160,7 @@ function EditForm({ setId, variable: { id, attributes }, onClose }: FormProps & 
         body: { data: { type: "vars", attributes: changesIn(draft) } },
       })}
     >
-      <Fields draft={draft} wasSensitive={sensitive} />
+      <VariableFields draft={draft} wasSensitive={sensitive} />
     </ActionForm>
   );
 }

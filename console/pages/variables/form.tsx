@@ -6,7 +6,8 @@ import type { Resource } from "../../api/client.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
 
-interface Fields {
+/** What is typed of a variable, of a workspace or of a set. */
+export interface VariableValues {
   readonly key: string;
   readonly value: string;
   readonly description: string;
@@ -23,7 +24,7 @@ interface VariableFormProps {
 
 export function VariableForm({ workspaceId, variable, onClose }: VariableFormProps) {
   const known = variable?.attributes;
-  const draft = useDraft<Fields>({
+  const draft = useDraft<VariableValues>({
     key: known?.key ?? "",
     value: known?.value ?? "",
     description: known?.description ?? "",
@@ -79,7 +80,12 @@ export function VariableForm({ workspaceId, variable, onClose }: VariableFormPro
   );
 }
 
-function VariableFields({ draft, wasSensitive }: { readonly draft: Draft<Fields>; readonly wasSensitive: boolean }) {
+interface VariableFieldsProps {
+  readonly draft: Draft<VariableValues>;
+  readonly wasSensitive: boolean;
+}
+
+export function VariableFields({ draft, wasSensitive }: VariableFieldsProps) {
   const { category } = draft.values;
   return (
     <>
