@@ -43,7 +43,7 @@ const locking = (workspaces: Population["workspaces"]): Buffer[] =>
     workspaces.map(({ id }) => request("POST", `/api/v2/workspaces/${id}/actions/${action}`, memberToken, {})),
   );
 
-export function casesFor({ workspaces, projectId }: Population): Case[] {
+export function casesFor({ workspaces, projectId, member: { teamId, userId } }: Population): Case[] {
   const { id, name } = workspaces[Math.floor(workspaces.length / 2)]!;
   return [
     { name: "show", connections, next: always(`/workspaces/${id}`) },
@@ -53,6 +53,12 @@ export function casesFor({ workspaces, projectId }: Population): Case[] {
     { name: "list of 100", connections, next: always(`${list}?page[size]=100`) },
     { name: "search by name", connections, next: always(`${list}?search[name]=${name.slice(8, 13)}`) },
     { name: "list of projects", connections, next: always(`/organizations/${organizationName}/projects`) },
+    { name: "reach of a team", connections, next: always(`/teams/${teamId}/reach?page[size]=20`) },
+    {
+      name: "reach of a person",
+      connections,
+      next: always(`/users/${userId}/reach?filter[organization][name]=${organizationName}&page[size]=20`),
+    },
     { name: "create", connections, writes: true, next: () => creation(projectId) },
     { name: "create, one caller", connections: 1, writes: true, next: () => creation(projectId) },
     { name: "lock, unlock", connections, writes: true, next: inTurn(locking(workspaces)) },

@@ -22,6 +22,13 @@ export interface Population {
   readonly workspaces: readonly { readonly id: string; readonly name: string }[];
   /** A project in which the member may create. */
   readonly projectId: string;
+  readonly member: Member;
+}
+
+/** The one who asks, and the only team of it. */
+interface Member {
+  readonly userId: string;
+  readonly teamId: string;
 }
 
 const options = {
@@ -31,21 +38,22 @@ const options = {
   publicUrl: "",
 } as const;
 
-export async function populate(database: Database, workspaces: number): Promise<Population> {
+export async function populate(database: Database, count: number): Promise<Population> {
   const identity = { id: newId("organizations"), defaultProjectId: newId("projects"), createdAt: now() };
   const organization = newOrganization({ name: organizationName, email: "bench@example.com" }, identity);
-  const projects = projectsOf(organization, workspaces);
-  const rows = Array.from({ length: workspaces }, (_, index) => workspaceOf(projects[index % projects.length]!, index));
+  const projects = projectsOf(organization, count);
+  const rows = Array.from({ length: count }, (_, index) => workspaceOf(projects[index % projects.length]!, index));
   const granted = new Set(projects.slice(0, grantedProjects).map((project) => project.id));
-  await database.write(async (tx) => {
+  const member = await database.write(async (tx) => {
     await tx.db.insertInto("organizations").values(organization).execute();
     await insertMany(tx, "projects", [defaultProjectOf(organization), ...projects]);
     await insertMany(tx, "workspaces", rows);
     const outside = rows.find((row) => !granted.has(row.projectId));
-    await insertMember(tx, organization, [...granted], outside);
+    return insertMember(tx, organization, [...granted], outside);
   });
   const readable = rows.filter((row) => granted.has(row.projectId));
-  return { workspaces: readable.slice(0, 500).map(({ id, name }) => ({ id, name })), projectId: projects[0]!.id };
+  const workspaces = readable.slice(0, 500).map(({ id, name }) => ({ id, name }));
+  return { workspaces, projectId: projects[0]!.id, member };
 }
 
 function defaultProjectOf({ id: organizationId, defaultProjectId: id, createdAt }: OrganizationTable): ProjectTable {
@@ -74,7 +82,7 @@ async function insertMember(
   organization: OrganizationTable,
   projectIds: readonly string[],
   outside: WorkspaceTable | undefined,
-): Promise<void> {
+): Promise<Member> {
   const { id: organizationId, createdAt } = organization;
   const member = newUser({ username: "member", email: "member@example.com" });
   const team = newTeam({ name: "members", visibility: "organization" }, organizationId);
@@ -98,12 +106,14 @@ async function insertMember(
       permissions,
     })),
   );
-  if (outside === undefined) return;
+  const asked = { userId: member.id, teamId: team.id };
+  if (outside === undefined) return asked;
   const single = { ...given, id: newId("team-workspaces"), workspaceId: outside.id, access: "read" };
   await tx.db
     .insertInto("teamWorkspaces")
     .values({ ...single, permissions: workspaceLevelMask("read") })
     .execute();
+  return asked;
 }
 
 function tokenOf(userId: string, createdAt: string): TokenTable {
@@ -121,6 +131,7 @@ function tokenOf(userId: string, createdAt: string): TokenTable {
     expiredAt: null,
     lastUsedAt: null,
     version: 1,
+    begunById: null,
   };
 }
 

@@ -41,6 +41,8 @@ export const areas: readonly Area[] = [
   { name: "Run triggers", tests: [of("RunTrigger")] },
   { name: "Administration of runs", tests: [of("AdminRuns?")] },
   { name: "Agent tokens", tests: [of("AgentTokens")] },
+  { name: "Connections to version control", tests: [of("OAuthClients"), of("OAuthTokens")] },
+  { name: "Notification configurations", tests: [of("NotificationConfigurations?")] },
 ];
 
 /** Tests that look at the whole service, or change the account that all of them use, run when no other does. */

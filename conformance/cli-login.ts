@@ -61,7 +61,7 @@ class Browser {
     const asked = await fetch(address, { redirect: "manual" });
     assert.equal(asked.status, 302);
     const page = new URL(asked.headers.get("location") ?? "", this.#url);
-    assert.equal(page.pathname, "/app/authorize");
+    assert.equal(page.pathname, "/app/~/authorize");
     const query = [...page.searchParams].map(([name, value]) => [name.replaceAll("_", "-"), value]);
     const response = await fetch(`${this.#url}/api/v2/authorizations`, {
       method: "POST",

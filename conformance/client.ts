@@ -26,7 +26,7 @@ const ours = /^(TF|TFE|TFC|ENABLE|HYOK|GITHUB|OAUTH|CADASTRE|RUN_TASKS)_/;
  * The client has two modes, and the service two editions for the same reason: what HCP Terraform has and Terraform Enterprise
  * has not, and the other way round. The tests that need nothing but a name of a repository get one; none of them asks GitHub.
  */
-export function testEnvironment(server: Server, edition: Edition): NodeJS.ProcessEnv {
+export function testEnvironment(server: Server, edition: Edition, listenerUrl: string): NodeJS.ProcessEnv {
   return {
     ...without(process.env, ours),
     TFE_ADDRESS: server.url,
@@ -37,5 +37,8 @@ export function testEnvironment(server: Server, edition: Edition): NodeJS.Proces
     OAUTH_CLIENT_GITHUB_TOKEN: "not-a-token",
     GITHUB_POLICY_SET_IDENTIFIER: "organization/repository",
     GITHUB_APP_INSTALLATION_ID: "ghain-conformance0",
+    // Whom tests of notifications have told; the client and the provider call it by different names.
+    TFC_RUN_TASK_URL: listenerUrl,
+    RUN_TASKS_URL: listenerUrl,
   };
 }

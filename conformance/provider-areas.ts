@@ -1,6 +1,6 @@
 /**
  * Which of the provider's tests are ours to pass: by area, each with the beginnings of its tests' names. What is in no area needs what
- * the service does not have: policies, a registry, run tasks, notifications, stacks, single sign-on.
+ * the service does not have: policies, a registry, run tasks, stacks, single sign-on.
  */
 import type { Area } from "./areas.ts";
 
@@ -84,6 +84,7 @@ export const providerAreas: readonly Area[] = [
   },
   { name: "Runs", tests: [of("WorkspaceRun")] },
   { name: "Run triggers", tests: [of("RunTrigger")] },
+  { name: "Notification configurations", tests: [of("(Project|Team)?NotificationConfiguration")] },
   { name: "Data retention", tests: [of("DataRetentionPolicy")] },
   { name: "Versions of Terraform", tests: [of("TerraformVersion")] },
   {

@@ -47,6 +47,8 @@ export const serverSettings = (edition: Edition): Record<string, string> =>
 export interface Surroundings {
   readonly server: Server;
   readonly edition: Edition;
+  /** Whom tests have told. */
+  readonly listenerUrl: string;
   /** The path of the CLI that the tests run. */
   readonly terraform: string;
   /** The certificate to trust. */
@@ -57,10 +59,10 @@ export interface Surroundings {
 
 export function providerEnvironment(
   provider: Provider,
-  { server, edition, terraform, cert, home }: Surroundings,
+  { server, edition, listenerUrl, terraform, cert, home }: Surroundings,
 ): (test: string) => NodeJS.ProcessEnv {
   const shared = {
-    ...testEnvironment(server, edition),
+    ...testEnvironment(server, edition, listenerUrl),
     HOME: home,
     TMPDIR: home,
     TF_ACC: "1",

@@ -20,6 +20,7 @@ import { builtCli } from "./cli-build.ts";
 import { providerPart, writePart } from "./document.ts";
 import { executing, preferEngine } from "./engines.ts";
 import { runTest, testsOf } from "./go.ts";
+import { startListener } from "./listener.ts";
 import { readOptions } from "./options.ts";
 import { alone, providerAreas, quickTests } from "./provider-areas.ts";
 import { providerExceptions } from "./provider-exceptions.ts";
@@ -48,8 +49,10 @@ async function main(): Promise<number> {
   const combinations: Combination[] = [];
   for (const { engine, edition, cli } of asked.combinations) {
     const terraform = await builtCli(cli);
+    const listener = await startListener();
     const server = await startServer(engine, edition, {
       ...runs,
+      ...listener.settings,
       ...servedWith(certificate),
       ...serverSettings(edition),
     });
@@ -57,13 +60,21 @@ async function main(): Promise<number> {
       await settle(server);
       await preferEngine(apiOf(server), executed);
       const home = mkdtempSync(join(folder, "home-"));
-      const around = { server, edition, terraform: terraform.binary, cert: certificate.cert, home };
+      const around = {
+        server,
+        edition,
+        listenerUrl: listener.url,
+        terraform: terraform.binary,
+        cert: certificate.cert,
+        home,
+      };
       const envOf = providerEnvironment(provider, around);
       const run = (test: string, skipped: readonly string[]) => runTest(provider, { test, skipped, env: envOf(test) });
       const kinds = { engine, edition, terraform: terraform.version };
       combinations.push(await runSuite(suite, chosen, { kinds, server, run }));
     } finally {
       await server.stop();
+      listener.stop();
     }
   }
   if (asked.whole) writePart("provider", providerPart(suite, combinations));

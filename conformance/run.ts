@@ -18,6 +18,7 @@ import { clientPart, writePart } from "./document.ts";
 import { executing, preferEngine } from "./engines.ts";
 import { exceptions } from "./exceptions.ts";
 import { runTest, testsOf } from "./go.ts";
+import { startListener } from "./listener.ts";
 import { readOptions } from "./options.ts";
 import { type Combination, count } from "./results.ts";
 import { script } from "./script.ts";
@@ -40,14 +41,16 @@ async function main(): Promise<number> {
   const runs = await executing([executed]);
   const combinations: Combination[] = [];
   for (const kinds of asked.combinations) {
-    const server = await startServer(kinds.engine, kinds.edition, runs);
+    const listener = await startListener();
+    const server = await startServer(kinds.engine, kinds.edition, { ...runs, ...listener.settings });
     await preferEngine(apiOf(server), executed);
-    const env = testEnvironment(server, kinds.edition);
+    const env = testEnvironment(server, kinds.edition, listener.url);
     const run = (test: string, skipped: readonly string[]) => runTest(client, { test, skipped, env });
     try {
       combinations.push(await runSuite(suite, chosen, { kinds, server, run }));
     } finally {
       await server.stop();
+      listener.stop();
     }
   }
   if (asked.whole) writePart("client", clientPart(client.version, suite, combinations));

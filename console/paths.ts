@@ -1,6 +1,6 @@
 /**
  * Every address of the console, built in one place, without the prefix that the server gives it (`/app`). What is not an organization's
- * stands under `~`, which no organization can be called; signing in has the address that the API fixes.
+ * stands under `~`, which no organization can be called; a link by which somebody comes in is told by its secret.
  */
 const part = encodeURIComponent;
 const withSearch = (path: string, search: Record<string, string | undefined>) => {
@@ -18,15 +18,19 @@ const person = (organization: string, id: string) => `${inOrganization(organizat
 
 export const paths = {
   home: () => "/",
-  signIn: (to?: string) => withSearch("/sign-in", { return: to }),
+  /** `ended` where a session has. */
+  signIn: (to?: string, ended?: "yes") => withSearch("/~/sign-in", { return: to, ended }),
   /** The address that the server sends a browser to that came from `terraform login`. */
-  authorize: () => "/authorize",
+  authorize: () => "/~/authorize",
   /** The address that invitations have. */
   invitation: (secret: string) => `/invitations/${part(secret)}`,
   newOrganization: () => "/~/new-organization",
   account: () => "/~/account",
   site: () => "/~/site",
   siteOrganizations: () => "/~/site/organizations",
+  siteAgentPools: () => "/~/site/agent-pools",
+  siteAgentPool: (id: string) => `/~/site/agent-pools/${part(id)}`,
+  siteRuns: () => "/~/site/runs",
   siteVersions: () => "/~/site/versions",
   siteProviders: () => "/~/site/sign-on",
 
@@ -50,6 +54,7 @@ export const paths = {
   workspaceAccess: (organization: string, name: string) => `${workspace(organization, name)}/access`,
   workspaceAudit: (organization: string, name: string) => `${workspace(organization, name)}/audit`,
   workspaceNotifications: (organization: string, name: string) => `${workspace(organization, name)}/notifications`,
+  workspaceRepository: (organization: string, name: string) => `${workspace(organization, name)}/repository`,
   workspaceSettings: (organization: string, name: string, part?: string) =>
     withSearch(`${workspace(organization, name)}/settings`, { part }),
 
@@ -57,6 +62,7 @@ export const paths = {
   project,
   projectAccess: (organization: string, id: string) => `${project(organization, id)}/access`,
   projectAudit: (organization: string, id: string) => `${project(organization, id)}/audit`,
+  projectNotifications: (organization: string, id: string) => `${project(organization, id)}/notifications`,
   projectSettings: (organization: string, id: string) => `${project(organization, id)}/settings`,
 
   grant: (organization: string, search: { team?: string; project?: string; workspace?: string } = {}) =>
@@ -64,11 +70,15 @@ export const paths = {
   move: (organization: string, search: { workspaces?: string; from?: string } = {}) =>
     withSearch(`${inOrganization(organization)}/move`, search),
 
+  resources: (organization: string) => `${inOrganization(organization)}/resources`,
+  tags: (organization: string) => `${inOrganization(organization)}/tags`,
   runs: (organization: string) => `${inOrganization(organization)}/runs`,
+  runQueue: (organization: string) => `${inOrganization(organization)}/runs/queue`,
   teams: (organization: string) => `${inOrganization(organization)}/teams`,
   team,
   teamReach: (organization: string, id: string) => `${team(organization, id)}/reach`,
   teamTokens: (organization: string, id: string) => `${team(organization, id)}/tokens`,
+  teamNotifications: (organization: string, id: string) => `${team(organization, id)}/notifications`,
   teamSettings: (organization: string, id: string) => `${team(organization, id)}/settings`,
   people: (organization: string) => `${inOrganization(organization)}/people`,
   person,
@@ -79,11 +89,14 @@ export const paths = {
   tokens: (organization: string) => `${inOrganization(organization)}/tokens`,
   tokenReach: (organization: string, id: string) => `${inOrganization(organization)}/tokens/${part(id)}`,
   audit: (organization: string) => `${inOrganization(organization)}/audit`,
+  auditWebhooks: (organization: string) => `${inOrganization(organization)}/audit/webhooks`,
   variableSets: (organization: string) => `${inOrganization(organization)}/variable-sets`,
   variableSet: (organization: string, id: string) => `${inOrganization(organization)}/variable-sets/${part(id)}`,
   sshKeys: (organization: string) => `${inOrganization(organization)}/ssh-keys`,
   agentPools: (organization: string) => `${inOrganization(organization)}/agent-pools`,
   agentPool: (organization: string, id: string) => `${inOrganization(organization)}/agent-pools/${part(id)}`,
   connections: (organization: string) => `${inOrganization(organization)}/connections`,
+  repositoryEvents: (organization: string) => `${inOrganization(organization)}/repository-events`,
+  identityTrusts: (organization: string) => `${inOrganization(organization)}/identity-trusts`,
   organizationSettings: (organization: string) => `${inOrganization(organization)}/settings`,
 } as const;

@@ -8,12 +8,13 @@ import {
   redirect,
   type AnyRoute,
 } from "@tanstack/react-router";
-import { NotFound, PageFailed } from "./pages/failed.tsx";
+import { CodeMissing, NotFound, PageFailed } from "./pages/failed.tsx";
 import { account, organization, workspaceNamed } from "./api/queries.ts";
 import { paths } from "./paths.ts";
 import { Shell } from "./shell.tsx";
 import { parseSearch, stringifySearch } from "./ui/address.ts";
 import { prefix } from "./ui/link.tsx";
+import { LoadingPage, Opening } from "./ui/states.tsx";
 
 interface Context {
   readonly client: QueryClient;
@@ -28,6 +29,7 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
+  pendingComponent: Opening,
   loader: ({ context }) => context.client.ensureQueryData(account()),
 });
 const inOrganization = createRoute({
@@ -44,7 +46,15 @@ const inWorkspace = createRoute({
 
 type Component = () => React.JSX.Element | null;
 const page = (parent: AnyRoute, path: string, load: () => Promise<{ default: Component }>): AnyRoute =>
-  createRoute({ getParentRoute: () => parent, path, component: lazyRouteComponent(load) });
+  createRoute({
+    getParentRoute: () => parent,
+    path,
+    component: lazyRouteComponent(() =>
+      load().catch(() => {
+        throw new CodeMissing();
+      }),
+    ),
+  });
 
 /** Inside the shell, with the way to everything else around it. */
 const notFound = (parent: AnyRoute, path = "$"): AnyRoute =>
@@ -52,16 +62,20 @@ const notFound = (parent: AnyRoute, path = "$"): AnyRoute =>
 
 const pages = root.addChildren([
   outside.addChildren([
-    page(outside, "sign-in", () => import("./pages/sign-in/page.tsx")),
-    page(outside, "invitations/$secret", () => import("./pages/sign-in/invitation.tsx")),
+    page(outside, "~/sign-in", () => import("./pages/sign-in/page.tsx")),
+    // An organization may be called `invitations`; none of its places begins like a secret.
+    page(outside, "invitations/cadastre-{$secret}", () => import("./pages/sign-in/invitation.tsx")),
   ]),
   inside.addChildren([
     page(inside, "/", () => import("./pages/organizations/page.tsx")),
-    page(inside, "authorize", () => import("./pages/sign-in/authorize.tsx")),
+    page(inside, "~/authorize", () => import("./pages/sign-in/authorize.tsx")),
     page(inside, "~/new-organization", () => import("./pages/first-start/new-organization.tsx")),
     page(inside, "~/account", () => import("./pages/account/page.tsx")),
     page(inside, "~/site", () => import("./pages/site/users.tsx")),
     page(inside, "~/site/organizations", () => import("./pages/site/organizations.tsx")),
+    page(inside, "~/site/agent-pools", () => import("./pages/site/agent-pools.tsx")),
+    page(inside, "~/site/agent-pools/$pool", () => import("./pages/site/agent-pool.tsx")),
+    page(inside, "~/site/runs", () => import("./pages/site/runs.tsx")),
     page(inside, "~/site/versions", () => import("./pages/site/versions.tsx")),
     page(inside, "~/site/sign-on", () => import("./pages/site/providers.tsx")),
     inOrganization.addChildren([
@@ -71,10 +85,12 @@ const pages = root.addChildren([
       page(inOrganization, "projects", () => import("./pages/projects/page.tsx")),
       page(inOrganization, "projects/$project", () => import("./pages/projects/project.tsx")),
       page(inOrganization, "projects/$project/audit", () => import("./pages/projects/audit.tsx")),
+      page(inOrganization, "projects/$project/notifications", () => import("./pages/notifications/project.tsx")),
       page(inOrganization, "projects/$project/settings", () => import("./pages/projects/settings.tsx")),
       page(inOrganization, "teams", () => import("./pages/teams/page.tsx")),
       page(inOrganization, "teams/$team", () => import("./pages/teams/members.tsx")),
       page(inOrganization, "teams/$team/tokens", () => import("./pages/teams/tokens.tsx")),
+      page(inOrganization, "teams/$team/notifications", () => import("./pages/notifications/team.tsx")),
       page(inOrganization, "teams/$team/settings", () => import("./pages/teams/settings.tsx")),
       page(inOrganization, "people", () => import("./pages/people/page.tsx")),
       page(inOrganization, "people/$user", () => import("./pages/people/person.tsx")),
@@ -84,10 +100,16 @@ const pages = root.addChildren([
       page(inOrganization, "agent-pools", () => import("./pages/agent-pools/page.tsx")),
       page(inOrganization, "agent-pools/$pool", () => import("./pages/agent-pools/pool.tsx")),
       page(inOrganization, "connections", () => import("./pages/connections/page.tsx")),
+      page(inOrganization, "repository-events", () => import("./pages/repository/page.tsx")),
+      page(inOrganization, "identity-trusts", () => import("./pages/identity-trusts/page.tsx")),
       page(inOrganization, "settings", () => import("./pages/settings/page.tsx")),
       page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx")),
       page(inOrganization, "audit", () => import("./pages/audit/page.tsx")),
+      page(inOrganization, "audit/webhooks", () => import("./pages/audit-webhooks/page.tsx")),
+      page(inOrganization, "resources", () => import("./pages/resources/page.tsx")),
+      page(inOrganization, "tags", () => import("./pages/tags/page.tsx")),
       page(inOrganization, "runs", () => import("./pages/runs/page.tsx")),
+      page(inOrganization, "runs/queue", () => import("./pages/runs/queue.tsx")),
       // The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`.
       createRoute({
         getParentRoute: () => inOrganization,
@@ -114,6 +136,8 @@ const pages = root.addChildren([
         page(inWorkspace, "states", () => import("./pages/states/page.tsx")),
         page(inWorkspace, "states/$state", () => import("./pages/states/state.tsx")),
         page(inWorkspace, "variables", () => import("./pages/variables/page.tsx")),
+        page(inWorkspace, "repository", () => import("./pages/repository/workspace.tsx")),
+        page(inWorkspace, "notifications", () => import("./pages/notifications/workspace.tsx")),
         page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),
       ]),
       // Not under a workspace as well: it would take the address of a run of a workspace that is called `workspaces`.
@@ -135,6 +159,10 @@ export function newRouter(client: QueryClient) {
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultErrorComponent: PageFailed,
+    // Until then the page before stays: what comes quickly shows no other one in between.
+    defaultPendingMs: 300,
+    defaultPendingMinMs: 200,
+    defaultPendingComponent: LoadingPage,
     defaultNotFoundComponent: NotFound,
   });
 }

@@ -12,26 +12,31 @@ import {
   Tooltip,
   useMantineColorScheme,
 } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams } from "@tanstack/react-router";
 import { useEffect } from "react";
-import type { Attributes } from "./api/client.ts";
 import { organization as organizationQuery } from "./api/queries.ts";
 import { ShowAsApi } from "./api/show-as-api.tsx";
 import { AccountMenu } from "./pages/account/menu.tsx";
 import { Keys } from "./keys.tsx";
-import { Palette, openPalette } from "./palette.tsx";
+import { Palette } from "./palette.tsx";
 import { paths } from "./paths.ts";
+import { placesOf } from "./places.ts";
+import { Arrival, contentId } from "./ui/arrival.tsx";
 import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
+import { Progress } from "./ui/progress.tsx";
 import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
 
 export function Shell() {
   const organization = useOrganizationHere();
   const [isOpen, { toggle, close }] = useDisclosure();
+  const [isFinding, finding] = useDisclosure();
   const { pathname } = useLocation();
   useEffect(close, [pathname, close]);
+  // Also while one types in a field.
+  useHotkeys([["mod+K", finding.open]], []);
   return (
     <AppShell
       header={{ height: 48 }}
@@ -39,7 +44,7 @@ export function Shell() {
       padding="md"
     >
       <AppShell.Header px="md">
-        <a className="skip-link" href="#content">
+        <a className="skip-link" href={`#${contentId}`}>
           Skip to the content
         </a>
         <Group h="100%" gap="sm" wrap="nowrap">
@@ -54,7 +59,7 @@ export function Shell() {
           </Link>
           {organization && <OrganizationSwitcher organization={organization} />}
           <Box flex={1} />
-          {organization && <SearchButton />}
+          {organization && <SearchButton onFind={finding.open} />}
           <ShowAsApi />
           <SchemeButton />
           <AccountMenu />
@@ -67,13 +72,15 @@ export function Shell() {
           </ScrollArea>
         </AppShell.Navbar>
       )}
-      <AppShell.Main id="content" tabIndex={-1}>
+      <AppShell.Main id={contentId} tabIndex={-1}>
         <Box maw="84rem" mx="auto">
           <Outlet />
         </Box>
       </AppShell.Main>
-      {organization && <Palette organization={organization} />}
+      {organization && <Palette organization={organization} opened={isFinding} onClose={finding.close} />}
       <Keys />
+      <Progress />
+      <Arrival />
     </AppShell>
   );
 }
@@ -85,43 +92,6 @@ function useOrganizationHere(): string | undefined {
   return isError ? undefined : organization;
 }
 
-type Rights = Attributes<"organizations">["permissions"] | undefined;
-
-/** The places of an organization; those that its caller would be refused are left out. */
-const groups = (organization: string, rights: Rights): [string, [string, string][]][] => [
-  [
-    "Register",
-    [
-      ["Overview", paths.organization(organization)],
-      ["Workspaces", paths.workspaces(organization)],
-      ["Projects", paths.projects(organization)],
-      ["Runs", paths.runs(organization)],
-      ["Variable sets", paths.variableSets(organization)],
-    ],
-  ],
-  [
-    "Access",
-    [
-      ["Who can", paths.holders(organization)],
-      ["Teams", paths.teams(organization)],
-      ["People", paths.people(organization)],
-      ["Tokens", paths.tokens(organization)],
-      ...(rights?.["can-manage-auditing"] ? [["Audit", paths.audit(organization)] as [string, string]] : []),
-    ],
-  ],
-  [
-    "Connections",
-    [
-      ...(rights?.["can-update-oauth"] || rights?.["can-create-workspace"]
-        ? [["Version control", paths.connections(organization)] as [string, string]]
-        : []),
-      ["SSH keys", paths.sshKeys(organization)],
-      ["Agent pools", paths.agentPools(organization)],
-    ],
-  ],
-  ["Organization", [["Settings", paths.organizationSettings(organization)]]],
-];
-
 function Places({ organization }: { readonly organization: string }) {
   const { pathname } = useLocation();
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
@@ -129,7 +99,7 @@ function Places({ organization }: { readonly organization: string }) {
     to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
   return (
     <nav aria-label="Places of the organization">
-      {groups(organization, rights).map(([title, places]) => (
+      {placesOf(organization, rights).map(([title, places]) => (
         <Box key={title} mb="sm">
           <Text fz="xs" c="dimmed" px="xs" mb={2} fw={500}>
             {title}
@@ -152,21 +122,21 @@ function Places({ organization }: { readonly organization: string }) {
   );
 }
 
-function SearchButton() {
+function SearchButton({ onFind }: { readonly onFind: () => void }) {
   return (
     <>
       <Button
         variant="default"
         c="dimmed"
         fw={400}
-        onClick={openPalette}
+        onClick={onFind}
         leftSection={<IconSearch size={14} />}
         rightSection={<Kbd size="xs">Ctrl K</Kbd>}
         visibleFrom="sm"
       >
         Find anything
       </Button>
-      <ActionIcon variant="default" onClick={openPalette} hiddenFrom="sm" aria-label="Find anything" size="lg">
+      <ActionIcon variant="default" onClick={onFind} hiddenFrom="sm" aria-label="Find anything" size="lg">
         <IconSearch size={16} />
       </ActionIcon>
     </>

@@ -27,6 +27,14 @@ export const theme = createTheme({
       color: input.color ?? input.theme.primaryColor,
       theme: input.theme,
     });
+    // White on the red that is usual for it is hard to read in dark.
+    if (input.variant === "filled" && color === "red")
+      return {
+        ...colours,
+        background: "var(--mantine-color-red-9)",
+        hover: "color-mix(in srgb, var(--mantine-color-red-9), black 15%)",
+        color: "var(--mantine-color-white)",
+      };
     if (input.variant !== "light" || !isThemeColor) return colours;
     return {
       ...colours,

@@ -12,6 +12,8 @@ export default defineConfig({
   build: {
     outDir: here("../dist/console"),
     emptyOutDir: true,
+    // Beside the organizations, of which one may be called `assets`.
+    assetsDir: "~/assets",
     target: "es2023",
     // The policy allows no data: addresses, but for pictures; every file is loaded from where it lies.
     assetsInlineLimit: 0,

@@ -67,18 +67,22 @@ async function buildWhenChanged(logger: Logger, signal: AbortSignal): Promise<vo
   // Several servers may start at once: each builds beside, and the last one to finish stays.
   await mkdir(dirname(built), { recursive: true });
   const beside = await mkdtemp(`${built}.`);
+  const before = `${beside}.before`;
   try {
     await run(signal, join(sources, "api/generate.ts"));
     const config = join(sources, "vite.config.ts");
     await run(signal, builder, "build", "--config", config, "--outDir", beside, "--logLevel", "error");
     await writeFile(join(beside, stampName), stamp);
-    await rm(built, { recursive: true, force: true });
+    // Out of the way in one step: removed in its place, another server's files would come in between.
+    await rename(built, before).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
     await rename(beside, built).catch((error: NodeJS.ErrnoException) => {
       // Another server, from the same sources, was faster.
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
     });
   } finally {
-    await rm(beside, { recursive: true, force: true });
+    for (const folder of [beside, before]) await rm(folder, { recursive: true, force: true });
   }
   logger.info(`the console is built (${((Date.now() - begun) / 1000).toFixed(1)} s)`);
 }
@@ -99,7 +103,9 @@ async function stampOfSources(): Promise<string> {
 /** As a process of its own: a build takes seconds, in which requests must be answered. */
 function run(signal: AbortSignal, ...words: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, words, { cwd: root, signal, stdio: ["ignore", "pipe", "pipe"] });
+    // Whatever this process is run as: the files are for everybody who starts the service from here.
+    const env = { ...process.env, NODE_ENV: "production" };
+    const child = spawn(process.execPath, words, { cwd: root, env, signal, stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (said += part));
     child.on("error", reject);

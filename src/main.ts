@@ -1,42 +1,57 @@
 /** The composition root: settings → database → server and jobs. Nothing else wires things. */
-import { createPrivateKey, X509Certificate } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
-import { createSecureContext } from "node:tls";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Server as SecureServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
+import type { Logger } from "pino";
+import { announcement, logStart } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
+import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
-import { firstCommand } from "./http/front-page.ts";
 import { batchedDestination } from "./http/log-destination.ts";
+import { readableDestination } from "./http/log-text.ts";
 import { newLogger } from "./http/log.ts";
 import { createServer, urlOf } from "./http/server.ts";
+import { backupJobs } from "./jobs/backup.ts";
 import { jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
-import { ensureFirstAdmin, type FirstAdmin, openRegister, sqlitePath } from "./service.ts";
+import { ensureFirstAdmin, openRegister } from "./service.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
+import { readPair, type TlsPair, TlsWatch } from "./tls.ts";
 import { version } from "./version.ts";
-import { refuseWithoutEngine, Workers } from "./workers.ts";
+import { refuseWithoutEngine, Workers, type WorkersOptions } from "./workers.ts";
 
 export interface RunningService {
   /** Where it listens, as a URL. */
   readonly url: string;
-  /** Takes no more requests, and finishes the running ones within the grace period. */
+  /** Says that it is leaving for as long as it drains, then takes no more requests, and finishes the running ones within the grace period. */
   stop(): Promise<void>;
+  /** Takes up the TLS files as they are now, also where they have not changed. */
+  reload(): void;
+}
+
+export interface ServeOptions {
+  readonly say?: (line: string) => void;
+  /** Whether a person looks on. */
+  readonly isTerminal?: boolean;
 }
 
 /** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
-export async function serve(settings: Settings, say: (line: string) => void = console.log): Promise<RunningService> {
+export async function serve(settings: Settings, options: ServeOptions = {}): Promise<RunningService> {
+  const { say = console.log, isTerminal = false } = options;
   const tls = readTls(settings);
   await refuseWithoutEngine(settings);
   const { database, vault } = await openRegister(settings);
-  const logger = newLogger(settings.logLevel, batchedDestination());
+  const clock = await watchClock(database);
+  const logger = loggerFor(settings, isTerminal);
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
-  let isStarting = true;
+  database.fence.onRefusal = (sentence) => logger.error(sentence);
+  let phase: "starting" | "serving" | "draining" = "starting";
   const server = createServer({
-    isStarting: () => isStarting,
+    isStarting: () => phase === "starting",
+    isDraining: () => phase === "draining",
     database,
     vault,
     options: { ...settings, mail: mailOf(settings) },
@@ -51,34 +66,51 @@ export async function serve(settings: Settings, say: (line: string) => void = co
     console: consoleFiles,
   });
   const urlNow = () => urlOf(server, { tls });
-  const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs, logger });
+  const allJobs = [...jobs, ...backupJobs(settings, version)];
+  const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs: allJobs, logger });
   try {
     await listen(server, settings);
     const admin = await ensureFirstAdmin(database, settings);
-    isStarting = false;
+    phase = "serving";
     const url = urlNow();
-    announce(settings, url, admin, say);
+    if (settings.logFormat === "json") logStart(logger, { settings, url, admin });
+    else say(announcement({ settings, url, admin }));
+    const watch = watchTls(server, settings, tls);
     runner.start();
     void describeFetching(settings.sandbox).then((line) => logger.info(line));
     void consoleFiles?.load();
-    const workers =
-      settings.workers > 0
-        ? await Workers.start({ database, settings, url: urlForWorkers(settings, url), logger })
-        : undefined;
+    const workers = await startWorkers({ database, settings, url, logger });
     return {
       url,
+      reload: () => reload(watch, logger),
       stop: async () => {
+        phase = "draining";
+        watch?.stop();
         consoleFiles?.stop();
-        // They report to this server how what they execute ends.
-        await workers?.stop(settings.graceSeconds);
-        await stop({ server, runner, database }, settings.graceSeconds);
+        // Workers report to this server how what they execute ends.
+        await Promise.all([drain(settings, logger), workers?.stop(settings.graceSeconds)]);
+        await stop({ server, runner, database, clock }, settings.graceSeconds);
       },
     };
   } catch (error) {
     await Promise.all([server.close(), runner.stop()]);
+    clock.stop();
     await database.close();
     throw error;
   }
+}
+
+/** A person at a terminal is told what went wrong, in lines that can be read; a service's log tells of every request, as JSON. */
+function loggerFor({ logLevel, logFormat }: Settings, isTerminal: boolean): Logger {
+  const isText = logFormat === undefined ? isTerminal : logFormat === "text";
+  const isColoured = isTerminal && (process.env["NO_COLOR"] ?? "") === "";
+  const destination = isText ? readableDestination(batchedDestination(), isColoured) : batchedDestination();
+  return newLogger(logLevel ?? (isTerminal ? "warn" : "info"), destination);
+}
+
+async function startWorkers(options: WorkersOptions): Promise<Workers | undefined> {
+  const { settings, url } = options;
+  return settings.workers > 0 ? Workers.start({ ...options, url: urlForWorkers(settings, url) }) : undefined;
 }
 
 /** For the jobs; the listening address is only known once the server listens. */
@@ -114,15 +146,23 @@ function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
   return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
 }
 
+/** Whoever watches is told first, and has the time to notice; requests are served as before meanwhile. */
+async function drain({ drainSeconds }: Settings, logger: Pick<Logger, "info">): Promise<void> {
+  if (drainSeconds === 0) return;
+  logger.info(`draining: /readyz says 503 for ${drainSeconds} seconds, and requests are served as before`);
+  await sleep(drainSeconds * 1000);
+}
+
 const sweepMs = 50;
 
 interface Parts {
   readonly server: FastifyInstance;
   readonly runner: JobRunner;
   readonly database: Database;
+  readonly clock: ClockWatch;
 }
 
-async function stop({ server, runner, database }: Parts, graceSeconds: number): Promise<void> {
+async function stop({ server, runner, database, clock }: Parts, graceSeconds: number): Promise<void> {
   server.log.info("stopping: running requests are finished first");
   // A connection that is kept alive falls idle only when its running request is answered; nobody else closes it then.
   const sweep = setInterval(() => server.server.closeIdleConnections(), sweepMs);
@@ -135,32 +175,31 @@ async function stop({ server, runner, database }: Parts, graceSeconds: number): 
     }, graceSeconds * 1000);
   });
   // Together: while requests are finished here, other servers go on with the jobs already.
-  const closed = Promise.all([server.close(), runner.stop()]).then(() => database.close());
+  const closed = Promise.all([server.close(), runner.stop()]).then(() => {
+    clock.stop();
+    return database.close();
+  });
   await Promise.race([closed, cut]);
   clearInterval(sweep);
   clearTimeout(grace);
   server.log.info("stopped");
 }
 
-function readTls({ tlsCert, tlsKey }: Settings): { cert: Buffer; key: Buffer } | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  try {
-    const files = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) };
-    // Fails here, with a sentence, for files that are not PEM, and for some that don't belong together.
-    createSecureContext(files);
-    refuseStrangers(files);
-    return files;
-  } catch (error) {
-    throw new SettingError(
-      `The TLS files can't be used (${(error as Error).message}). Check CADASTRE_TLS_CERT and CADASTRE_TLS_KEY.`,
-    );
-  }
+function readTls({ tlsCert, tlsKey }: Settings): TlsPair | undefined {
+  return tlsCert === undefined || tlsKey === undefined ? undefined : readPair({ tlsCert, tlsKey });
 }
 
-/** A context is made of a certificate and a key of different kinds as well; only every handshake with it fails. */
-function refuseStrangers({ cert, key }: { cert: Buffer; key: Buffer }): void {
-  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-    throw new Error("the key is not that of the first certificate in the file");
+function reload(watch: TlsWatch | undefined, logger: Pick<Logger, "info">): void {
+  if (watch === undefined) logger.info("there is nothing to read again: TLS is not served here");
+  else watch.reload();
+}
+
+function watchTls(server: FastifyInstance, { tlsCert, tlsKey }: Settings, pair?: TlsPair): TlsWatch | undefined {
+  if (tlsCert === undefined || tlsKey === undefined || pair === undefined) return undefined;
+  return new TlsWatch({ tlsCert, tlsKey }, pair, {
+    server: server.server as unknown as SecureServer,
+    logger: server.log,
+  });
 }
 
 async function listen(server: FastifyInstance, { listen: { host, port } }: Settings): Promise<void> {
@@ -179,31 +218,3 @@ async function listen(server: FastifyInstance, { listen: { host, port } }: Setti
     throw error;
   }
 }
-
-function announce(settings: Settings, url: string, admin: FirstAdmin | undefined, say: (line: string) => void): void {
-  const address = settings.publicUrl ?? url;
-  const data = sqlitePath(settings) ?? "PostgreSQL";
-  const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${data}`];
-  // Whoever serves with a certificate of their own making has to be told how to trust it, here as everywhere.
-  const command = firstCommand(
-    address,
-    settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `,
-  );
-  if (admin !== undefined)
-    lines.push(
-      `  Sign in   as ${admin.username}, ${settings.adminPassword === undefined ? `with the password ${admin.password} (shown this once)` : "with the password in CADASTRE_ADMIN_PASSWORD"}`,
-    );
-  if (admin !== undefined && settings.adminToken === undefined) {
-    lines.push("", "  The admin's token is shown this once. In a second terminal, paste:", "");
-    lines.push(`    export TOKEN=${admin.token}`, `    ${command}`);
-  } else if (admin !== undefined) {
-    lines.push("", "  The admin's token is the one in CADASTRE_ADMIN_TOKEN. With it in TOKEN:", "", `    ${command}`);
-  } else {
-    lines.push("", "  With a token in TOKEN:", "", `    ${command}`);
-  }
-  lines.push("", "  Stop it with Ctrl+C.", "");
-  say(lines.join("\n"));
-}
-
-/** As one word of a shell, whatever is in it. */
-const shellWord = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);

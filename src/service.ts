@@ -1,10 +1,10 @@
 /** Opens the register that the settings name: database, schema, key, first admin. Shared by the server and the command line. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
 import { migrate, refuseNewer, setUp } from "./database/migrate.ts";
-import { checkVault, createVault, keyBeside, keyPathBeside, type Vault } from "./database/vault.ts";
+import { checkVault, createVault, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
 import { newPassword } from "./kernel/passwords.ts";
@@ -27,7 +27,7 @@ export interface Register {
 
 /** Raises SettingError or AppError, each with a sentence for the person who starts it. */
 export async function openRegister(settings: Settings): Promise<Register> {
-  const vault = createVault(encryptionKey(settings));
+  const vault = createVault(...encryptionKeys(settings));
   return opening(settings, async (database) => {
     const migrated = await migrate(database);
     await checkVault(database, vault);
@@ -44,9 +44,10 @@ export interface ExistingRegister extends Omit<Register, "migrated"> {
 export async function openExisting(settings: Settings): Promise<ExistingRegister> {
   const path = sqlitePath(settings);
   if (path !== undefined && !holdsData(path)) throw noRegister(settings);
-  const vault = createVault(encryptionKey(settings));
+  const vault = createVault(...encryptionKeys(settings));
   return opening(settings, async (database) => {
     const applied = await appliedMigrations(database, settings);
+    database.fence.hold(applied.length);
     await checkVault(database, vault);
     return { database, vault, applied };
   });
@@ -62,11 +63,13 @@ export async function openTarget(settings: Settings): Promise<Database> {
 
 /** Closes the database again where `prepare` fails. */
 async function opening<T>(settings: Settings, prepare: (database: Database) => Promise<T>): Promise<T> {
-  const database = open(settings.database);
+  const database = open(settings);
   try {
     return await prepare(database);
   } catch (error) {
     await database.close();
+    if (isDamage(error)) throw damaged(settings.database, error);
+    if (error instanceof AppError && isDamage(error.internal)) throw damaged(settings.database, error.internal);
     if (error instanceof AppError && error.code === "unavailable") throw unreachable(settings, error.internal);
     throw error;
   }
@@ -99,18 +102,36 @@ export function sqlitePath(settings: Settings): string | undefined {
   return settings.database.startsWith("sqlite:") ? resolve(settings.database.slice("sqlite:".length)) : undefined;
 }
 
-function open(address: string): Database {
+function open({ database: address, ...settings }: Settings): Database {
   try {
-    return openDatabase(address);
+    return openDatabase(address, {
+      connections: settings.databaseConnections,
+      statementMs: settings.statementTimeoutSeconds * 1000,
+      lockMs: settings.lockTimeoutSeconds * 1000,
+    });
   } catch (error) {
+    if (error instanceof AppError) throw error;
+    if (isDamage(error)) throw damaged(address, error);
     throw new SettingError(
       `The database ${withoutPassword(address)} can't be opened (${(error as Error).message}). Check CADASTRE_DATABASE and the folder's permissions.`,
     );
   }
 }
 
-/** The key of the settings. For the embedded database without one, the key file beside it, made where there is no database yet. */
-export function encryptionKey(settings: Settings): Uint8Array {
+/** SQLite's words for a file that is no database, or of which a part is missing. */
+const isDamage = (error: unknown) =>
+  [11, 26].includes(((error as { errcode?: number } | undefined)?.errcode ?? 0) & 0xff);
+
+const damaged = (address: string, error: unknown) =>
+  new SettingError(
+    `The database ${withoutPassword(address)} is damaged, or none of Cadastre's (${(error as Error).message}). It was left as it is: restore a backup beside it, or check CADASTRE_DATABASE.`,
+  );
+
+/** To be sealed with the first, and opened with any. */
+export type Keys = readonly [Uint8Array, ...Uint8Array[]];
+
+/** The keys of the settings. For the embedded database without any, the key file beside it, made where there is no database yet. */
+export function encryptionKeys(settings: Settings): Keys {
   if (settings.encryptionKey !== undefined) return settings.encryptionKey;
   const path = sqlitePath(settings);
   if (path === undefined)
@@ -119,7 +140,7 @@ export function encryptionKey(settings: Settings): Uint8Array {
     );
   refuseLostKey(path);
   try {
-    return keyBeside(path);
+    return keysBeside(path) as [Uint8Array];
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new SettingError(
@@ -128,11 +149,19 @@ export function encryptionKey(settings: Settings): Uint8Array {
   }
 }
 
+/** Where the keys are set, for sentences. */
+export function keysPlace(settings: Settings): string {
+  const path = sqlitePath(settings);
+  return settings.encryptionKey === undefined && path !== undefined
+    ? `the file ${keyPathBeside(path)}`
+    : "CADASTRE_ENCRYPTION_KEY";
+}
+
 /** The same, but makes no key: undefined for an embedded database that has none yet. */
-export function existingKey(settings: Settings): Uint8Array | undefined {
+export function existingKeys(settings: Settings): Keys | undefined {
   const path = sqlitePath(settings);
   const isMissing = settings.encryptionKey === undefined && path !== undefined && !existsSync(keyPathBeside(path));
-  return isMissing ? undefined : encryptionKey(settings);
+  return isMissing ? undefined : encryptionKeys(settings);
 }
 
 /** A new key would open nothing of what the database holds. */
@@ -187,21 +216,49 @@ export async function ensureFirstAdmin(database: Database, settings: Settings): 
   const password = settings.adminPassword ?? newPassword();
   refuseWeakPassword(password);
   const { hash } = await newPasswordOf(password);
-  return setUp(database, async (tx) => {
-    // Of several servers that start together, one comes first.
-    if (await hasUsers(tx)) return undefined;
-    const context = operatorContext(database, settings, "first-start");
-    const admin = await addUser(tx, context, { ...firstAdmin, isSiteAdmin: true });
-    await addToken(tx, context, {
-      holder: { kind: "user", userId: admin.id },
-      isLegacy: false,
-      description: "Made on the first start",
-      expiredAt: null,
-      secret: token,
-    });
-    await setPassword(tx, context, administered(requireSiteAdmin(context.actor), admin), { password, hash });
-    return { username: admin.username, token, password };
-  });
+  const file = settings.adminToken === undefined ? settings.firstTokenFile : undefined;
+  return withTokenFile(file, token, () =>
+    setUp(database, async (tx) => {
+      // Of several servers that start together, one comes first.
+      if (await hasUsers(tx)) return undefined;
+      const context = operatorContext(database, settings, "first-start");
+      const admin = await addUser(tx, context, { ...firstAdmin, isSiteAdmin: true });
+      await addToken(tx, context, {
+        holder: { kind: "user", userId: admin.id },
+        isLegacy: false,
+        description: "Made on the first start",
+        expiredAt: null,
+        secret: token,
+      });
+      await setPassword(tx, context, administered(requireSiteAdmin(context.actor), admin), { password, hash });
+      return { username: admin.username, token, password };
+    }),
+  );
+}
+
+/** The file comes first: an admin whose token nobody was told would need another. Without an admin it goes again. Raises SettingError. */
+async function withTokenFile<T>(
+  path: string | undefined,
+  token: string,
+  make: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  if (path === undefined) return make();
+  try {
+    writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    const reason =
+      (error as NodeJS.ErrnoException).code === "EEXIST" ? "it is there already" : (error as Error).message;
+    throw new SettingError(
+      `The first admin's token can't be written to ${path} (${reason}). Move what is there away, or name another file with CADASTRE_FIRST_TOKEN_FILE.`,
+    );
+  }
+  let made: T | undefined;
+  try {
+    made = await make();
+    return made;
+  } finally {
+    if (made === undefined) rmSync(path, { force: true });
+  }
 }
 
 const firstAdmin = { username: "admin", email: "admin@localhost" };

@@ -2,9 +2,7 @@
  * Every setting, parsed and documented once: `--help`, the environment, the settings file and the documents all come from
  * this table. An unusable setting ends the start with a sentence.
  */
-import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { passwordLengthMax, passwordLengthMin } from "./kernel/passwords.ts";
 import {
   oneOf,
   parseToken,
@@ -15,6 +13,15 @@ import {
   type SettingSources,
   wholeNumber,
 } from "./kernel/settings.ts";
+import {
+  parseDatabase,
+  parseKeys,
+  parseListen,
+  parseMailAddress,
+  parsePassword,
+  parseProxies,
+  parseSmtpUrl,
+} from "./kernel/setting-values.ts";
 
 export interface Settings {
   readonly listen: { readonly host: string; readonly port: number };
@@ -22,8 +29,15 @@ export interface Settings {
   readonly publicUrl: string | undefined;
   readonly adminToken: string | undefined;
   readonly adminPassword: string | undefined;
+  readonly firstTokenFile: string | undefined;
   readonly sessionHours: number;
-  readonly encryptionKey: Uint8Array | undefined;
+  readonly databaseConnections: number;
+  readonly statementTimeoutSeconds: number;
+  readonly lockTimeoutSeconds: number;
+  readonly backupDirectory: string | undefined;
+  readonly backupEveryHours: number;
+  readonly backupKeep: number;
+  readonly encryptionKey: readonly [Uint8Array, ...Uint8Array[]] | undefined;
   readonly edition: "self-hosted" | "hosted";
   readonly organizationCreation: "site-admins" | "anyone";
   readonly globalRemoteStateDefault: boolean;
@@ -37,7 +51,9 @@ export interface Settings {
   readonly smtpFrom: string | undefined;
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
-  readonly logLevel: (typeof logLevels)[number];
+  readonly logLevel: (typeof logLevels)[number] | undefined;
+  readonly logFormat: (typeof logFormats)[number] | undefined;
+  readonly drainSeconds: number;
   readonly graceSeconds: number;
   readonly workers: number;
   readonly engine: "terraform" | "tofu";
@@ -50,6 +66,7 @@ export interface Settings {
 }
 
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const logFormats = ["text", "json"] as const;
 
 export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNullable<Settings[Name]>> } = {
   listen: {
@@ -65,6 +82,48 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     doc: "sqlite:PATH for the embedded database, or postgres://USER:PASSWORD@HOST/NAME.",
     initially: "sqlite:data/cadastre.db",
     parse: parseDatabase,
+  },
+  databaseConnections: {
+    variable: "CADASTRE_DATABASE_CONNECTIONS",
+    shape: "NUMBER",
+    doc: "How many connections to PostgreSQL each server may have open, 3 to 1000; two thirds of them may write at the same time.",
+    initially: "12",
+    parse: wholeNumber(3, 1000),
+  },
+  statementTimeoutSeconds: {
+    variable: "CADASTRE_STATEMENT_TIMEOUT_SECONDS",
+    shape: "SECONDS",
+    doc: "After how long PostgreSQL gives a statement up, 1 to 3600; not those of migrations, backups and restores.",
+    initially: "30",
+    parse: wholeNumber(1, 3600),
+  },
+  lockTimeoutSeconds: {
+    variable: "CADASTRE_LOCK_TIMEOUT_SECONDS",
+    shape: "SECONDS",
+    doc: "How long a change waits on PostgreSQL for a row that others are changing, 1 to 3600.",
+    initially: "15",
+    parse: wholeNumber(1, 3600),
+  },
+  backupDirectory: {
+    variable: "CADASTRE_BACKUP_DIRECTORY",
+    shape: "DIRECTORY",
+    doc: "Where backups are written on a schedule; it has to be there. None are when unset.",
+    initially: undefined,
+    parse: (text) => resolve(text),
+  },
+  backupEveryHours: {
+    variable: "CADASTRE_BACKUP_EVERY_HOURS",
+    shape: "NUMBER",
+    doc: "How old the last of these backups may become, 1 to 720 hours.",
+    initially: "24",
+    parse: wholeNumber(1, 720),
+  },
+  backupKeep: {
+    variable: "CADASTRE_BACKUP_KEEP",
+    shape: "NUMBER",
+    doc: "How many of these backups are kept, 1 to 10000.",
+    initially: "7",
+    parse: wholeNumber(1, 10_000),
   },
   publicUrl: {
     variable: "CADASTRE_PUBLIC_URL",
@@ -87,6 +146,13 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
     initially: undefined,
     parse: parsePassword,
   },
+  firstTokenFile: {
+    variable: "CADASTRE_FIRST_TOKEN_FILE",
+    shape: "FILE",
+    doc: "Where the first start writes the first admin's token, for the service's user alone to read, instead of printing it.",
+    initially: undefined,
+    parse: (text) => resolve(text),
+  },
   sessionHours: {
     variable: "CADASTRE_SESSION_HOURS",
     shape: "NUMBER",
@@ -103,10 +169,10 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   encryptionKey: {
     variable: "CADASTRE_ENCRYPTION_KEY",
-    shape: "KEY",
-    doc: "32 bytes as base64 or hex, under which secrets are encrypted. Required with PostgreSQL; kept in a file beside the embedded database when unset.",
+    shape: "KEYS",
+    doc: "32 bytes as base64 or hex, under which secrets are encrypted; older keys, with which they can still be read, may follow after commas. Required with PostgreSQL; kept in a file beside the embedded database when unset.",
     initially: undefined,
-    parse: parseKey,
+    parse: parseKeys,
   },
   edition: {
     variable: "CADASTRE_EDITION",
@@ -195,9 +261,23 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   logLevel: {
     variable: "CADASTRE_LOG_LEVEL",
     shape: "LEVEL",
-    doc: `How much to log: ${logLevels.join(", ")}.`,
-    initially: "info",
+    doc: `How much to log: ${logLevels.join(", ")}. On a terminal warn when unset, elsewhere info.`,
+    initially: undefined,
     parse: oneOf(logLevels),
+  },
+  logFormat: {
+    variable: "CADASTRE_LOG_FORMAT",
+    shape: "FORMAT",
+    doc: "text or json: how to log. On a terminal text when unset, elsewhere json. Asked for here, json also holds what the start prints for people, without secrets.",
+    initially: undefined,
+    parse: oneOf(logFormats),
+  },
+  drainSeconds: {
+    variable: "CADASTRE_DRAIN_SECONDS",
+    shape: "SECONDS",
+    doc: "How long the service goes on serving when it is told to stop, while /readyz says 503 so that balancers send nobody here any more; 0 to 600. The time to finish requests follows.",
+    initially: "0",
+    parse: wholeNumber(0, 600),
   },
   graceSeconds: {
     variable: "CADASTRE_GRACE_SECONDS",
@@ -282,64 +362,4 @@ function checked(settings: Settings): Settings {
     throw new SettingError("CADASTRE_SMTP_URL and CADASTRE_SMTP_FROM go together: set both or neither.");
   }
   return settings;
-}
-
-// --- parsing
-
-function parseListen(text: string): Settings["listen"] {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  if (host === undefined || host === "" || port === undefined || Number(port) > 65_535)
-    throw new SettingError("must be HOST:PORT, such as 127.0.0.1:8080.");
-  return { host, port: Number(port) };
-}
-
-function parseDatabase(text: string): string {
-  if (/^sqlite:.+/.test(text) || /^postgres(ql)?:\/\/.+/.test(text)) return text;
-  throw new SettingError("must be sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME.");
-}
-
-function parseSmtpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url !== undefined && ["smtp:", "smtps:"].includes(url.protocol) && url.hostname !== "") return text;
-  // What is wrong with it may stand beside a password.
-  throw new SettingError("must be smtp://USER:PASSWORD@HOST:PORT or smtps://USER:PASSWORD@HOST:PORT.");
-}
-
-function parseMailAddress(text: string): string {
-  if (/^([^<>\r\n]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text)) return text;
-  throw new SettingError("must be a mail address, such as cadastre@example.com or Cadastre <cadastre@example.com>.");
-}
-
-function parsePassword(text: string): string {
-  const length = Array.from(text).length;
-  if (length < passwordLengthMin || length > passwordLengthMax)
-    throw new SettingError(`must have ${passwordLengthMin} to ${passwordLengthMax} characters.`);
-  return text;
-}
-
-function parseKey(text: string): Uint8Array {
-  const bytes = /^[0-9a-fA-F]{64}$/.test(text)
-    ? Buffer.from(text, "hex")
-    : /^[A-Za-z0-9+/_-]{43}=?$/.test(text)
-      ? Buffer.from(text, "base64")
-      : undefined;
-  if (bytes?.length !== 32)
-    throw new SettingError(
-      "must be 32 bytes as 64 hex digits or as base64, such as the output of 'openssl rand -hex 32'.",
-    );
-  return bytes;
-}
-
-function parseProxies(text: string): string[] {
-  const addresses = text.split(",").map((part) => part.trim());
-  for (const address of addresses) {
-    const [host = "", bits, ...rest] = address.split("/");
-    const version = isIP(host);
-    const bitsMax = version === 4 ? 32 : 128;
-    if (version === 0 || rest.length > 0 || (bits !== undefined && !(/^\d+$/.test(bits) && Number(bits) <= bitsMax))) {
-      throw new SettingError(`must be addresses or networks separated by commas; '${address}' is neither.`);
-    }
-  }
-  return addresses;
 }

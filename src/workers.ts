@@ -12,6 +12,7 @@ import type { Logger } from "pino";
 import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
+import { programBeside } from "./kernel/programs.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections/agent-tokens/writes.ts";
 import { insertSiteOperations } from "./resources/runs/agents/writes.ts";
@@ -20,7 +21,7 @@ import { operatorContext } from "./service.ts";
 import type { Settings } from "./settings.ts";
 
 const poolName = "server-workers";
-const command = fileURLToPath(new URL("cli/cadastre.ts", import.meta.url));
+const command = fileURLToPath(programBeside(import.meta.url, "cli/cadastre.ts"));
 const restartMs = { first: 1_000, most: 30_000 };
 
 export interface WorkersOptions {

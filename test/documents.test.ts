@@ -103,7 +103,20 @@ describe("the index of decisions", () => {
   });
 });
 
-const roots = ["src", "console", "test", "bin", "bench", "conformance", "docs", ".ci"];
+const roots = [
+  "src",
+  "console",
+  "test",
+  "bin",
+  "bench",
+  "conformance",
+  "packaging",
+  "deploy",
+  "fuzz",
+  "proof",
+  "docs",
+  ".ci",
+];
 
 /** The files of the repository, and its folders with a slash at the end. */
 const files = [
@@ -122,22 +135,26 @@ function spelledOut(path: string): string[] {
   return choices === undefined ? [path] : choices.split(",").map((choice) => `${before}${choice}${after}`);
 }
 
-describe.each(["docs/architecture.md", "docs/adding-a-resource.md", "CONTRIBUTING.md"])("%s", (document) => {
-  it("names files and folders that are there", () => {
-    const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:tsx?|js|md|txt|json)|\/))`/g)]
-      .flatMap(([, path = ""]) => spelledOut(path))
-      // What the reader is going to make.
-      .filter((path) => !path.includes("widgets"));
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
-  });
-});
+describe.each(["docs/architecture.md", "docs/security.md", "docs/adding-a-resource.md", "CONTRIBUTING.md"])(
+  "%s",
+  (document) => {
+    it("names files and folders that are there", () => {
+      const named = [...readFileSync(document, "utf8").matchAll(/`([\w./{},-]+(?:\.(?:tsx?|js|md|txt|json)|\/))`/g)]
+        .flatMap(([, path = ""]) => spelledOut(path))
+        // What the reader is going to make.
+        .filter((path) => !path.includes("widgets"));
+      expect(named.length).toBeGreaterThan(5);
+      expect(named.filter((path) => !files.some((file) => file.endsWith(`/${path}`)))).toEqual([]);
+    });
+  },
+);
 
 describe("the documents", () => {
   const documents = files.map((file) => file.slice(1)).filter((file) => /^(docs\/.*|[^/]+)\.md$/.test(file));
 
   it.each(documents)("%s links to what is there", (document) => {
-    const links = [...readFileSync(document, "utf8").matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)];
+    const text = readFileSync(document, "utf8");
+    const links = [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g), ...text.matchAll(/ (?:src|srcset)="([^":]+)"/g)];
     const targets = links.map(([, target = ""]) => join(dirname(document), target));
     expect(targets.filter((target) => !existsSync(target))).toEqual([]);
   });

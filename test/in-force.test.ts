@@ -49,7 +49,7 @@ const nameOf = (callee: Node): string =>
 
 /** The names under which a part of the code reads them. */
 function readIn(node: Node, path: string): string[] {
-  return [...within(node)].flatMap((part) => {
+  return within(node).flatMap((part) => {
     if (part.type === "TemplateLiteral")
       return [...(rawOf(part) ?? "").matchAll(inSql)].map(([, table = "", alias]) => alias ?? table);
     if (part.type !== "CallExpression" || !readers.has(nameOf(part["callee"] as Node))) return [];
@@ -66,10 +66,10 @@ function readIn(node: Node, path: string): string[] {
 
 /** `${places as "projects"} as x` chooses between projects and workspaces. */
 const namesPlaces = (node: Node): boolean =>
-  [...within(node)].some((part) => part.type === "Identifier" && part["name"] === "places");
+  within(node).some((part) => part.type === "Identifier" && part["name"] === "places");
 
 const askedIn = (node: Node): string[] =>
-  [...within(node)].flatMap((part) => {
+  within(node).flatMap((part) => {
     if (part.type !== "CallExpression" || nameOf(part["callee"] as Node) !== "inForce") return [];
     const [first] = part["arguments"] as readonly Node[];
     return first === undefined ? [] : [rawOf(first) ?? ""];

@@ -57,7 +57,12 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   "resources/vcs/vcs-events": ["vcsDeliveries", "vcsEvents"],
   "resources/vcs/commit-statuses": ["vcsStatuses"],
   "resources/vcs/webhooks": ["vcsWebhooks"],
-  "resources/connections/notification-configurations": ["notificationConfigurations", "notificationConfigurationUsers"],
+  "resources/connections/notification-configurations": [
+    "notificationConfigurations",
+    "notificationConfigurationMembers",
+    // Nobody's any more; a later version removes it.
+    "notificationConfigurationUsers",
+  ],
   "resources/connections/audit-webhooks": ["auditWebhooks", "auditNotices"],
   "resources/shared/outbox": ["notices"],
   moving: ["importLinks"],
@@ -66,6 +71,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
 /** Files in which the running program chooses the table, and why that is right. */
 const choosing: Readonly<Record<string, string>> = {
   "backup/restore.ts": "a backup holds every table",
+  "database/resealing.ts": "sealed values of any table come under another key, and stay what they are",
   "database/prepared.ts": "whoever calls insertRow names the table, and is found by that",
   "resources/shared/versions.ts": "whoever calls updateRow names the table, and is found by that",
   "resources/sharing/team-access/store.ts": "one of the two tables of records, both the folder's own",

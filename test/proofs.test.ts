@@ -35,6 +35,7 @@ const reasons: Readonly<Record<string, readonly string[]>> = {
   ],
   "what else goes, or changes, with a thing whose removal or change was granted, in its transaction": [
     "resources/connections/agent-pools/writes.ts forgetScopeTarget",
+    "resources/connections/notification-configurations/writes.ts renameInvited",
     "resources/identity/organization-memberships/writes.ts activateInvitations",
     "resources/identity/organization-memberships/writes.ts addFirstOwner",
     "resources/identity/organization-memberships/writes.ts moveMemberships",
@@ -118,7 +119,7 @@ type Types = ReadonlyMap<string, Node>;
 
 /** The types that a file declares, by their names; what they stand for is looked into. */
 function typesOf({ program }: SourceFile): [string, Node][] {
-  return [...within(program)]
+  return within(program)
     .filter(({ type }) => type === "TSTypeAliasDeclaration" || type === "TSInterfaceDeclaration")
     .map((node) => [String((node["id"] as Node)["name"]), node]);
 }
@@ -164,7 +165,7 @@ function writersOf(file: SourceFile): SourceFunction[] {
   const hidden = new Map(functions.filter(({ isExported }) => !isExported).map((each) => [each.name, each]));
   const writes = (node: Node, seen: readonly string[] = []): boolean =>
     writesIn(node).length > 0 ||
-    [...within(node)].some((part) => {
+    within(node).some((part) => {
       const name = part.type === "Identifier" ? String(part["name"]) : "";
       const called = seen.includes(name) ? undefined : hidden.get(name);
       return called !== undefined && writes(called.node, [...seen, name]);

@@ -60,7 +60,12 @@ const workspaceLists: readonly Question[] = [
   search("search[name] twenty, by change", "search[name]=payroll&sort=-latest-change-at"),
   search("search[name] none", "search[name]=nothing-like-it"),
   search("search[name] a seventh", "search[name]=network"),
-  search("search[name] a seventh, page 50", "search[name]=network&page[number]=50"),
+  {
+    name: "workspaces: search[name] a seventh, deep page",
+    // The fiftieth, or the last of a small register.
+    path: (_, last) => `${workspaces}?search[name]=network&page[number]=${Math.min(50, last(7 * 20))}`,
+    ownerAim: 10,
+  },
   search("search[name] two letters", "search[name]=ay"),
   search("search[wildcard-name] prefix", "search[wildcard-name]=payroll*"),
   search("search[wildcard-name] inside", "search[wildcard-name]=*ayrol*"),

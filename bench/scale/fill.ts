@@ -13,6 +13,7 @@ import { newOwnersTeam, newTeam } from "../../src/resources/identity/teams/rules
 import { newUser } from "../../src/resources/identity/users/rules.ts";
 import { newProject } from "../../src/resources/register/projects/rules.ts";
 import { newWorkspace } from "../../src/resources/register/workspaces/rules.ts";
+import { type Index, plainIndexes, tidy } from "./indexes.ts";
 import { type Layout, layoutOf, projectsOfTeam, type Share, totalOf } from "./layout.ts";
 
 export const largeOrganization = "organization-0";
@@ -73,6 +74,8 @@ export type Progress = (table: string, done: number, total: number) => void;
 class Filler {
   readonly #database: Database;
   readonly #progress: Progress;
+  /** Taken away while rows come in: to build an index once is many times cheaper than to keep it for each row. */
+  #indexes: readonly Index[] = [];
 
   constructor(database: Database, progress: Progress) {
     this.#database = database;
@@ -82,6 +85,16 @@ class Filler {
   /** Rows come in the order of no index: the embedded database keeps more pages in memory than a service may. */
   async prepare(): Promise<void> {
     if (this.#database.dialect.name === "sqlite") await this.#run("PRAGMA cache_size = -1000000");
+    this.#indexes = await plainIndexes(this.#database);
+    for (const { name } of this.#indexes) await this.#run(`drop index "${name}"`);
+  }
+
+  /** Puts the indexes back. */
+  async finish(): Promise<void> {
+    for (const [at, { definition }] of this.#indexes.entries()) {
+      await this.#run(definition);
+      this.#progress("indexes", at + 1, this.#indexes.length);
+    }
   }
 
   /** `columns` on top of a row as the rules make it. A condition leaves numbers out. */
@@ -131,7 +144,9 @@ export async function fill(database: Database, workspaces: number, progress: Pro
   await fillTags(filler, layout);
   await fillAccess(filler, layout);
   await fillTrail(filler, layout);
+  await filler.finish();
   await count(filler);
+  await tidy(database);
   return lookUp(database, layout);
 }
 
@@ -203,6 +218,7 @@ async function fillPeople(filler: Filler, layout: Layout): Promise<void> {
       expiredAt: null,
       lastUsedAt: null,
       version: 1,
+      begunById: null,
     };
     await filler.insert("tokens", token, { user_id: id("user", String(number)) }, 1);
   }
@@ -238,8 +254,9 @@ const environment = (local: string) =>
 
 async function fillWorkspaces(filler: Filler, layout: Layout): Promise<void> {
   const { organization, local } = place(layout, layout.large.workspaces);
-  const projectNumber = `case when i < ${layout.large.workspaces}
-    then (${local}) % ${layout.large.projects} else (${local}) % ${layout.small.projects} end`;
+  // From the tenth on: these are the projects of the team whose member asks.
+  const numberIn = ({ inhabited, projects }: Share) => `((${local}) % ${inhabited} + ${projectsOfTeam}) % ${projects}`;
+  const projectNumber = `case when i < ${layout.large.workspaces} then ${numberIn(layout.large)} else ${numberIn(layout.small)} end`;
   const workspace = newWorkspace(
     { name: "x", description: "A workspace of the benchmark" },
     {
@@ -337,7 +354,7 @@ async function fillAccess(filler: Filler, layout: Layout): Promise<void> {
       workspace_id: id("ws", numberOf(layout, layout.large.workspaces, team.organization, workspace)),
     },
     totalOf(layout, "teams"),
-    `(${workspace}) < ${Math.min(layout.small.workspaces, layout.large.workspaces) - 1}`,
+    `(${workspace}) < case when i < ${layout.large.teams} then ${layout.large.workspaces} else ${layout.small.workspaces} end`,
   );
 }
 

@@ -3,8 +3,11 @@
  * service's process and of PostgreSQL, as a multiple of what the same costs with a thousand workspaces in the same run.
  *
  *   npm run bench:scale                                   both engines, a million workspaces
- *   npm run bench:scale -- --engine sqlite --workspaces 100000 --only search
+ *   npm run bench:scale -- --engine sqlite --workspaces 100000 --only "search|filter"
+ *   npm run bench:scale -- --turns 1                      each figure once instead of the least of three, on a machine that is busy
  *   npm run bench:scale -- --keep folder                  leaves the filled files of SQLite in the folder, and takes them from there
+ *   npm run bench:scale -- --engine postgres --server postgres://postgres@127.0.0.1:5432/postgres --keep folder
+ *                                                         on a PostgreSQL of this machine, whose databases are left filled, too
  *
  * Prints a table and writes the figures to `bench/scale/figures-ENGINE.json` (or `--out file`). Ends with 1 where an aim is missed
  * or a large table is read from end to end.
@@ -30,7 +33,9 @@ const { values: options } = parseArgs({
     base: { type: "string", default: "1000" },
     only: { type: "string", default: "" },
     keep: { type: "string" },
+    server: { type: "string" },
     out: { type: "string" },
+    turns: { type: "string", default: "3" },
   },
 });
 
@@ -55,14 +60,17 @@ async function main(): Promise<void> {
 }
 
 async function runOn(engine: Engine): Promise<void> {
-  const postgres = engine === "postgres" ? await startPostgres({ durable: true }) : undefined;
+  const postgres = engine === "postgres" ? await postgresServer() : undefined;
   const folder = options.keep ?? mkdtempSync(join(tmpdir(), "cadastre-scale-"));
   mkdirSync(folder, { recursive: true });
   const services: Service[] = [];
   try {
     for (const size of [options.base, options.workspaces].map(Number)) {
-      const address = postgres ? await newPostgres(postgres, size) : `sqlite:${join(folder, `${size}.db`)}`;
-      const filled = await filledDatabase(address, size, join(folder, `${size}.json`));
+      const facts = join(folder, `${engine}-${size}.json`);
+      const address = postgres ? postgres.url(`scale_${size}`) : `sqlite:${join(folder, `${size}.db`)}`;
+      const isFilled = options.keep !== undefined && existsSync(facts);
+      if (postgres && !isFilled) await newPostgres(postgres, size);
+      const filled = isFilled ? await keptDatabase(address, facts) : await filledDatabase(address, size, facts);
       services.push(await startService(address, filled));
     }
     const [base, large] = services as [Service, Service];
@@ -75,14 +83,22 @@ async function runOn(engine: Engine): Promise<void> {
   }
 }
 
+/** One that there is already keeps what was filled; one of our own is gone afterwards. */
+async function postgresServer(): Promise<Pick<TestPostgres, "url" | "stop">> {
+  const { server } = options;
+  if (server === undefined) return startPostgres({ durable: true });
+  return { url: (database) => Object.assign(new URL(server), { pathname: `/${database}` }).href, stop: async () => {} };
+}
+
 /** With `--keep`, what an earlier run has filled is taken as it is. */
+async function keptDatabase(address: string, facts: string): Promise<Filled> {
+  const database = openDatabase(address);
+  if ((await migrate(database)).length > 0) await settle(database);
+  else await database.close();
+  return JSON.parse(readFileSync(facts, "utf8")) as Filled;
+}
+
 async function filledDatabase(address: string, size: number, facts: string): Promise<Filled> {
-  if (options.keep !== undefined && address.startsWith("sqlite:") && existsSync(facts)) {
-    const database = openDatabase(address);
-    await migrate(database);
-    await settle(database);
-    return JSON.parse(readFileSync(facts, "utf8")) as Filled;
-  }
   const database = openDatabase(address);
   await migrate(database);
   const started = performance.now();
@@ -109,13 +125,12 @@ async function settle(database: Database): Promise<void> {
 
 const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(0);
 
-async function newPostgres(postgres: TestPostgres, size: number): Promise<string> {
+async function newPostgres(postgres: Pick<TestPostgres, "url">, size: number): Promise<void> {
   const admin = openDatabase(postgres.url("postgres"));
   await sql.raw(`create database scale_${size}`).execute(admin.reader.db);
   // Filled in bulk, and thrown away afterwards: only what is measured has to be as in production, and that reads.
   await sql.raw(`alter database scale_${size} set synchronous_commit = off`).execute(admin.reader.db);
   await admin.close();
-  return postgres.url(`scale_${size}`);
 }
 
 async function compareAll(base: Service, large: Service): Promise<Figure[]> {
@@ -129,7 +144,7 @@ async function compareAll(base: Service, large: Service): Promise<Figure[]> {
     for (const one of cases.filter(({ name }) => name.includes("first 20"))) await warmUp(service, one);
   }
   for (const [position, one] of ofLarge.entries()) {
-    if (!`${one.caller} ${one.name}`.includes(options.only ?? "")) continue;
+    if (!options.only.split("|").some((part) => `${one.caller} ${one.name}`.includes(part))) continue;
     const figure = await compare(ofBase[position]!, one, base, large);
     figures.push(figure);
     console.error(row(figure));
@@ -151,7 +166,7 @@ async function readableCases(service: Service): Promise<Case[]> {
 async function compare(ofBase: Case, ofLarge: Case, base: Service, large: Service): Promise<Figure> {
   const scans = await large.scansOf(ofLarge);
   const costs: [Cost[], Cost[]] = [[], []];
-  for (let turn = 0; turn < 3; turn += 1) {
+  for (let turn = 0; turn < Number(options.turns); turn += 1) {
     costs[0].push(await costOf(base, ofBase));
     costs[1].push(await costOf(large, ofLarge));
   }

@@ -22,7 +22,7 @@ const remembered = new Map<string, Statement>();
 let remembers = false;
 
 function remember(text: string, parameters: readonly unknown[]): void {
-  if (remembers && /^\s*(with|select)\b/i.test(text)) remembered.set(text, { text, parameters });
+  if (remembers && /^\s*(\/\*.*?\*\/\s*)?(with|select)\b/i.test(text)) remembered.set(text, { text, parameters });
 }
 
 const texts = new WeakMap<StatementSync, string>();

@@ -3,14 +3,15 @@ import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
 import type { Resource } from "../api/client.ts";
-import { account, asking } from "../api/queries.ts";
+import { account } from "../api/queries.ts";
 import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked } from "../ui/states.tsx";
+import { Asked, LoadingRows } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { When } from "../ui/text.tsx";
+import { workspaceColumn } from "../workspace-link.tsx";
 
 interface HeldProps {
   readonly organization: string;
@@ -35,7 +36,7 @@ export function Locks({ organization, user }: HeldProps) {
       title="Locks held"
       about="A lock stays when its holder leaves, until an admin of the workspace unlocks it by force."
     >
-      <Asked query={query}>
+      <Asked query={query} loading={<LoadingRows rows={2} />}>
         {() =>
           held?.length ? (
             <Table
@@ -43,14 +44,7 @@ export function Locks({ organization, user }: HeldProps) {
               rows={held}
               keyOf={({ id }) => id}
               columns={[
-                {
-                  title: "Workspace",
-                  cell: ({ attributes: { name } }) => (
-                    <Link to={paths.workspace(organization, name)} className="mono">
-                      {name}
-                    </Link>
-                  ),
-                },
+                workspaceColumn(organization),
                 { title: "Reason", cell: ({ attributes }) => attributes["locked-reason"] ?? "–" },
                 { title: "Since", cell: ({ attributes }) => <When time={attributes["locked-at"]} /> },
                 {
@@ -61,7 +55,7 @@ export function Locks({ organization, user }: HeldProps) {
                       <Button
                         variant="subtle"
                         size="compact-xs"
-                        aria-label={`Unlock ${name} by force`}
+                        aria-label={`Unlock by force: ${name}`}
                         onClick={() => unlock.mutate({ path: { workspace_id: id } } as never)}
                       >
                         Unlock by force
@@ -86,10 +80,7 @@ export function Tokens({ organization, user }: HeldProps) {
   const me = useQuery(account()).data?.data;
   const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
   const query = useQuery({
-    ...asking("GET /users/{user_id}/authentication-tokens", {
-      path: { user_id: user.id },
-      query: { "page[size]": 100 },
-    }),
+    ...askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: user.id } }),
     enabled: mayAsk,
   });
   const revoke = useAction("DELETE /authentication-tokens/{token_id}", { done: "Revoked the token." });
@@ -102,7 +93,7 @@ export function Tokens({ organization, user }: HeldProps) {
         </Text>
       )}
       {mayAsk && (
-        <Asked query={query}>
+        <Asked query={query} loading={<LoadingRows rows={2} />}>
           {({ data }) =>
             data.length === 0 ? (
               <Text c="dimmed">None.</Text>

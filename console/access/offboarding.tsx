@@ -7,7 +7,7 @@ import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked, Empty } from "../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { Locks, Tokens } from "./held.tsx";
 import { type Change, leavingOrganization, leavingTeam } from "./changes.ts";
@@ -20,6 +20,8 @@ export interface OffboardingProps {
 }
 
 export function Offboarding(props: OffboardingProps) {
+  // What can be done comes with the membership, and would push the rest down.
+  if (useMembership(props).query.isLoading) return <LoadingRows rows={10} />;
   return (
     <Stack gap={0}>
       <Memberships {...props} />
@@ -105,7 +107,7 @@ function Memberships(props: OffboardingProps) {
         )
       }
     >
-      <Asked query={query}>
+      <Asked query={query} loading={<LoadingRows rows={2} />}>
         {() =>
           teams.length === 0 ? (
             <Empty title={membership ? "In no team" : "Not a member"}>

@@ -68,7 +68,7 @@ export function Reach({ organization, of }: ReachProps) {
         {(list) => (
           <>
             {list.meta?.refused && (
-              <Alert color="yellow" title="This token reaches nothing">
+              <Alert color="yellow" title="This token reaches nothing" role="note">
                 {list.meta.refused}
               </Alert>
             )}

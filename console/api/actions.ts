@@ -1,6 +1,7 @@
 /** Changes: what is sent, the sentence that says what it did, and everything on the page read anew. */
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
+import { useRouter, type AnyRouter } from "@tanstack/react-router";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
 import type { ApiError } from "./errors.ts";
 
@@ -19,11 +20,13 @@ export function useAction<O extends Operation>(
   { done, after, refusal = "message" }: ActionOptions<O>,
 ): Action<O> {
   const client = useQueryClient();
+  const router = useRouter();
   return useMutation<Answer<O>, ApiError, Input<O>>({
     mutationFn: (input) => call(operation, input),
     onSuccess: async (answer, input) => {
       tell(typeof done === "string" ? done : done(answer, input));
       await after?.(answer, input);
+      await arrived(router);
       await client.invalidateQueries();
     },
     onError: (error) => {
@@ -32,7 +35,27 @@ export function useAction<O extends Operation>(
   });
 }
 
-export const tell = (message: string): void => void notifications.show({ message, color: "teal", withBorder: true });
+const arrivesMs = 3_000;
+
+/** Where an action leads to another page, that one comes first: what is left behind may be there no more, and is not read anew. */
+const arrived = (router: AnyRouter): Promise<void> | undefined =>
+  router.latestLocation.href === router.state.resolvedLocation?.href
+    ? undefined
+    : new Promise((resolve) => {
+        const settle = () => {
+          stop();
+          clearTimeout(timer);
+          resolve();
+        };
+        const stop = router.subscribe("onResolved", settle);
+        const timer = setTimeout(settle, arrivesMs);
+      });
+
+/** Long enough to be read by somebody who looks elsewhere. */
+const toldMs = 6_000;
+
+export const tell = (message: string): void =>
+  void notifications.show({ message, color: "teal", withBorder: true, autoClose: toldMs });
 
 export const tellRefusal = (error: unknown): void =>
   void notifications.show({

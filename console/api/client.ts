@@ -1,5 +1,5 @@
 /** The one way in which the console speaks to the server: the public API, with the session's cookie, typed by its own description. */
-import { ApiError, problemsIn, unreachable } from "./errors.ts";
+import { ApiError, problemsIn, SessionEnded, unreachable } from "./errors.ts";
 import type { Operations, Resources, Thing } from "./schema.gen.ts";
 
 export type { Operations, Resources, Thing };
@@ -19,8 +19,11 @@ export type Input<O extends Operation> = (Operations[O]["path"] extends undefine
     readonly ifMatch?: string | undefined;
   };
 
-/** The document, and the version that a later change can be bound to. */
-export type Answer<O extends Operation> = Operations[O]["answer"] & { readonly etag?: string | undefined };
+/** The document, the version that a later change can be bound to, and of which edition the server is that gave it. */
+export type Answer<O extends Operation> = Operations[O]["answer"] & {
+  readonly etag?: string | undefined;
+  readonly isHosted?: boolean;
+};
 
 export const mediaType = "application/vnd.api+json";
 export const basePath = "/api/v2";
@@ -39,7 +42,7 @@ export function addressOf<O extends Operation>(operation: O, input: Input<O>): s
   const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
   const asked = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const search = new URLSearchParams(asked.map(([name, value]) => [name, String(value)])).toString();
-  const from = template.startsWith("/oauth") ? "" : basePath;
+  const from = template.startsWith("/oauth/") ? "" : basePath;
   return `${from}${filled}${search === "" ? "" : `?${search}`}`;
 }
 
@@ -65,9 +68,33 @@ export async function call<O extends Operation>(
     throw unreachable();
   });
   const text = await response.text();
+  if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, text));
   const etag = response.headers.get("etag") ?? undefined;
-  return { ...(text === "" ? {} : JSON.parse(text)), etag };
+  // Clients of the hosted service know it by this header, and so do we.
+  const isHosted = response.headers.has("tfp-appname");
+  return { ...(text === "" ? {} : JSON.parse(text)), etag, isHosted };
+}
+
+const ofAccount = "GET /account/details";
+let looking: Promise<boolean> | undefined;
+
+/**
+ * Whether a 401 means that there is no session any more. An organization also refuses those who have signed in by a token that it does not
+ * take, and whoever signs in is told what was wrong with that: these have sentences of their own. However many ask, one looks.
+ */
+async function isAboutSession(operation: Operation): Promise<boolean> {
+  if (operation === "POST /sessions") return false;
+  if (operation === ofAccount) return true;
+  looking ??= isRefused().finally(() => (looking = undefined));
+  return looking;
+}
+
+async function isRefused(): Promise<boolean> {
+  const answer = await fetch(addressOf(ofAccount, {}), { headers: { accept: mediaType } }).catch(() => undefined);
+  // Read to its end: until then the browser holds the connection.
+  await answer?.text().catch(() => undefined);
+  return answer?.status === 401;
 }
 
 /** What is not JSON:API: logs, states, plans. Addresses are those that documents name. */

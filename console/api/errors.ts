@@ -32,6 +32,16 @@ export const unreachable = (): ApiError =>
     },
   ]);
 
+const ended =
+  "Your session has ended. Sign in again in another tab, then try again here; nothing that you typed is lost.";
+
+/** Said to whoever was signed in: the server's own sentence is for programs, which have no session. */
+export class SessionEnded extends ApiError {
+  constructor() {
+    super(401, [{ title: "signed out", detail: ended, pointer: undefined }]);
+  }
+}
+
 export function problemsIn(response: Response, text: string): Problem[] {
   try {
     const { errors } = JSON.parse(text) as {
@@ -63,6 +73,8 @@ export function sortProblems(
       (name) =>
         pointer === `/data/attributes/${name}` ||
         pointer?.startsWith(`/data/attributes/${name}/`) ||
+        // Of an attribute that is an object, each part may be a field.
+        (pointer?.startsWith("/data/attributes/") && pointer.endsWith(`/${name}`)) ||
         pointer?.startsWith(`/data/relationships/${name}`),
     );
     if (field === undefined) rest.push(detail);

@@ -1,15 +1,12 @@
 /** A list of any length, page by page as its rows come into view. */
-import { keepPreviousData, queryOptions, useQueries, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
-import { call, type Answer, type Input } from "./client.ts";
-import type { ApiError } from "./errors.ts";
-import { asking, type Reading } from "./queries.ts";
+import type { Answer, Input } from "./client.ts";
+import { asking } from "./queries.ts";
 import type { Pagination } from "./schema.gen.ts";
+import type { Listing, Row } from "./whole.ts";
 
 const size = 100;
-
-type Listing = { readonly [O in Reading]: Answer<O> extends { data: readonly any[] } ? O : never }[Reading];
-type Row<O extends Listing> = Answer<O> extends { data: readonly (infer R)[] } ? R : never;
 
 export interface Rows<R, A> {
   readonly count: number | undefined;
@@ -61,37 +58,4 @@ export function useRows<O extends Listing>(operation: O, input: Input<O>): Rows<
     error: first.error,
     isLoading: first.isLoading,
   };
-}
-
-const pagesMax = 20;
-
-/** A list that has to be known whole, such as what a field offers: all of its pages as one answer, up to 2,000 rows. */
-export function askingAll<O extends Listing>(operation: O, input: Input<O>) {
-  return queryOptions<Answer<O>, ApiError>({
-    queryKey: [operation, input, "all"],
-    queryFn: async ({ signal }) => {
-      const pageOf = (number: number) =>
-        call(
-          operation,
-          { ...input, query: { ...input.query, "page[size]": size, "page[number]": number } } as Input<O>,
-          signal,
-        );
-      const first = (await pageOf(1)) as Listed;
-      const rows = [...first.data];
-      const included = [...(first.included ?? [])];
-      const last = Math.min(first.meta?.pagination?.["total-pages"] ?? 1, pagesMax);
-      for (let number = 2; number <= last; number += 1) {
-        const page = (await pageOf(number)) as Listed;
-        rows.push(...page.data);
-        included.push(...(page.included ?? []));
-      }
-      return { ...first, data: rows, included } as unknown as Answer<O>;
-    },
-  });
-}
-
-interface Listed {
-  readonly data: readonly unknown[];
-  readonly included?: readonly unknown[];
-  readonly meta?: { readonly pagination?: Pagination };
 }

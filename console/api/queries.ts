@@ -1,7 +1,15 @@
 /** What pages ask for. The key of a query is its operation with its parameters, so the cache and "Show as API" both know what was asked. */
-import { queryOptions, keepPreviousData, QueryCache, QueryClient, type UseQueryOptions } from "@tanstack/react-query";
+import {
+  queryOptions,
+  keepPreviousData,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+  type UseQueryOptions,
+} from "@tanstack/react-query";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
-import { ApiError } from "./errors.ts";
+import { heard } from "./connection.ts";
+import { ApiError, SessionEnded } from "./errors.ts";
 
 export type Reading = Extract<Operation, `GET ${string}`>;
 
@@ -26,13 +34,22 @@ const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || erro
 export function newQueryClient(onSignedOut: () => void): QueryClient {
   return new QueryClient({
     queryCache: new QueryCache({
+      onSuccess: () => heard(),
       onError: (error) => {
-        if (error instanceof ApiError && error.status === 401) onSignedOut();
+        heard(error);
+        if (error instanceof SessionEnded) onSignedOut();
       },
     }),
+    mutationCache: new MutationCache({ onSuccess: () => heard(), onError: heard }),
     defaultOptions: {
-      queries: { staleTime: 5_000, retry: (count, error) => count < 2 && isWorthRetrying(error), throwOnError: false },
-      mutations: { retry: false },
+      queries: {
+        staleTime: 5_000,
+        retry: (count, error) => count < 2 && isWorthRetrying(error),
+        throwOnError: false,
+        // Whether this machine has a network says nothing of whether it reaches the server: that is asked.
+        networkMode: "always",
+      },
+      mutations: { retry: false, networkMode: "always" },
     },
   });
 }

@@ -7,9 +7,9 @@ import type { Pagination } from "./schema.gen.ts";
 
 const size = 100;
 
-type Listing = { readonly [O in Reading]: Answer<O> extends { data: readonly any[] } ? O : never }[Reading];
+export type Listing = { readonly [O in Reading]: Answer<O> extends { data: readonly any[] } ? O : never }[Reading];
 
-type Row<O extends Listing> = Answer<O> extends { data: readonly (infer R)[] } ? R : never;
+export type Row<O extends Listing> = Answer<O> extends { data: readonly (infer R)[] } ? R : never;
 
 export interface Whole<O extends Listing> {
   readonly data: readonly Row<O>[];

@@ -110,17 +110,19 @@ export interface FormDialogProps {
   readonly children: ReactNode;
 }
 
-/** A form over the page that it is about. Its content is made anew whenever it opens. */
+/** A form over the page that it is about. Its content is made anew whenever it opens, and stays as it is while it fades away. */
 export function FormDialog({ opened, title, onClose, children }: FormDialogProps) {
+  const [shown, setShown] = useState({ title, children });
+  if (opened && (shown.title !== title || shown.children !== children)) setShown({ title, children });
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title={<Text fw={600}>{title}</Text>}
+      title={<Text fw={600}>{opened ? title : shown.title}</Text>}
       size="lg"
       closeButtonProps={{ "aria-label": "Close" }}
     >
-      {children}
+      {opened ? children : shown.children}
     </Modal>
   );
 }

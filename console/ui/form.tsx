@@ -4,7 +4,7 @@ import { useForm, type UseFormReturnType } from "@mantine/form";
 import { useState, type ReactNode } from "react";
 import type { Action } from "../api/actions.ts";
 import type { Input, Operation } from "../api/client.ts";
-import { ApiError, sortProblems } from "../api/errors.ts";
+import { ApiError, SessionEnded, sortProblems } from "../api/errors.ts";
 import { Refusal } from "./states.tsx";
 
 export type Draft<Values extends object> = UseFormReturnType<Values>;
@@ -45,6 +45,7 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
     action.mutate(input(draft.getValues(), version), {
       onError: (error) => {
         if (error instanceof ApiError && error.isStale && reload) return setStale(true);
+        if (error instanceof SessionEnded) return setRest(error);
         const { byField, rest } = sortProblems(error, Object.keys(draft.getValues()));
         draft.setErrors(byField as never);
         if (rest.length > 0)

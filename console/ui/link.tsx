@@ -49,13 +49,24 @@ export function NavigationLink({ to, ...rest }: Omit<Goes, "children"> & NavLink
 
 export interface Tab {
   readonly to: string;
-  readonly label: ReactNode;
+  readonly label: string;
+}
+
+/** The one that the page is on; the longest address where one is within another. */
+function useTabHere(tabs: readonly Tab[]): Tab | undefined {
+  const { pathname } = useLocation();
+  return tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
+}
+
+/** Its name; none for the first, which is the thing itself. */
+export function usePartHere(tabs: readonly Tab[] = []): string | undefined {
+  const here = useTabHere(tabs);
+  return here === tabs[0] ? undefined : here?.label;
 }
 
 /** Places of one thing, beside each other; each is an address. */
 export function PageTabs({ tabs }: { readonly tabs: readonly Tab[] }) {
-  const { pathname } = useLocation();
-  const here = tabs.filter(({ to }) => isWithin(pathname, to)).sort((a, b) => b.to.length - a.to.length)[0];
+  const here = useTabHere(tabs);
   return (
     <Box component="nav" className={classes["tabs"]} aria-label="Parts of this page">
       {tabs.map((tab) => (

@@ -2,7 +2,7 @@
 import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
-import { Link, PageTabs, type Tab } from "./link.tsx";
+import { Link, PageTabs, usePartHere, type Tab } from "./link.tsx";
 
 export interface Crumb {
   readonly label: string;
@@ -17,11 +17,15 @@ export interface PageProps {
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly tabs?: readonly Tab[];
+  /** What of it is shown, for the name of the window; else the tab that one is on. */
+  readonly part?: string | undefined;
   readonly children: ReactNode;
 }
 
-export function Page({ title, crumbs = [], beside, about, actions, tabs, children }: PageProps) {
-  useDocumentTitle([title, ...crumbs.map(({ label }) => label).toReversed(), "Cadastre"].join(" · "));
+export function Page({ title, crumbs = [], beside, about, actions, tabs, part, children }: PageProps) {
+  const here = usePartHere(tabs);
+  const names = [part ?? here, title, ...crumbs.map(({ label }) => label).toReversed(), "Cadastre"];
+  useDocumentTitle(names.filter((name) => name?.trim()).join(" · "));
   return (
     <Stack gap={0} component="article">
       {crumbs.length > 0 && (

@@ -1,13 +1,15 @@
 /** What a part of a page shows when it has nothing to show yet, nothing at all, or could not be had. */
-import { Alert, Button, Group, List, Paper, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Button, Center, Group, List, Loader, Paper, Skeleton, Stack, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ApiError } from "../api/errors.ts";
+import { ApiError, SessionEnded } from "../api/errors.ts";
+import { paths } from "../paths.ts";
+import { prefix } from "./link.tsx";
 
-/** Rows of the final size, so that nothing jumps when they come. */
+/** Rows of the final size, so that nothing jumps when they come; seen only where they take a moment, so that nothing flashes. */
 export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
   return (
-    <Stack gap={1} aria-busy="true" aria-label="Loading">
+    <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="after-a-moment">
       {Array.from({ length: rows }, (_, index) => (
         <Skeleton key={index} height={height - 1} radius={2} />
       ))}
@@ -15,13 +17,32 @@ export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number;
   );
 }
 
+/** A whole page that is on its way. */
+export const LoadingPage = () => (
+  <Stack gap="md">
+    <Skeleton height={28} width={240} radius={2} />
+    <LoadingRows rows={10} />
+  </Stack>
+);
+
+/** The console itself, before there is anything around a page. */
+export const Opening = () => (
+  <Center mih="60vh" role="status" aria-label="Loading">
+    <Loader color="gray" type="dots" aria-hidden />
+  </Center>
+);
+
+function titleOf(error: unknown): string {
+  if (error instanceof SessionEnded) return "You are signed out";
+  return error instanceof ApiError && error.status === 404 ? "Not here, or not yours to see" : "That did not work";
+}
+
 /** The server's own sentences. */
 export function Refusal({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   const sentences = error instanceof ApiError ? error.problems.map(({ detail }) => detail) : [String(error)];
-  const title =
-    error instanceof ApiError && error.status === 404 ? "Not here, or not yours to see" : "That did not work";
+  const isSignedOut = error instanceof SessionEnded;
   return (
-    <Alert color="red" title={title} role="alert">
+    <Alert color="red" title={titleOf(error)} role="alert">
       {sentences.length === 1 ? (
         sentences[0]
       ) : (
@@ -31,11 +52,18 @@ export function Refusal({ error, onRetry }: { readonly error: unknown; readonly 
           ))}
         </List>
       )}
-      {onRetry && (
-        <Button mt="sm" variant="default" onClick={onRetry}>
-          Try again
-        </Button>
-      )}
+      <Group mt="sm" gap="xs" display={onRetry || isSignedOut ? undefined : "none"}>
+        {isSignedOut && (
+          <Button component="a" variant="default" href={`${prefix}${paths.signIn()}`} target="_blank">
+            Sign in
+          </Button>
+        )}
+        {onRetry && (
+          <Button variant="default" onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+      </Group>
     </Alert>
   );
 }
@@ -65,6 +93,28 @@ export function Empty({
   );
 }
 
+/** It was there a moment ago, and when it was read anew it was not. */
+const isGone = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
+  data !== undefined && error instanceof ApiError && error.status === 404;
+
+/** What a query brought, unless it is gone meanwhile. */
+export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
+  isGone(query) ? undefined : query.data;
+
+function Gone({ onRetry }: { readonly onRetry: () => void }) {
+  return (
+    <Alert color="yellow" title="This is no longer here" role="alert">
+      Somebody deleted or renamed it while you were looking at it, or took away your access to it. Go back to the list
+      that it was in, or find it with Ctrl-K.
+      <Group mt="sm">
+        <Button variant="default" onClick={onRetry}>
+          Look again
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
+
 /** A query's answer, or what stands in its place. */
 export function Asked<T>({
   query,
@@ -75,6 +125,7 @@ export function Asked<T>({
   readonly loading?: ReactNode;
   readonly children: (answer: T) => ReactNode;
 }) {
+  if (isGone(query)) return <Gone onRetry={() => void query.refetch()} />;
   if (query.data !== undefined) return children(query.data);
   if (query.isError) return <Refusal error={query.error} onRetry={() => void query.refetch()} />;
   return loading;

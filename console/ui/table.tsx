@@ -106,15 +106,17 @@ interface PagerProps {
     | undefined;
   readonly onPage: (page: number) => void;
   readonly one: string;
+  /** Where it is not the word with an s. */
+  readonly many?: string;
 }
 
 /** "41 teams", and the pages where there is more than one. */
-export function Pager({ pagination, onPage, one }: PagerProps) {
+export function Pager({ pagination, onPage, one, many }: PagerProps) {
   if (!pagination) return null;
   return (
     <Group justify="space-between" mt="sm">
       <Text c="dimmed" fz="sm">
-        {counted(pagination["total-count"], one)}
+        {counted(pagination["total-count"], one, many)}
       </Text>
       {pagination["total-pages"] > 1 && (
         <Pagination

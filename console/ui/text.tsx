@@ -29,8 +29,8 @@ export function Identifier({ value, children }: { readonly value: string; readon
 }
 
 /** What matters less, of the size around it. */
-export const Dimmed = ({ children }: { readonly children: ReactNode }) => (
-  <Text span inherit c="dimmed">
+export const Dimmed = ({ children, nowrap }: { readonly children: ReactNode; readonly nowrap?: boolean }) => (
+  <Text span inherit c="dimmed" style={nowrap ? { whiteSpace: "nowrap" } : undefined}>
     {children}
   </Text>
 );

@@ -8,7 +8,7 @@ export type Actor =
       readonly name: string;
       readonly siteAdmin: boolean;
       readonly tokenId: string;
-      /** How long ago the token was made: an organization may refuse those that are too old. */
+      /** How long ago the token was made: an organization may refuse those that are too old. `ageInPerson` where there is none. */
       readonly tokenAgeMs: number;
     }
   /** A team, by its own token. */
@@ -59,6 +59,14 @@ export function principalOf(actor: Actor): string {
   if (actor.kind === "team") return actor.teamId;
   if (actor.kind === "run") return actor.workspaceId;
   return "";
+}
+
+/** Organizations bound how long tokens work, and whether they do: who has signed in by a password or a provider is younger than any bound. */
+export const ageInPerson = -1;
+
+/** Whether a person has signed in by a password or a provider: neither by a token, nor by a session that a token began. */
+export function isInPerson(actor: Actor): boolean {
+  return actor.kind === "user" && actor.tokenAgeMs === ageInPerson;
 }
 
 export function isSiteAdmin(actor: Actor): boolean {

@@ -204,6 +204,7 @@ export const organizationPermissionFlags = [
   "can-create-project",
   "can-create-workspace",
   "can-create-workspace-migration",
+  "can-delete-tags",
   "can-enable-stacks",
   "can-manage-auditing",
   "can-manage-memberships",
@@ -216,14 +217,14 @@ export const organizationPermissionFlags = [
 ] as const;
 export type OrganizationFlag = (typeof organizationPermissionFlags)[number];
 
+/** Where nothing is said: ownership of the organization. */
 export const organizationPermissionNeeds: Partial<Record<OrganizationFlag, string>> = {
   "can-update": "ownership of the organization",
-  "can-destroy": "ownership of the organization",
   "can-create-team": "the organization permission 'manage-teams'",
   "can-create-project": "the organization permission 'manage-projects'",
+  "can-delete-tags": "the organization permission 'manage-workspaces'",
   "can-manage-auditing": "ownership of the organization",
   "can-manage-memberships": "the organization permission 'manage-membership'",
-  "can-update-api-token": "ownership of the organization",
   "can-update-oauth": "the organization permission 'manage-vcs-settings'",
   "can-update-ssh-keys": "the organization permission 'manage-vcs-settings'",
   "can-update-agent-pools": "the organization permission 'manage-agent-pools'",
@@ -239,6 +240,7 @@ export function organizationPermissions(standing: Standing): Record<Organization
     "can-create-project": owner || holdsOrganization(standing, "manage-projects"),
     "can-create-workspace": holds(standing.everywhere, "create", true),
     "can-create-workspace-migration": owner,
+    "can-delete-tags": owner || holdsOrganization(standing, "manage-workspaces"),
     "can-enable-stacks": owner,
     "can-manage-auditing": owner,
     "can-manage-memberships": owner || holdsOrganization(standing, "manage-membership"),

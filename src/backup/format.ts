@@ -24,6 +24,8 @@ export interface Section {
 /** The last line: the rows of each table, and the SHA-256 (hex) of every byte of the lines before it. */
 export interface Footer {
   readonly rows: Readonly<Record<string, number>>;
+  /** Every key that encrypted values are under; absent in older files, whose values are all under the header's. */
+  readonly keyIds?: readonly string[];
   readonly sha256: string;
 }
 

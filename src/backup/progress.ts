@@ -9,10 +9,16 @@ export interface Progress {
 
 /** `doing` is what begins each line: `writing`. */
 export function progressTo(note: (line: string) => void, doing: string): Progress {
+  const tell = nowAndThen(note);
+  return (table, rows) => tell(() => `${doing} ${table}: ${rows} rows`);
+}
+
+/** The line is only put together when it is told. */
+export function nowAndThen(note: (line: string) => void): (line: () => string) => void {
   let toldAt = performance.now();
-  return (table, rows) => {
+  return (line) => {
     if (performance.now() - toldAt < intervalMs) return;
     toldAt = performance.now();
-    note(`${doing} ${table}: ${rows} rows`);
+    note(line());
   };
 }

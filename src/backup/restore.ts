@@ -1,21 +1,31 @@
 /** Loads a backup into an empty register: everything in one transaction, or nothing. */
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
+import type { Vault } from "../database/vault.ts";
 import { migrations } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import type { Footer, Header, Section, Value } from "./format.ts";
 import type { Progress } from "./progress.ts";
 import { readBackup } from "./read.ts";
+import { SecretsCheck } from "./secrets.ts";
 import { tablesAfter, tablesFilledFromStart } from "./tables.ts";
 
 export interface Verified {
   readonly header: Header;
   readonly rows: Footer["rows"];
+  /** Every key that is needed to read what is encrypted in it. */
+  readonly keyIds: readonly string[];
+  /** How many encrypted values were opened; 0 without a vault. */
+  readonly secrets: number;
 }
 
-/** Reads the whole file and writes nothing. Raises `conflict` for one that can't be restored by this version. */
-export async function verifyBackup(file: string, progress: Progress): Promise<Verified> {
+/**
+ * Reads the whole file and writes nothing; with a vault, opens whatever is encrypted in it. Raises `conflict` for one that can't be
+ * restored by this version, or with these keys.
+ */
+export async function verifyBackup(file: string, progress: Progress, vault?: Vault): Promise<Verified> {
+  const check = vault && new SecretsCheck(vault, file);
   let header: Header | undefined;
   let footer: Footer | undefined;
   let table = "";
@@ -27,13 +37,16 @@ export async function verifyBackup(file: string, progress: Progress): Promise<Ve
     } else if (part.kind === "section") {
       table = part.section.table;
       rows = 0;
+      check?.begin(part.section);
     } else if (part.kind === "row") {
       rows += 1;
+      check?.row(part.values);
       progress(table, rows);
     } else footer = part.footer;
   }
   if (header === undefined || footer === undefined) throw new Error("a backup ended without its last line");
-  return { header, rows: footer.rows };
+  const { rows: counts, keyIds = [header.keyId] } = footer;
+  return { header, rows: counts, keyIds, secrets: check?.count ?? 0 };
 }
 
 /**

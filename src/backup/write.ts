@@ -16,6 +16,7 @@ import { snake } from "../kernel/names.ts";
 import { now } from "../kernel/time.ts";
 import { encodeRow, formatName, formatVersion, type Footer, type Header, type Section, type Value } from "./format.ts";
 import type { Progress } from "./progress.ts";
+import { keyIdsIn } from "./secrets.ts";
 import { tablesAfter } from "./tables.ts";
 
 /** Few enough that rows with large contents fit in memory together. */
@@ -42,10 +43,10 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
   const { file, signal } = request;
   const temporary = `${file}.${randomBytes(4).toString("hex")}.partial`;
   try {
-    const rows: Record<string, number> = {};
+    const written: Written = { rows: {}, keyIds: new Set() };
     await request.database.snapshot((tx) =>
       pipeline(
-        Readable.from(hashed(lines(tx, request, rows), rows)),
+        Readable.from(hashed(lines(tx, request, written), written)),
         createGzip(),
         createWriteStream(temporary, { flags: "wx", mode: 0o600, flush: true }),
         { signal },
@@ -54,15 +55,23 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     const { size } = await stat(temporary);
     await rename(temporary, file);
     await syncFolder(dirname(resolve(file)));
-    return { rows, bytes: size };
+    return { rows: written.rows, bytes: size };
   } catch (error) {
     await rm(temporary, { force: true });
     throw told(error, file);
   }
 }
 
-/** The lines of one chunk of rows at a time. */
-async function* lines(tx: Tx, request: BackupRequest, rows: Record<string, number>): AsyncGenerator<string> {
+/** What is known once everything is written. */
+interface Written {
+  readonly rows: Record<string, number>;
+  readonly keyIds: Set<string>;
+}
+
+/** Some rows at a time. */
+async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written): AsyncGenerator<string> {
+  // Before the moment itself: whatever was committed by then is in it.
+  const createdAt = now();
   // The first statement: from here on, every other sees the same moment.
   const applied = (await tx.db.selectFrom("migrations").select("name").orderBy("name").execute()).map(
     ({ name }) => name,
@@ -70,7 +79,7 @@ async function* lines(tx: Tx, request: BackupRequest, rows: Record<string, numbe
   const header: Header = {
     format: formatName,
     version: formatVersion,
-    createdAt: now(),
+    createdAt,
     cadastre: request.version,
     migrations: applied,
     keyId: request.keyId,
@@ -82,22 +91,38 @@ async function* lines(tx: Tx, request: BackupRequest, rows: Record<string, numbe
     yield line(section);
     rows[table] = 0;
     for await (const chunk of chunksOf(tx, table)) {
-      yield chunk.map((row) => `${encodeRow(columns.map((column) => row[column] as Value))}\n`).join("");
+      const values = chunk.map((row) => columns.map((column) => row[column] as Value));
+      for (const id of values.flatMap(keyIdsIn)) keyIds.add(id);
+      yield* inPieces(values);
       rows[table] += chunk.length;
       request.progress(table, rows[table]);
     }
   }
 }
 
+/** A piece is short, so that a server that writes a backup answers others in between, also where rows are large. */
+const pieceLength = 256 * 1024;
+
+function* inPieces(rows: readonly Value[][]): Generator<string> {
+  let piece = "";
+  for (const row of rows) {
+    piece += `${encodeRow(row)}\n`;
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = "";
+  }
+  if (piece !== "") yield piece;
+}
+
 /** The text, and at its end the line that vouches for it. */
-async function* hashed(text: AsyncIterable<string>, rows: Footer["rows"]): AsyncGenerator<Buffer> {
+async function* hashed(text: AsyncIterable<string>, { rows, keyIds }: Written): AsyncGenerator<Buffer> {
   const hash = createHash("sha256");
   for await (const part of text) {
     const bytes = Buffer.from(part);
     hash.update(bytes);
     yield bytes;
   }
-  const footer: Footer = { rows, sha256: hash.digest("hex") };
+  const footer: Footer = { rows, keyIds: [...keyIds].toSorted(), sha256: hash.digest("hex") };
   yield Buffer.from(line(footer));
 }
 

@@ -4,11 +4,41 @@ import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
 import { checkVault, createVault, keyPathBeside } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
-import { existingKey, openExisting, openTarget, sqlitePath } from "../service.ts";
+import { existingKeys, keysPlace, openExisting, openTarget, sqlitePath } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
-import type { Command } from "./command.ts";
+import { type Command, stopSignal } from "./command.ts";
 import { registerSettings } from "./register.ts";
+
+export const verify: Command = {
+  name: "backup verify",
+  summary: "Read a backup and see whether it could be restored",
+  argument: { shape: "FILE", doc: "What 'cadastre backup' wrote, on either engine, or a server by its schedule." },
+  settings: registerSettings,
+  details: [
+    "Reads the whole file and compares it with its checksum; with the encryption key, opens every secret in it. Writes nothing and opens no database.",
+    "Example: cadastre backup verify /backups/cadastre.backup",
+  ],
+  async run({ terminal, argument: file, settings: read }) {
+    const settings = read();
+    const keys = keysAtHand(settings);
+    const vault = keys && createVault(...keys);
+    const found = await verifyBackup(file, progressTo(terminal.note, "verifying"), vault);
+    const { createdAt, cadastre } = found.header;
+    terminal.out(
+      `${file} is whole: ${total(found.rows)}, as they were at ${createdAt}, written by Cadastre ${cadastre}.`,
+    );
+    terminal.out(
+      vault === undefined
+        ? `Whether its secrets can be read was not tried: set CADASTRE_ENCRYPTION_KEY to the key ${found.keyIds.join(", ")} for that.`
+        : `All ${found.secrets} secrets in it can be read with the key in ${keysPlace(settings)}.`,
+    );
+  },
+};
+
+/** Undefined where none is set or kept beside the embedded database. */
+const keysAtHand = (settings: Settings) =>
+  settings.encryptionKey === undefined && sqlitePath(settings) === undefined ? undefined : existingKeys(settings);
 
 export const backup: Command = {
   name: "backup",
@@ -44,8 +74,8 @@ export const restore: Command = {
   ],
   async run({ terminal, argument: file, settings: read }) {
     const settings = read();
-    const { header, rows } = await verifyBackup(file, progressTo(terminal.note, "verifying"));
-    const vault = vaultFor(settings, header.keyId, file);
+    const { header, rows, keyIds } = await verifyBackup(file, progressTo(terminal.note, "verifying"));
+    const vault = vaultFor(settings, [...new Set([header.keyId, ...keyIds])], file);
     const database = await openTarget(settings);
     try {
       await loadBackup(database, file, progressTo(terminal.note, "loading"));
@@ -58,34 +88,22 @@ export const restore: Command = {
 };
 
 /** Before anything is written: what is encrypted in the backup must be readable afterwards. Raises `conflict`. */
-function vaultFor(settings: Settings, keyId: string, file: string) {
-  const key = existingKey(settings);
-  const vault = key === undefined ? undefined : createVault(key);
-  if (vault?.keyId === keyId) return vault;
+function vaultFor(settings: Settings, keyIds: readonly string[], file: string) {
+  const keys = existingKeys(settings);
+  const vault = keys === undefined ? undefined : createVault(...keys);
+  if (vault !== undefined && keyIds.every((id) => vault.keyIds.includes(id))) return vault;
   const path = sqlitePath(settings);
   const orFile = path === undefined ? "" : `, or put its key file at ${keyPathBeside(path)}`;
   throw conflict(
-    `The backup ${file} needs the encryption key ${keyId} of the register that it was made from, and this is another or none. Set CADASTRE_ENCRYPTION_KEY to that key${orFile}. Nothing was written.`,
+    `The backup ${file} needs the encryption key ${keyIds.join(" and ")} of the register that it was made from, and this is another or none. Set CADASTRE_ENCRYPTION_KEY to that key${orFile}. Nothing was written.`,
   );
 }
 
 function keyReminder(settings: Settings): string {
-  const path = sqlitePath(settings);
-  const where =
-    settings.encryptionKey === undefined && path !== undefined
-      ? `in the file ${keyPathBeside(path)}`
-      : "in CADASTRE_ENCRYPTION_KEY";
-  return `It can only be restored with the encryption key ${where}: keep a copy of that, apart from the backup.`;
+  return `It can only be restored with the encryption key in ${keysPlace(settings)}: keep a copy of that, apart from the backup.`;
 }
 
 function total(rows: Readonly<Record<string, number>>): string {
   const counts = Object.values(rows);
   return `${counts.reduce((sum, count) => sum + count, 0)} rows of ${counts.length} tables`;
-}
-
-/** Ctrl+C ends a backup without leaving half of one behind. */
-function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
-  return stop.signal;
 }

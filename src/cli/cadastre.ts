@@ -17,4 +17,5 @@ if (process.channel !== undefined) {
 process.exitCode = await run(process.argv.slice(2), process.env, {
   out: (line) => void process.stdout.write(`${line}\n`),
   note: (line) => void process.stderr.write(`${line}\n`),
+  isTerminal: process.stdout.isTTY,
 });

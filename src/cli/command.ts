@@ -12,6 +12,8 @@ export interface Terminal {
   readonly out: (line: string) => void;
   /** Writes a line about the command's course: standard error. */
   readonly note: (line: string) => void;
+  /** Whether a person looks on. */
+  readonly isTerminal?: boolean;
 }
 
 export interface Option {
@@ -53,6 +55,13 @@ export interface Command {
   readonly details?: readonly string[];
   /** Gives an exit code where it is not 0. Raises SettingError, AppError or UsageError, each with a sentence. */
   readonly run: (invocation: Invocation) => Promise<Ended | void>;
+}
+
+/** Ctrl+C ends what can be ended in the middle, without leaving anything by half. */
+export function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
+  return stop.signal;
 }
 
 export const jsonOption = { json: { doc: "Print JSON, for scripts." } } as const satisfies Record<string, Option>;

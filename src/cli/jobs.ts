@@ -1,9 +1,11 @@
 /** `cadastre job …`: shows the background jobs, and runs one here and now, under the lease that servers run it under. */
 import type { Tx } from "../database/database.ts";
+import { backupFacts, backupJobs } from "../jobs/backup.ts";
 import { jobs } from "../jobs/index.ts";
 import { JobRunner } from "../jobs/runner.ts";
 import { quoted } from "../kernel/text.ts";
 import type { Settings } from "../settings.ts";
+import { version } from "../version.ts";
 import { type Command, jsonOption, type Terminal, UsageError } from "./command.ts";
 import { reading, registerSettings, withRegister } from "./register.ts";
 import { printRows } from "./table.ts";
@@ -14,13 +16,17 @@ export const listJobsCommand: Command = {
   settings: registerSettings,
   options: jsonOption,
   details: [
-    ...jobs.map(({ name, doc }) => `${name} ${doc}`),
+    ...[...jobs, backupFacts].map(({ name, doc }) => `${name} ${doc}`),
     "HANDLED counts all runs so far. RUNNING ON names the machine, the process and the run.",
     "Example: cadastre job list",
   ],
   async run({ terminal, isOn, settings }) {
-    const known = await reading(settings(), readJobs);
-    const rows = jobs.map(({ name, everyMs }) => ({
+    const given = settings();
+    const known = await reading(given, readJobs);
+    // Servers may have it, also where these settings name no folder.
+    const isScheduled = given.backupDirectory !== undefined || known.some(({ name }) => name === backupFacts.name);
+    const shown = [...jobs, ...(isScheduled ? [backupFacts] : [])];
+    const rows = shown.map(({ name, everyMs }) => ({
       name,
       every: durationText(everyMs),
       ...shownOf(known.find((row) => row.name === name)),
@@ -39,11 +45,12 @@ export const runJobCommand: Command = {
     "Example: cadastre job run expired-tokens",
   ],
   async run({ terminal, argument: name, settings: read }) {
+    const settings = read();
+    const jobs = jobsOf(settings);
     if (!jobs.some((job) => job.name === name)) {
       const names = jobs.map((job) => job.name).join(", ");
       throw new UsageError(`There is no job ${quoted(name)}. The jobs are: ${names}.`);
     }
-    const settings = read();
     const handled = await withRegister(settings, async ({ database, vault }) => {
       const runner = new JobRunner({ database, vault, options: optionsOf(settings), jobs });
       return runHere(runner, name, terminal);
@@ -51,6 +58,9 @@ export const runJobCommand: Command = {
     terminal.out(`${name}: handled ${handled}.`);
   },
 };
+
+/** The same jobs as a server's with these settings. */
+const jobsOf = (settings: Settings) => [...jobs, ...backupJobs(settings, version)];
 
 /** The same options as a server's with these settings. */
 function optionsOf({ organizationCreation, edition, globalRemoteStateDefault, publicUrl = "" }: Settings) {

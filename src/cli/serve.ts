@@ -1,4 +1,5 @@
 /** `cadastre serve`: starts the service, and stops it when the process is told to. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { serve } from "../main.ts";
 import { type Settings, settingTable } from "../settings.ts";
 import type { Command } from "./command.ts";
@@ -9,14 +10,32 @@ export const serveCommand: Command = {
   settings: Object.keys(settingTable) as (keyof Settings)[],
   details: [
     "Brings the database to this version's schema, makes the first admin where there are no users, and serves until it is stopped.",
-    "SIGTERM and SIGINT (Ctrl+C) stop it: no new requests are taken, running ones are finished. A second signal ends it at once.",
+    "SIGTERM and SIGINT (Ctrl+C) stop it: /readyz says 503 while it drains, then no new requests are taken and running ones are finished. A second signal ends it at once.",
+    "SIGHUP, where the output is no terminal, has the TLS files read again; so does a change of them.",
     "A flag can be seen by everybody on the machine: give secrets by the environment or the settings file.",
     "Example: cadastre serve --listen 0.0.0.0:8080 --database sqlite:/var/lib/cadastre/cadastre.db",
   ],
   async run({ terminal, settings }) {
-    const service = await serve(settings(), terminal.out);
-    await untilTold();
-    await service.stop();
+    const given = settings();
+    // Before anything is started: from then on there is something to be ended properly.
+    const { told, forget } = listening();
+    const { out, isTerminal } = terminal;
+    const starting = serve(given, { say: out, isTerminal });
+    const reload = () => void starting.then((service) => service.reload()).catch(() => {});
+    // On a terminal it means that the terminal is gone.
+    if (!isTerminal) process.on("SIGHUP", reload);
+    try {
+      // Whoever is told during the start is stopped as soon as there is something to stop, if that takes not too long.
+      const service = await Promise.race([starting, told.then(() => sleep(given.graceSeconds * 1000))]);
+      await told;
+      if (isTerminal)
+        out("\n  Stopping: running requests are finished first. Ctrl+C once more does not wait for them.");
+      await service?.stop();
+    } catch (error) {
+      process.off("SIGHUP", reload);
+      forget();
+      throw error;
+    }
     // What the grace period cut off may still hold the process.
     process.exit(0);
   },
@@ -25,16 +44,16 @@ export const serveCommand: Command = {
 /** One Ctrl+C can arrive twice: from the terminal, and passed on by npm, which the terminal has told too. */
 const sameKeyPressMs = 100;
 
-/** The first signal ends the wait; a second one ends the process. */
-function untilTold(): Promise<void> {
-  return new Promise((resolve) => {
-    let toldAt: number | undefined;
-    const listen = () => {
-      if (toldAt === undefined) {
-        toldAt = performance.now();
-        resolve();
-      } else if (performance.now() - toldAt > sameKeyPressMs) process.exit(1);
-    };
-    process.on("SIGTERM", listen).on("SIGINT", listen);
-  });
+/** `told` is resolved by the first signal; a second one ends the process. */
+function listening(): { readonly told: Promise<void>; readonly forget: () => void } {
+  const { promise: told, resolve } = Promise.withResolvers<void>();
+  let toldAt: number | undefined;
+  const listen = () => {
+    if (toldAt === undefined) {
+      toldAt = performance.now();
+      resolve();
+    } else if (performance.now() - toldAt > sameKeyPressMs) process.exit(1);
+  };
+  process.on("SIGTERM", listen).on("SIGINT", listen);
+  return { told, forget: () => void process.off("SIGTERM", listen).off("SIGINT", listen) };
 }

@@ -134,7 +134,7 @@ const columns = [
   "tokens.version",
 ] as const;
 
-type HeldToken = Omit<TokenTable, "hash"> & { readonly holder: string | null };
+type HeldToken = Omit<TokenTable, "hash" | "begunById"> & { readonly holder: string | null };
 
 async function listHeldTokens(tx: Tx, userId: string | undefined): Promise<HeldToken[]> {
   return (

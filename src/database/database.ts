@@ -4,6 +4,7 @@
  */
 import type { CompiledQuery, Kysely, QueryResult } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import type { Fence } from "./fence.ts";
 import type { Schema } from "./schema/schema.ts";
 
 /** A place to run statements: a transaction's, or a reader's outside of any. */
@@ -33,12 +34,15 @@ export class Overtaken extends Error {
 
 export interface Database {
   readonly dialect: Dialect;
+  /** What every write makes sure of first. */
+  readonly fence: Fence;
   /** For single statements that only read. */
   readonly reader: Tx;
   /**
    * One transaction. `work` runs again from the start where the engine asks for it (a deadlock, a busy database, a connection
    * that was cut) or was `Overtaken`, so it must have no other effect. Raises `unavailable` when that does not help, and where
-   * the database went away during the COMMIT: then the sentence says that the outcome is unknown.
+   * the database went away during the COMMIT: then the sentence says that the outcome is unknown; and where the fence does not
+   * let it through.
    */
   write<T>(work: (tx: Tx) => Promise<T>, options?: WriteOptions): Promise<T>;
   /**

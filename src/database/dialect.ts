@@ -1,5 +1,6 @@
 /** The few true differences between the two engines' SQL, behind one interface. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
 /**
@@ -22,10 +23,19 @@ export interface Dialect {
   lockFreeRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** Whether a statement whose LIMIT is a subquery is planned as well as one with a number. */
   readonly plansOpenLimits: boolean;
+  /**
+   * What a statement begins with that is to be planned once, whatever it is asked with: one that is larger than what it finds, and whose
+   * ways are written out, so that nothing can be won by planning it anew.
+   */
+  readonly plannedOnce: RawBuilder<unknown>;
   /** How workspaces are found by parts of their names. */
   readonly names: NameIndex;
+  /** What need not be counted, because the database itself does; undefined where it does not. */
+  readonly counts: RegisterCounts | undefined;
   /** The database's own clock, in milliseconds: the one that every server agrees on. */
   readonly nowMs: RawBuilder<number>;
+  /** What the database takes of its disk. */
+  readonly databaseBytes: RawBuilder<number>;
   /** An instant as it is stored, in milliseconds. */
   msOf(instant: Expression<string | null>): RawBuilder<number>;
   /**
@@ -37,6 +47,11 @@ export interface Dialect {
   appendOnly(table: string): string[];
   /** Takes, until the transaction ends, the right to set the database up: its schema and its first rows. */
   readonly lockSetup: string | undefined;
+  /**
+   * Keeps the schema from changing until the transaction ends, and the other way round: who changes it waits for all who write, and
+   * they for it. Those who read wait for nobody. Undefined where there is one writer at a time.
+   */
+  readonly lockSchema: { readonly toWrite: string; readonly toChange: string } | undefined;
   /** The statements that make changes of these tables' columns raise the access version of their organization. */
   raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
   /** The same for columns that such tables were given later. */
@@ -56,8 +71,12 @@ export const sqliteDialect: Dialect = {
   lockRows: () => sql``,
   lockFreeRows: () => sql``,
   plansOpenLimits: true,
+  // It plans each statement once.
+  plannedOnce: sql``,
   names: sqliteNames,
+  counts: sqliteCounts,
   nowMs: sql<number>`cast(unixepoch('subsec') * 1000 as integer)`,
+  databaseBytes: sql<number>`(select page_count * page_size from pragma_page_count(), pragma_page_size())`,
   msOf: (instant) => sql<number>`cast(unixepoch(${instant}, 'subsec') * 1000 as integer)`,
   moment: sql<null>`null`,
   appendOnly: (table) => {
@@ -71,6 +90,7 @@ export const sqliteDialect: Dialect = {
     ];
   },
   lockSetup: undefined,
+  lockSchema: undefined,
   raisingAccess: (tables) =>
     Object.entries(tables).flatMap(([table, columns]) => {
       const isOrganization = table === "organizations";
@@ -103,6 +123,9 @@ const strengths: Readonly<Record<LockPurpose, RawBuilder<unknown>>> = {
   removal: sql`for update`,
 };
 
+const plannedOnce = "/* planned once */";
+export const isPlannedOnce = (statement: string): boolean => statement.startsWith(plannedOnce);
+
 export const postgresDialect: Dialect = {
   name: "postgres",
   ddl: (statement) =>
@@ -116,8 +139,11 @@ export const postgresDialect: Dialect = {
   lockFreeRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
   // It takes such a limit for a tenth of all rows, and prepares to join these.
   plansOpenLimits: false,
+  plannedOnce: sql.raw(plannedOnce),
   names: postgresNames,
+  counts: undefined,
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+  databaseBytes: sql<number>`pg_database_size(current_database())`,
   msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,
   // What a statement sees follows from its snapshot alone. Another server, or the same one started anew, counts for itself.
   moment: sql<string>`pg_postmaster_start_time()::text || ' ' || pg_current_snapshot()::text`,
@@ -127,6 +153,10 @@ export const postgresDialect: Dialect = {
     `CREATE TRIGGER ${table}_refuse_truncate BEFORE TRUNCATE ON ${table} FOR EACH STATEMENT EXECUTE FUNCTION ${table}_refuse_change()`,
   ],
   lockSetup: `SELECT pg_advisory_xact_lock(${setupLock})`,
+  lockSchema: {
+    toWrite: "LOCK TABLE migrations IN ROW SHARE MODE",
+    toChange: "LOCK TABLE migrations IN EXCLUSIVE MODE",
+  },
   raisingAccess: (tables) => {
     if (Object.keys(tables).length === 0) return [];
     // At the commit, because the row is the last in the order of locks; and once for a transaction, however much it changes.

@@ -27,6 +27,12 @@ import { signIn } from "./migrations/0022-sign-in.ts";
 import { singleSignOn } from "./migrations/0024-single-sign-on.ts";
 import { invitationLinks } from "./migrations/0025-invitation-links.ts";
 import { notices } from "./migrations/0027-notices.ts";
+import { sessionsByTokens } from "./migrations/0029-sessions-by-tokens.ts";
+import { mailedInvitations } from "./migrations/0030-mailed-invitations.ts";
+import { notifiedMembers } from "./migrations/0032-notified-members.ts";
+import { countedFilters } from "./migrations/0033-counted-filters.ts";
+import { makersOfLinks } from "./migrations/0034-makers-of-links.ts";
+import { membershipsByStatus } from "./migrations/0035-memberships-by-status.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -55,21 +61,41 @@ export const migrations: readonly Migration[] = [
   invitationLinks,
   versionControl,
   notices,
+  sessionsByTokens,
+  mailedInvitations,
+  notifiedMembers,
+  countedFilters,
+  makersOfLinks,
+  membershipsByStatus,
 ];
 
-/** Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. */
-export async function migrate(database: Database): Promise<string[]> {
-  return setUp(database, async (tx) => {
-    await run(
-      tx,
-      tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"),
-    );
-    const applied = (await tx.db.selectFrom("migrations").select("name").execute()).map((row) => row.name);
-    refuseNewer(applied);
-    const missing = migrations.filter((migration) => !applied.includes(migration.name));
-    for (const migration of missing) await apply(tx, migration);
-    return missing.map((migration) => migration.name);
-  });
+/**
+ * Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. From then on the
+ * database is written to only while it has this schema.
+ */
+export async function migrate(database: Database, known: readonly Migration[] = migrations): Promise<string[]> {
+  database.fence.letGo();
+  const create = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)";
+  await setUp(database, (tx) => run(tx, tx.dialect.ddl(create)));
+  // Most starts find nothing to do, and need not keep others from writing for it.
+  const isUpToDate = (await missingIn(database.reader, known)).length === 0;
+  const applied = isUpToDate ? [] : await database.write((tx) => applyMissing(tx, known), { isPatient: true });
+  database.fence.hold(known.length);
+  return applied;
+}
+
+/** Whoever is writing has finished by then, and whoever begins waits, and finds another schema. */
+async function applyMissing(tx: Tx, known: readonly Migration[]): Promise<string[]> {
+  if (tx.dialect.lockSchema !== undefined) await run(tx, tx.dialect.lockSchema.toChange);
+  const missing = await missingIn(tx, known);
+  for (const migration of missing) await apply(tx, migration);
+  return missing.map((migration) => migration.name);
+}
+
+async function missingIn({ db }: Tx, known: readonly Migration[]): Promise<Migration[]> {
+  const applied = (await db.selectFrom("migrations").select("name").execute()).map((row) => row.name);
+  refuseNewer(applied, known);
+  return known.filter((migration) => !applied.includes(migration.name));
 }
 
 /** One transaction that no other server's like it overlaps: the second sees what the first has done. */
@@ -82,9 +108,9 @@ export async function setUp<T>(database: Database, work: (tx: Tx) => Promise<T>)
 }
 
 /** Raises `conflict` when a migration was applied that this version does not know. */
-export function refuseNewer(applied: readonly string[]): void {
-  const known = new Set(migrations.map((migration) => migration.name));
-  const unknown = applied.filter((name) => !known.has(name));
+export function refuseNewer(applied: readonly string[], known: readonly Migration[] = migrations): void {
+  const names = new Set(known.map((migration) => migration.name));
+  const unknown = applied.filter((name) => !names.has(name));
   if (unknown.length > 0) {
     throw new AppError(
       "conflict",

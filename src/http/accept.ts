@@ -14,6 +14,10 @@ function acceptedIn(header: string): Accepted[] {
   });
 }
 
+/** Whether a way of encoding is named, and not refused. */
+export const accepts = (header: string | undefined, encoding: string): boolean =>
+  header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
+
 /** Whether a media type is named, and none of the usual ones is wanted more. A wildcard names nothing. */
 export function prefers(header: string | undefined, type: string, usual: readonly string[]): boolean {
   if (header === undefined) return false;

@@ -60,7 +60,7 @@ interface Exchange {
 }
 
 function give(
-  { kept, session }: Recalled,
+  { kept, session, allowance }: Recalled,
   { request: { method = "" }, response, address: from, began }: Exchange,
   { headers, log, figures }: AtOnceOptions,
 ): void {
@@ -74,7 +74,7 @@ function give(
     if (!isCut) figures.count(method, route, statusAtOnce, ms);
     if (isTold) log.tell({ id, method, url, route, status: statusAtOnce, ms, session, isCut, address });
   });
-  sendAtOnce(response, kept, headers.inTurn(id));
+  sendAtOnce(response, kept, headers.inTurn(id, allowance));
 }
 
 /** Whom a request comes from, as the framework tells it. */

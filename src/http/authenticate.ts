@@ -7,11 +7,12 @@ import { AppError } from "../kernel/errors.ts";
 import { fold } from "../kernel/text.ts";
 import type { SignIns } from "../resources/shared/context.ts";
 import { isIdOf, sessionHash, tokenHash, tokenLengthMax } from "../kernel/ids.ts";
+import { nowMs } from "../kernel/time.ts";
 import { noteAgentTokenUses } from "../resources/connections/agent-tokens/writes.ts";
 import { type Session, sessionOf } from "../resources/identity/authentication-tokens/reads.ts";
 import { noteUses } from "../resources/identity/authentication-tokens/writes.ts";
 import { sessionSecretIn } from "./browser.ts";
-import { type Allowance, RateLimiter } from "./limits.ts";
+import { type Allowance, placeOf, RateLimiter } from "./limits.ts";
 
 export interface AuthenticatorOptions {
   /** Requests a second per caller; 0 for no limit. */
@@ -69,7 +70,9 @@ export class Authenticator {
 
   /** Raises `unauthorized` or `too-many-requests`. */
   async authenticate(request: FastifyRequest, hash = hashOf(request)): Promise<KnownSession> {
-    return this.admit(await this.identify(request, hash));
+    const session = await this.identify(request, hash);
+    request.allowance = this.admit(session);
+    return session;
   }
 
   /** Without a statement where nothing was committed since the token was last looked up. Raises `unauthorized`. */
@@ -110,7 +113,7 @@ export class Authenticator {
       // Whoever sends nothing guesses nothing: a page that is opened before anybody has signed in, for one.
       if (hash !== undefined) {
         this.#sessions.delete(hash);
-        this.#failures.take(request.ip);
+        this.#failures.take(placeOf(request.ip));
       }
       throw new AppError(
         "unauthorized",
@@ -128,12 +131,15 @@ export class Authenticator {
     return known !== undefined && isCurrent(known) ? known : undefined;
   }
 
-  /** Counts a request of a session that stands. Raises `too-many-requests`. */
-  admit(session: KnownSession): KnownSession {
-    const { tokenId } = session.actor;
-    this.#limit(tokenId);
-    this.#uses.set(tokenId, Date.now());
-    return session;
+  /**
+   * Counts a request of a session that stands. Gives what is left to it on this server; undefined where there is no limit. Raises
+   * `too-many-requests`.
+   */
+  admit({ actor: { tokenId } }: KnownSession): Allowance | undefined {
+    const allowance = this.#calls?.take(tokenId);
+    if (allowance !== undefined) refuseBeyond(allowance, "You have reached the rate limit. Wait, then try again.");
+    this.#uses.set(tokenId, nowMs());
+    return allowance;
   }
 
   /** Writes when tokens were last used: in batches, so that no request waits for it. */
@@ -159,31 +165,35 @@ export class Authenticator {
     await this.flush();
   }
 
-  /** For signing in by a password: an address has few tries, and so has a name, whatever addresses they come from. */
+  /** For signing in: an address has few tries, and so has a name, whatever addresses they come from. */
   signInsFrom(address: string): SignIns {
     return {
-      check: (name) => {
-        this.#refuseGuessing(address);
-        if (name === undefined) return;
-        refuseBeyond(this.#names.check(fold(name)), "Too many failed sign-ins by this name. Wait, then try again.");
-      },
-      failed: (name) => {
-        this.#failures.take(address);
-        if (name !== undefined) this.#names.take(fold(name));
-      },
+      check: () => this.#refuseGuessing(address),
+      failed: () => void this.#failures.take(placeOf(address)),
+      attempt: (name, isRight) => this.#attempt(placeOf(address), fold(name), isRight),
     };
   }
 
-  #refuseGuessing(address: string): void {
-    refuseBeyond(
-      this.#failures.check(address),
-      "Too many failed sign-ins from this address. Wait, then try again with a valid token or password.",
-    );
+  /** Counted before it is looked at: whoever sends many at once would else have them all looked at before the first one counts. */
+  async #attempt(place: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
+    refuseBeyond(this.#failures.take(place), tooManyFromAddress);
+    const byName = this.#names.take(name);
+    if (!byName.allowed) this.#failures.giveBack(place);
+    refuseBeyond(byName, "Too many failed sign-ins by this name. Wait, then try again.");
+    let isWrong = false;
+    try {
+      isWrong = !(await isRight());
+      return !isWrong;
+    } finally {
+      if (!isWrong) {
+        this.#failures.giveBack(place);
+        this.#names.giveBack(name);
+      }
+    }
   }
 
-  #limit(tokenId: string): void {
-    if (this.#calls === undefined) return;
-    refuseBeyond(this.#calls.take(tokenId), "You have reached the rate limit. Wait, then try again.");
+  #refuseGuessing(address: string): void {
+    refuseBeyond(this.#failures.check(placeOf(address)), tooManyFromAddress);
   }
 
   #remember(hash: string, session: KnownSession): KnownSession {
@@ -193,12 +203,15 @@ export class Authenticator {
   }
 }
 
+const tooManyFromAddress =
+  "Too many failed sign-ins from this address. Wait, then try again with a valid token or password.";
+
 /** Raises `too-many-requests`. */
 function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {
   if (!allowed) throw new AppError("too-many-requests", sentence, { retryAfterSeconds });
 }
 
-const isCurrent = ({ until }: KnownSession): boolean => until > Date.now();
+const isCurrent = ({ until }: KnownSession): boolean => until > nowMs();
 
 /** The hash of the secret that was sent; undefined where there is no usable one. */
 export function hashOf(request: Pick<IncomingMessage, "headers">): string | undefined {

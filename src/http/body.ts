@@ -1,6 +1,6 @@
 /** Request bodies as they arrive: media type, size, JSON. What the JSON means is `jsonapi/input.ts`'s business. */
 import type { IncomingMessage } from "node:http";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
 import { mediaType } from "./respond.ts";
 
@@ -60,6 +60,34 @@ export function limitDawdling({ raw, routeOptions }: FastifyRequest, bodyTimeout
 function giveUp(raw: IncomingMessage): void {
   if (raw.listenerCount("error") === 0) raw.destroy();
   else raw.emit("error", new AppError("timed-out", "The request's body took too long to arrive. Send it at once."));
+}
+
+export const isLarge = ({ headers }: FastifyRequest): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
+
+/** How many bodies that are larger than others are gathered at once, and of one sender: they are all in memory. */
+export class LargeBodies {
+  readonly #max: number;
+  readonly #eachMax: number;
+  readonly #held: string[] = [];
+
+  constructor(max: number, eachMax = max) {
+    this.#max = max;
+    this.#eachMax = eachMax;
+  }
+
+  /** Until the request is answered. Raises `too-many-requests`. */
+  hold({ raw }: FastifyReply, whose = ""): void {
+    const held = this.#held;
+    // Whoever has gone meanwhile sends nothing more, and would never leave the place again.
+    if (raw.destroyed) return;
+    if (held.length >= this.#max || held.filter((each) => each === whose).length >= this.#eachMax)
+      throw new AppError("too-many-requests", "Too many large requests are being read at once. Try again shortly.", {
+        retryAfterSeconds: 2,
+      });
+    held.push(whose);
+    raw.once("close", () => void held.splice(held.indexOf(whose), 1));
+  }
 }
 
 /** Far more than any real request has; what a parser builds of more would hold up everybody else. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../kernel/errors.ts";
+import { nowMs } from "../kernel/time.ts";
 import type { Browser } from "../resources/shared/context.ts";
 import { mediaType } from "./respond.ts";
 
@@ -42,7 +43,8 @@ export function refuseForeignPages(request: FastifyRequest, publicUrl: () => str
     );
 }
 
-const isOfMediaType = (sent: string | undefined): boolean => sent?.split(";")[0]?.trim().toLowerCase() === mediaType;
+export const isOfMediaType = (sent: string | undefined): boolean =>
+  sent?.split(";")[0]?.trim().toLowerCase() === mediaType;
 
 /** By its public name, or by the one that the browser reached it by. */
 function isOwnOrigin(origin: string, host: string | undefined, publicUrl: string): boolean {
@@ -79,7 +81,7 @@ export function browserOf(request: FastifyRequest, reply: FastifyReply, publicUr
     reply.header("set-cookie", `${cookieName}=${value}; ${attributes(publicUrl(), "/", seconds)}`);
   return {
     name: request.headers["user-agent"]?.slice(0, nameLengthMax) ?? null,
-    keep: (secret, until) => void set(secret, Math.max(0, Math.floor((Date.parse(until) - Date.now()) / 1000))),
+    keep: (secret, until) => void set(secret, Math.max(0, Math.floor((Date.parse(until) - nowMs()) / 1000))),
     forget: () => void set("", 0),
   };
 }

@@ -14,6 +14,9 @@ export interface ServedConsole {
 export const consolePath = "/app";
 export const consoleRoutes = [consolePath, `${consolePath}/*`] as const;
 
+/** What is there has a hash of its content in its name. No organization can be called `~`. */
+const assets = "~/assets/";
+
 const types: Record<string, string> = {
   html: "text/html; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -47,11 +50,10 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
       if (files === undefined) return sendWaiting(reply, served.failure());
       const name = (request.params as { "*"?: string })["*"] ?? "";
       const file = name === "index.html" ? undefined : files.get(name);
-      if (file === undefined && name.startsWith("assets/")) return sendError(reply, notFound("path"));
+      if (file === undefined && name.startsWith(assets)) return sendError(reply, notFound("path"));
       if (file === undefined) return sendPage(reply, files.get("index.html")!);
       reply.header("content-type", types[name.split(".").at(-1)!] ?? "application/octet-stream");
-      // What is under assets has a hash of its content in its name.
-      reply.header("cache-control", name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache");
+      reply.header("cache-control", name.startsWith(assets) ? "public, max-age=31536000, immutable" : "no-cache");
       return squeezed.send(reply, name, file, request.headers["accept-encoding"] ?? "");
     });
 }
@@ -95,7 +97,9 @@ class Squeezed {
     let small = this.#done.get(key);
     if (small === undefined) {
       small =
-        way === "br" ? brotli(file, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }) : gzipped(file, { level: 9 });
+        way === "br"
+          ? brotli(file, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } })
+          : gzipped(file, { level: 9 });
       this.#done.set(key, small);
     }
     return reply.header("content-encoding", way).send(await small);

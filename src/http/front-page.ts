@@ -40,7 +40,8 @@ It is a service for programs: Terraform, OpenTofu, and whatever speaks JSON:API.
 <p>The first start printed the admin's token. Put it in place of the dots:</p>
 <pre>export TOKEN=cadastre-…
 ${escaped(firstCommand(url))}</pre>
-<p>Is it lost? On the machine, in the checkout: <code>npm run cadastre -- token create --user admin</code></p>
+<p>Is it lost? On the machine that it runs on: <code>cadastre token create --user admin</code>; where it runs from its sources,
+there: <code>npm run cadastre -- token create --user admin</code></p>
 
 <h2>Where things are</h2>
 <dl>
@@ -55,8 +56,8 @@ ${escaped(firstCommand(url))}</pre>
 </dl>
 
 <h2>Next</h2>
-<p>In the checkout: <code>README.md</code> makes a first organization, project and workspace; <code>docs/clients.md</code> points
-Terraform and OpenTofu here; <code>docs/api.md</code> is for those who call the API; <code>docs/operations.md</code> for those who
-run it.</p>
+<p>Among the project's sources: <code>README.md</code> makes a first organization, project and workspace; <code>docs/clients.md</code>
+points Terraform and OpenTofu here; <code>docs/api.md</code> is for those who call the API; <code>docs/operations.md</code> for those
+who run it. <code>cadastre help</code> tells the operator's commands.</p>
 `;
 }

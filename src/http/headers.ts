@@ -1,5 +1,6 @@
 /** The headers that every answer carries, also one to what was no request at all. */
 import { randomUUID } from "node:crypto";
+import type { Allowance } from "./limits.ts";
 
 /** The version of the public API whose documents ours look like. */
 const apiVersion = "2.6";
@@ -18,28 +19,48 @@ export const newRequestId = (): string => randomUUID();
 export interface HeaderFacts {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
+  /** Whether this server is about to stop: whoever keeps a connection open is told to go elsewhere with the next request. */
+  readonly isLeaving: () => boolean;
 }
 
 export interface Headers {
-  readonly named: (requestId: string) => Record<string, string>;
+  readonly named: (requestId: string, allowance?: Allowance) => Record<string, string>;
   /** Names and values in turn, as Node writes them without a further look. */
-  readonly inTurn: (requestId: string) => string[];
+  readonly inTurn: (requestId: string, allowance?: Allowance) => string[];
 }
 
+/** Of this server alone: each counts for itself. */
+const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string, string> => ({
+  "x-ratelimit-remaining": String(remaining),
+  "x-ratelimit-reset": retryAfterSeconds.toFixed(3),
+});
+
 /** All but the request id is the same for every answer, so it is put together once. */
-export function headersFor({ rateLimit, edition }: HeaderFacts): Headers {
+export function headersFor({ rateLimit, edition, isLeaving }: HeaderFacts): Headers {
   const same = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
     "x-tfe-version": enterpriseRelease.monthly,
     "x-tfe-current-version": enterpriseRelease.numeric,
     "x-ratelimit-limit": String(rateLimit),
+    ...(rateLimit > 0 && { "x-ratelimit-scope": "server" }),
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
   };
   const flat = Object.entries(same).flat();
   return {
-    named: (requestId) => ({ "x-request-id": requestId, ...same }),
-    inTurn: (requestId) => ["x-request-id", requestId, ...flat],
+    named: (requestId, allowance) => ({
+      "x-request-id": requestId,
+      ...same,
+      ...(allowance && rateHeaders(allowance)),
+      ...(isLeaving() && { connection: "close" }),
+    }),
+    inTurn: (requestId, allowance) => [
+      "x-request-id",
+      requestId,
+      ...flat,
+      ...(allowance === undefined ? [] : Object.entries(rateHeaders(allowance)).flat()),
+      ...(isLeaving() ? ["connection", "close"] : []),
+    ],
   };
 }

@@ -1,7 +1,7 @@
 /** For those who run the service: is it alive, and is it ready. */
 import type { FastifyInstance } from "fastify";
-import { sql } from "kysely";
 import type { Database } from "../database/database.ts";
+import { readStanding, type Standing } from "../database/fence.ts";
 import { AppError } from "../kernel/errors.ts";
 
 export interface Phase {
@@ -16,15 +16,15 @@ export function mountHealth(server: FastifyInstance, database: Database, { isSta
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
     if (isStarting()) throw new AppError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
-    await soon(look());
+    database.fence.check(await soon(look()));
     return { status: "ready" };
   });
 }
 
 /** One look at a time: those who ask while the database hangs must not take its connections from everybody else. */
-function lookAt({ reader }: Database): () => Promise<unknown> {
-  let underway: Promise<unknown> | undefined;
-  return () => (underway ??= sql`select 1`.execute(reader.db).finally(() => (underway = undefined)));
+function lookAt({ reader }: Database): () => Promise<Standing> {
+  let underway: Promise<Standing> | undefined;
+  return () => (underway ??= readStanding(reader).finally(() => (underway = undefined)));
 }
 
 /** Less than balancers and scrapers usually wait. */
@@ -43,5 +43,14 @@ export async function soon<T>(asked: Promise<T>): Promise<T> {
     return await Promise.race([asked, late]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** None when the database does not answer: the other figures are wanted then most of all. */
+export async function soonOrNone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await soon(asked);
+  } catch {
+    return undefined;
   }
 }

@@ -2,7 +2,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Database } from "../database/database.ts";
 import type { JobTable } from "../database/schema/state.ts";
-import { soon } from "./health.ts";
+import { soonOrNone } from "./health.ts";
 
 type JobRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
 
@@ -33,18 +33,13 @@ export function watchJobs(registry: Registry, database: Database): () => Promise
   };
 }
 
-/** None when the database does not answer: the other metrics are wanted then most of all. */
-async function readJobs({ reader }: Database): Promise<JobRow[]> {
-  try {
-    const rows = reader.db
-      .selectFrom("jobs")
-      .select(["name", "holder", "leaseUntilMs", "startedMs", "finishedMs", "succeededMs"])
-      .select(["runsTotal", "failuresTotal", "handledTotal", reader.dialect.nowMs.as("nowMs")])
-      .execute();
-    return await soon(rows);
-  } catch {
-    return [];
-  }
+async function readJobs({ reader }: Database): Promise<readonly JobRow[]> {
+  const rows = reader.db
+    .selectFrom("jobs")
+    .select(["name", "holder", "leaseUntilMs", "startedMs", "finishedMs", "succeededMs"])
+    .select(["runsTotal", "failuresTotal", "handledTotal", reader.dialect.nowMs.as("nowMs")])
+    .execute();
+  return (await soonOrNone(rows)) ?? [];
 }
 
 const isRunning = ({ holder, leaseUntilMs, nowMs }: JobRow) => holder !== null && leaseUntilMs > nowMs;

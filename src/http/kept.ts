@@ -7,12 +7,15 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
+import { nowMs } from "../kernel/time.ts";
 import type { Database } from "../database/database.ts";
 import type { Warrant } from "../jsonapi/warrant.ts";
 import type { Session } from "../resources/identity/authentication-tokens/reads.ts";
 import { type Authenticator, hashOf, type KnownSession, type Moment } from "./authenticate.ts";
+import type { Allowance } from "./limits.ts";
 import { loggedUrl } from "./log.ts";
 import type { WrittenAnswer } from "./respond.ts";
+import { wantsSmaller } from "./smaller.ts";
 
 export interface KeptAnswer extends WrittenAnswer {
   readonly warrant: Warrant | undefined;
@@ -89,9 +92,15 @@ interface Finding {
   readonly isRight: boolean;
 }
 
-export interface Recalled {
+/** What was kept, and the session that it was kept for. */
+interface Found {
   readonly kept: KeptAnswer;
   readonly session: KnownSession;
+}
+
+/** For a caller who is let in, and what is left to it; undefined where there is no limit. */
+export interface Recalled extends Found {
+  readonly allowance: Allowance | undefined;
 }
 
 /** For how long an answer is right. */
@@ -128,8 +137,7 @@ export class Keeper {
     const moment = this.#database.moment();
     const isRight = moment !== undefined && kept.moment === moment && session.moment === moment;
     if (!isRight || kept.caller !== session.text) return undefined;
-    this.#authenticator.admit(session);
-    return found;
+    return { ...found, allowance: this.#authenticator.admit(session) };
   }
 
   /**
@@ -144,15 +152,16 @@ export class Keeper {
       return undefined;
     }
     const { session, isRight } = await this.#isRight(found.kept, request, found.session);
-    request.session = this.#authenticator.admit(session);
+    request.allowance = this.#authenticator.admit(session);
+    request.session = session;
     return isRight ? found.kept : undefined;
   }
 
   /** What was kept and has not ended with time, whether it is right or not. */
-  #find(request: IncomingMessage, hash: string | undefined): Recalled | undefined {
+  #find(request: IncomingMessage, hash: string | undefined): Found | undefined {
     const session = request.method === "GET" ? this.#authenticator.recall(hash) : undefined;
     const kept = session && this.#answers.find(keyOf(session, request));
-    return session === undefined || kept === undefined || kept.until <= Date.now() ? undefined : { kept, session };
+    return session === undefined || kept === undefined || kept.until <= nowMs() ? undefined : { kept, session };
   }
 
   /** By one statement, which also looks the token up again; by a second where the first tells that something was committed. */
@@ -187,9 +196,8 @@ export class Keeper {
     if (session === undefined || route === undefined) return;
     const { text: caller, moment } = session;
     const until = Math.min(session.until, shownUntil);
-    if (until <= Date.now()) return;
-    const { body, etag } = written;
-    const answer = { body: alone(body), etag, warrant, caller, until, moment };
+    if (until <= nowMs()) return;
+    const answer = { ...written, body: alone(written.body), warrant, caller, until, moment };
     this.#answers.keep(keyOf(session, request.raw), { ...answer, route, toldUrl: loggedUrl(request.url) });
   }
 }
@@ -202,6 +210,6 @@ function alone(body: Buffer): Buffer {
   return own;
 }
 
-/** What else an answer depends on than the register: who asks, for what, in which form. */
-const keyOf = ({ actor }: KnownSession, { url, headers }: IncomingMessage): string =>
-  `${actor.tokenId} ${headers.accept ?? ""} ${url}`;
+/** What else an answer depends on than the register: who asks, for what, in which form and how small. */
+const keyOf = ({ actor }: KnownSession, request: IncomingMessage): string =>
+  `${actor.tokenId} ${request.headers.accept ?? ""} ${wantsSmaller(request) ? "small " : ""}${request.url}`;

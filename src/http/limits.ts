@@ -1,7 +1,11 @@
 /** How often a caller may call, and an address may fail to sign in: token buckets in memory, bounded in number. */
+import { isIP } from "node:net";
+import { nowMs } from "../kernel/time.ts";
 
 export interface Allowance {
   readonly allowed: boolean;
+  /** How many more are allowed at once. */
+  readonly remaining: number;
   /** Seconds until the next one is allowed. */
   readonly retryAfterSeconds: number;
 }
@@ -20,20 +24,32 @@ export class RateLimiter {
 
   /** Whether `key` may do one more, without counting it. */
   check(key: string): Allowance {
-    const tokens = this.#refilled(key, Date.now());
-    return { allowed: tokens >= 1, retryAfterSeconds: Math.max(0, (1 - tokens) / this.#perSecond) };
+    return this.#allowance(this.#refilled(key, nowMs()));
   }
 
-  /** Counts one, if it is allowed. */
+  /** Counts one, if it is allowed; what is left then. */
   take(key: string): Allowance {
-    const at = Date.now();
+    const at = nowMs();
     const tokens = this.#refilled(key, at);
     const allowed = tokens >= 1;
     // The least recently used is at the front; it goes first when there are too many.
     this.#buckets.delete(key);
     if (this.#buckets.size >= bucketsMax) this.#buckets.delete(this.#buckets.keys().next().value ?? "");
-    this.#buckets.set(key, { tokens: allowed ? tokens - 1 : tokens, at });
-    return { allowed, retryAfterSeconds: Math.max(0, (1 - tokens) / this.#perSecond) };
+    const left = allowed ? tokens - 1 : tokens;
+    this.#buckets.set(key, { tokens: left, at });
+    return { ...this.#allowance(left), allowed };
+  }
+
+  /** Takes back what was counted. */
+  giveBack(key: string): void {
+    const at = nowMs();
+    const tokens = Math.min(this.#burst, this.#refilled(key, at) + 1);
+    if (this.#buckets.has(key)) this.#buckets.set(key, { tokens, at });
+  }
+
+  #allowance(tokens: number): Allowance {
+    const retryAfterSeconds = Math.max(0, (1 - tokens) / this.#perSecond);
+    return { allowed: tokens >= 1, remaining: Math.floor(tokens), retryAfterSeconds };
   }
 
   #refilled(key: string, at: number): number {
@@ -41,4 +57,15 @@ export class RateLimiter {
     if (bucket === undefined) return this.#burst;
     return Math.min(this.#burst, bucket.tokens + ((at - bucket.at) / 1000) * this.#perSecond);
   }
+}
+
+/** Whoever has an IPv6 address has all 2⁶⁴ of its network, and could fail by each: so they are one. */
+export function placeOf(address: string): string {
+  if (isIP(address) !== 6 || /^::ffff:/i.test(address)) return address;
+  const [before = "", after] = address.split("::");
+  const groupsOf = (text: string) => (text === "" ? [] : text.split(":"));
+  const [left, right] = [groupsOf(before), groupsOf(after ?? "")];
+  const middle = Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => "0");
+  const network = [...left, ...middle, ...right].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(":")}::/64`;
 }

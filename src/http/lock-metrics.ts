@@ -2,8 +2,8 @@
 import { sql } from "kysely";
 import { Gauge, type Registry } from "prom-client";
 import type { Database, Tx } from "../database/database.ts";
-import { now } from "../kernel/time.ts";
-import { soon } from "./health.ts";
+import { now, nowMs } from "../kernel/time.ts";
+import { soonOrNone } from "./health.ts";
 
 interface Held {
   readonly holder: string;
@@ -29,20 +29,15 @@ export function watchLocks(registry: Registry, database: Database): () => Promis
       const row = rows.find((each) => each.holder === type);
       held.set({ holder }, Number(row?.count ?? 0));
       leased.set({ holder }, Number(row?.leased ?? 0));
-      oldest.set({ holder }, row === undefined ? 0 : Math.max(0, Date.now() - Date.parse(row.oldest)) / 1000);
+      oldest.set({ holder }, row === undefined ? 0 : Math.max(0, nowMs() - Date.parse(row.oldest)) / 1000);
     }
   };
 }
 
-/** None when the database does not answer: the other metrics are wanted then most of all. */
 async function look(tx: Tx): Promise<readonly Held[] | undefined> {
-  try {
-    const found = sql<Held>`
-      select locked_by_type as holder, count(*) as count, count(lock_expires_at) as leased, min(locked_at) as oldest
-      from workspaces where locked_by_type is not null and (lock_expires_at is null or lock_expires_at > ${now()})
-      group by locked_by_type`.execute(tx.db);
-    return (await soon(found)).rows;
-  } catch {
-    return undefined;
-  }
+  const found = sql<Held>`
+    select locked_by_type as holder, count(*) as count, count(lock_expires_at) as leased, min(locked_at) as oldest
+    from workspaces where locked_by_type is not null and (lock_expires_at is null or lock_expires_at > ${now()})
+    group by locked_by_type`.execute(tx.db);
+  return (await soonOrNone(found))?.rows;
 }

@@ -1,18 +1,22 @@
 /** For whoever watches the service: what it does, in Prometheus' format. */
 import { timingSafeEqual } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { Gauge, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
 import { isSiteAdmin } from "../access/actor.ts";
 import type { Database } from "../database/database.ts";
 import { notFound } from "../kernel/errors.ts";
 import { tokenHash } from "../kernel/ids.ts";
 import type { Authenticator } from "./authenticate.ts";
+import { watchBacklogs } from "./backlog-metrics.ts";
+import { watchFigures } from "./figure-metrics.ts";
+import { watchBackups } from "./backup-metrics.ts";
 import { watchJobs } from "./job-metrics.ts";
 import type { Keeper } from "./kept.ts";
 import { watchLocks } from "./lock-metrics.ts";
 import { countVcsEvents } from "./vcs-metrics.ts";
-import { countAttempts, watchNotices } from "./notice-metrics.ts";
+import { countAttempts } from "./notice-metrics.ts";
 import { countEndedPhases, watchRuns } from "./run-metrics.ts";
 import { RequestFigures } from "./request-metrics.ts";
 
@@ -22,12 +26,13 @@ export interface MetricsOptions {
   /** Opens the metrics without a site admin's token. */
   readonly metricsToken: string | undefined;
   readonly keeper: Keeper;
+  readonly version: string;
 }
 
 /** Gives the figures of requests, for those that the framework does not see. */
 export function mountMetrics(
   server: FastifyInstance,
-  { database, authenticator, metricsToken, keeper }: MetricsOptions,
+  { database, authenticator, metricsToken, keeper, version }: MetricsOptions,
 ): RequestFigures {
   const registry = new Registry();
   const figures = new RequestFigures();
@@ -35,15 +40,15 @@ export function mountMetrics(
     figures.count(request.method, request.routeOptions.url ?? "unknown", reply.statusCode, reply.elapsedTime);
     done();
   });
+  tellBuild(registry, { version, engine: database.dialect.name });
   watchProcess(server, registry);
   watchDatabase(registry, database);
   gauge(registry, "cadastre_kept_answers_bytes", "Memory of answers that are kept to be given again.", (kept) => {
     kept.set(keeper.bytes);
   });
-  const lookAtJobs = watchJobs(registry, database);
-  const lookAtRuns = watchRuns(registry, database);
-  const lookAtLocks = watchLocks(registry, database);
-  const lookAtNotices = watchNotices(registry, database);
+  const looks = [watchJobs, watchRuns, watchLocks, watchBacklogs, watchFigures, watchBackups].map((watch) =>
+    watch(registry, database),
+  );
   const forgets = [countEndedPhases(registry), countVcsEvents(registry), countAttempts(registry)];
   server.addHook("onClose", async () => {
     for (const forget of forgets) forget();
@@ -53,16 +58,37 @@ export function mountMetrics(
       const { actor } = await authenticator.authenticate(request);
       if (!isSiteAdmin(actor)) throw notFound("page");
     }
-    await Promise.all([lookAtJobs(), lookAtRuns(), lookAtLocks(), lookAtNotices()]);
+    await Promise.all(looks.map((look) => look()));
     return reply.header("content-type", registry.contentType).send(`${figures.text()}\n${await registry.metrics()}`);
   });
   return figures;
+}
+
+/** What runs here, as labels of a constant: whoever watches many servers joins it to the other figures. */
+function tellBuild(registry: Registry, { version, engine }: { version: string; engine: string }): void {
+  const labels = { version, node: process.versions.node, database: engine };
+  const build = new Gauge({
+    name: "cadastre_build_info",
+    help: "1, with what runs here as labels.",
+    labelNames: Object.keys(labels),
+    registers: [registry],
+  });
+  build.set(labels, 1);
 }
 
 type Measure = (gauge: Gauge) => void;
 
 function gauge(registry: Registry, name: string, help: string, measure: Measure, labelNames: string[] = []): void {
   const made: Gauge = new Gauge({ name, help, labelNames, registers: [registry], collect: () => measure(made) });
+}
+
+/** Of something that others count already. */
+function counter(registry: Registry, name: string, help: string, count: () => number): void {
+  const collect = () => {
+    made.reset();
+    made.inc(count());
+  };
+  const made: Counter = new Counter({ name, help, registers: [registry], collect });
 }
 
 function watchProcess(server: FastifyInstance, registry: Registry): void {
@@ -79,16 +105,35 @@ function watchProcess(server: FastifyInstance, registry: Registry): void {
   gauge(registry, "cadastre_resident_memory_bytes", "Memory of the process.", (memory) => {
     memory.set(process.memoryUsage.rss());
   });
+  // By the names that Prometheus' own clients give them, which dashboards of any service look for.
+  const startedAt = Math.round(Date.now() / 1000 - process.uptime());
+  gauge(registry, "process_start_time_seconds", "When the process was started.", (start) => start.set(startedAt));
+  counter(registry, "process_cpu_seconds_total", "Processor time of the process.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  gauge(registry, "process_open_fds", "Open files and connections of the process.", (open) => {
+    const count = openFiles();
+    if (count !== undefined) open.set(count);
+  });
+}
+
+/** Only Linux tells. */
+function openFiles(): number | undefined {
+  try {
+    return readdirSync("/proc/self/fd").length;
+  } catch {
+    return undefined;
+  }
 }
 
 function watchDatabase(registry: Registry, database: Database): void {
-  const statementsHelp = "Statements run, transaction control not counted.";
-  gauge(registry, "cadastre_database_statements_total", statementsHelp, (statements) => {
-    statements.set(database.statementCount());
-  });
-  gauge(registry, "cadastre_database_commits_total", "Transactions that wrote something.", (commits) => {
-    commits.set(database.commitCount());
-  });
+  counter(registry, "cadastre_database_statements_total", "Statements run, transaction control not counted.", () =>
+    database.statementCount(),
+  );
+  counter(registry, "cadastre_database_commits_total", "Transactions that wrote something.", () =>
+    database.commitCount(),
+  );
   const measure: Measure = (connections) => {
     const { busy, open } = database.connections();
     connections.set({ state: "busy" }, busy);

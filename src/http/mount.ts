@@ -14,22 +14,26 @@ import type {
 import { parseBody } from "../jsonapi/input.ts";
 import { paramsOf } from "../jsonapi/paths.ts";
 import { parseQuery, type Page } from "../jsonapi/query.ts";
-import { AppError } from "../kernel/errors.ts";
+import { nowMs } from "../kernel/time.ts";
 import type { Table } from "../kernel/csv.ts";
 import { neighbours } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
-import { bodyBytesMax, passBodiesOn } from "./body.ts";
+import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
 import { browserOf } from "./browser.ts";
 import type { Keeper } from "./kept.ts";
+import type { Allowance } from "./limits.ts";
 import { parseQueryString } from "./query.ts";
 import { prefers } from "./accept.ts";
 import { basePath, mediaType, sendAnswer, sendTable, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
+import { smaller, wantsSmaller } from "./smaller.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Undefined until the token was found to stand. */
     session: KnownSession | undefined;
+    /** What is left to the session; undefined without one, and where there is no limit. */
+    allowance: Allowance | undefined;
   }
   interface FastifyContextConfig {
     readonly operation?: string;
@@ -112,7 +116,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
           context: contextOf(request, reply, operation, mount),
           params: paramsOf(request.params as Record<string, string>),
         });
-        holdPlace(reply);
+        largeBodies.hold(reply);
       },
     }),
     handler: async (request, reply) => {
@@ -130,8 +134,11 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
       if (asTable) return sendTable(reply, answer as Table);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
       if (!keeps) return sendAnswer(reply, facts, answer);
-      const written = writeAnswer(facts, answer);
-      mount.keeper.keep(request, written, { warrant: answer.warrant, until: lastingUntil(answered, answer) });
+      const until = lastingUntil(answered, answer);
+      const whole = writeAnswer(facts, answer);
+      // What can't be kept may be a permission in itself, such as a signed address: it stays as it is.
+      const written = until > nowMs() && wantsSmaller(request) ? await smaller(whole) : whole;
+      mount.keeper.keep(request, written, { warrant: answer.warrant, until });
       return sendWritten(reply, written);
     },
   });
@@ -190,22 +197,7 @@ function contextOf(
   };
 }
 
-/** Bodies that are larger than others, being gathered at this moment. */
-let largeBodies = 0;
-const largeBodiesMax = 16;
-
-const isLarge = ({ headers }: FastifyRequest): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > bodyBytesMax;
-
-/** Until the request is answered. Raises `too-many-requests`. */
-function holdPlace({ raw }: FastifyReply): void {
-  if (largeBodies >= largeBodiesMax)
-    throw new AppError("too-many-requests", "Too many large requests are being read at once. Try again shortly.", {
-      retryAfterSeconds: 2,
-    });
-  largeBodies += 1;
-  raw.once("close", () => (largeBodies -= 1));
-}
+const largeBodies = new LargeBodies(16);
 
 /** The engines name themselves when they call; whoever does not is a client of the API. */
 function sourceOf(request: FastifyRequest): "tfe-api" | "terraform" {

@@ -12,7 +12,7 @@ import { refusing, sendOauth, sendRedirect } from "./respond.ts";
 
 const accessTokenType = "urn:ietf:params:oauth:token-type:access_token";
 const formBytesMax = 64 * 1024;
-const consentPath = "/app/authorize";
+const consentPath = "/app/~/authorize";
 
 export interface OauthOptions {
   /** As whoever is nobody yet. */
@@ -87,6 +87,7 @@ function fieldsOf(body: unknown): Field {
   return (name) => {
     const [value, ...others] = body.getAll(name);
     if (others.length > 0) throw new GrantFault("invalid_request", `The parameter ${name} was sent more than once.`);
+    if (value?.includes("\0")) throw new GrantFault("invalid_request", `The parameter ${name} is no text.`);
     return value === "" ? undefined : value;
   };
 }

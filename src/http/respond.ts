@@ -115,6 +115,8 @@ export interface WrittenAnswer {
   readonly body: Buffer;
   /** With its quotes. */
   readonly etag: string | undefined;
+  /** How the body is written, where it is not plain. */
+  readonly encoding?: "gzip";
 }
 
 export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer {
@@ -127,17 +129,21 @@ export function writeAnswer(facts: AnswerFacts, answer: unknown): WrittenAnswer 
 }
 
 /** As bytes: to a string the framework would add a charset, which this media type must not have. */
-export function sendWritten(reply: FastifyReply, { body, etag }: WrittenAnswer): FastifyReply {
+export function sendWritten(reply: FastifyReply, { body, etag, encoding }: WrittenAnswer): FastifyReply {
   if (etag !== undefined) reply.header("etag", etag);
+  if (encoding !== undefined) reply.header("content-encoding", encoding).header("vary", "accept-encoding");
   return reply.header("content-type", mediaType).send(body);
 }
 
 export const statusAtOnce = statusOf.document;
 
 /** The same, past the framework: nothing more is to be decided about it. */
-export function sendAtOnce(response: ServerResponse, { body, etag }: WrittenAnswer, headers: readonly string[]): void {
+export function sendAtOnce(response: ServerResponse, written: WrittenAnswer, headers: readonly string[]): void {
+  const { body, etag, encoding } = written;
   const own = ["content-type", mediaType, "content-length", String(body.length)];
-  response.writeHead(statusAtOnce, etag === undefined ? [...headers, ...own] : [...headers, ...own, "etag", etag]);
+  if (etag !== undefined) own.push("etag", etag);
+  if (encoding !== undefined) own.push("content-encoding", encoding, "vary", "accept-encoding");
+  response.writeHead(statusAtOnce, [...headers, ...own]);
   response.end(body);
 }
 
@@ -167,7 +173,7 @@ function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer
   const data = `{"data":${writeResources(definition, answer.views)}${writeIncluded(answer.included)}`;
   if (hasMore !== undefined) {
     const { links, meta } = openPagination({ page, hasMore, url });
-    return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify(meta)}}`;
+    return `${data},"links":${JSON.stringify(links)},"meta":${JSON.stringify({ ...meta, ...told })}}`;
   }
   if (totalCount === undefined) return `${data}}`;
   const { links, meta } = pagination({ page, totalCount, url });
@@ -240,7 +246,10 @@ function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, s
   return {
     "content-type": mediaType,
     ...(retryAfterSeconds !== undefined && { "retry-after": String(Math.ceil(retryAfterSeconds)) }),
-    ...(code === "too-many-requests" && { "x-ratelimit-reset": String(retryAfterSeconds ?? 1) }),
+    ...(code === "too-many-requests" && {
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-reset": String(retryAfterSeconds ?? 1),
+    }),
     ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
     // The rest of the request may still come, and is not to be taken for the next one.
     ...(code === "timed-out" && { connection: "close" }),

@@ -4,11 +4,11 @@ import { sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import { silentMs } from "../resources/connections/agent-pools/reads.ts";
 import { hearEndedPhases } from "../resources/shared/measures.ts";
-import { soon } from "./health.ts";
+import { soonOrNone } from "./health.ts";
 
 interface Figures {
   readonly queued: readonly { readonly kind: string; readonly count: number; readonly oldestMs: number }[];
-  readonly running: readonly { readonly kind: string; readonly count: number; readonly seconds: number }[];
+  readonly running: readonly { readonly kind: string; readonly count: number; readonly longestMs: number }[];
   readonly agents: readonly { readonly status: string; readonly count: number }[];
 }
 
@@ -52,29 +52,24 @@ export function watchRuns(registry: Registry, database: Database): () => Promise
       oldest.set({ phase }, Math.max(0, Number(waits?.oldestMs ?? 0)) / 1000);
       const runs = figures.running.find(({ kind }) => kind === phase);
       running.set({ phase }, Number(runs?.count ?? 0));
-      longest.set({ phase }, Math.max(0, Number(runs?.seconds ?? 0)) / 1000);
+      longest.set({ phase }, Math.max(0, Number(runs?.longestMs ?? 0)) / 1000);
     }
     for (const { status, count } of figures.agents) agents.set({ status }, Number(count));
   };
 }
 
-/** None when the database does not answer: the other metrics are wanted then most of all. */
 async function look(tx: Tx): Promise<Figures | undefined> {
   const { nowMs } = tx.dialect;
-  try {
-    const queued = sql<Figures["queued"][number]>`
-      select kind, count(*) as count, ${nowMs} - min(queued_ms) as oldest_ms
-      from run_phases where status = 'queued' group by kind`.execute(tx.db);
-    const running = sql<Figures["running"][number]>`
-      select kind, count(*) as count, ${nowMs} - min(claimed_ms) as seconds
-      from run_phases where status = 'running' group by kind`.execute(tx.db);
-    const agents = sql<Figures["agents"][number]>`
-      select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
-        then 'unknown' else status end as status, count(*) as count
-      from agents group by 1`.execute(tx.db);
-    const [one, two, three] = await soon(Promise.all([queued, running, agents]));
-    return { queued: one.rows, running: two.rows, agents: three.rows };
-  } catch {
-    return undefined;
-  }
+  const queued = sql<Figures["queued"][number]>`
+    select kind, count(*) as count, ${nowMs} - min(queued_ms) as oldest_ms
+    from run_phases where status = 'queued' group by kind`.execute(tx.db);
+  const running = sql<Figures["running"][number]>`
+    select kind, count(*) as count, ${nowMs} - min(claimed_ms) as longest_ms
+    from run_phases where status = 'running' group by kind`.execute(tx.db);
+  const agents = sql<Figures["agents"][number]>`
+    select case when status in ('idle', 'busy') and last_ping_ms <= ${nowMs} - ${sql.lit(silentMs)}
+      then 'unknown' else status end as status, count(*) as count
+    from agents group by 1`.execute(tx.db);
+  const found = await soonOrNone(Promise.all([queued, running, agents]));
+  return found && { queued: found[0].rows, running: found[1].rows, agents: found[2].rows };
 }

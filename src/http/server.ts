@@ -49,6 +49,8 @@ export interface ServerOptions extends AuthenticatorOptions {
   readonly metricsToken?: string | undefined;
   /** Whether it listens and is not ready for everything yet. */
   readonly isStarting?: () => boolean;
+  /** Whether it is about to stop, and still answers those whom a balancer sends. */
+  readonly isDraining?: () => boolean;
   /** How long a request's headers may take to arrive, and how long a body that is gathered. */
   readonly headersTimeoutMs?: number;
   readonly bodyTimeoutMs?: number;
@@ -86,7 +88,9 @@ function needsToken(request: FastifyRequest): boolean {
 
 export function createServer(settings: ServerOptions): FastifyInstance {
   verifyResources(resources, foreignTypes);
-  const headers = headersFor({ rateLimit: settings.rateLimit, edition: settings.options.edition });
+  const isDraining = settings.isDraining ?? (() => false);
+  const { edition } = settings.options;
+  const headers = headersFor({ rateLimit: settings.rateLimit, edition, isLeaving: isDraining });
   const server = newServer(settings, headers.named);
   const authenticator = new Authenticator(settings.database, settings);
   const keeper = new Keeper(settings.keptBytes ?? keptBytesByDefault, settings.database, authenticator);
@@ -95,19 +99,16 @@ export function createServer(settings: ServerOptions): FastifyInstance {
 
   acceptBodies(server);
   server.decorateRequest("session", undefined);
-  server.setErrorHandler((error, request, reply) => {
-    const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
-    const tell = (level: "error" | "info", err: unknown) =>
-      server.log[level]({ reqId: request.id, err }, "request failed");
-    if (!(known instanceof AppError)) tell("error", known);
-    // A caller's own doing, such as going away in the middle, is no error of the service.
-    else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
-    return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
-  });
-  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
+  server.decorateRequest("allowance", undefined);
+  answerErrors(server);
   const log = requestLog(server.log as Logger);
   logRequests(server, log);
-  letRequestsIn(server, { keeper, headers, publicUrl: () => options.publicUrl, bodyTimeoutMs: settings.bodyTimeoutMs });
+  letRequestsIn(server, {
+    keeper,
+    headers,
+    publicUrl: () => options.publicUrl,
+    bodyTimeoutMs: settings.bodyTimeoutMs,
+  });
   server.addHook("preClose", async () => {
     stopping = true;
   });
@@ -117,13 +118,20 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   mountDiscovery(server);
   mountHealth(server, settings.database, {
     isStarting: settings.isStarting ?? (() => false),
-    isStopping: () => stopping,
+    isStopping: () => stopping || isDraining(),
   });
-  const { database, metricsToken, trustedProxies } = settings;
-  const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper });
+  const { database, metricsToken, trustedProxies, version } = settings;
+  const figures = mountMetrics(server, { database, authenticator, metricsToken, keeper, version });
   // Where a statement is needed to know whether an answer is right, that is the framework's to wait for.
   if (database.moment() !== undefined)
-    answerAtOnce(server.server, { keeper, headers, log, figures, trustedProxies, isStopping: () => stopping });
+    answerAtOnce(server.server, {
+      keeper,
+      headers,
+      log,
+      figures,
+      trustedProxies,
+      isStopping: () => stopping,
+    });
   mountIdentity(server, { ...settings, publicUrl: () => options.publicUrl });
   mountPages(server, settings, () => options.publicUrl);
   const contextOf = contextOfNobody(settings, options, authenticator);
@@ -139,6 +147,20 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   });
   mountDescription(server, settings.version);
   return server;
+}
+
+/** Each in our words, and told to the log as far as it is ours. */
+function answerErrors(server: FastifyInstance): void {
+  server.setErrorHandler((error, request, reply) => {
+    const known = translate(error as FastifyError, request.routeOptions.config.tooLarge);
+    const tell = (level: "error" | "info", err: unknown) =>
+      server.log[level]({ reqId: request.id, err }, "request failed");
+    if (!(known instanceof AppError)) tell("error", known);
+    // A caller's own doing, such as going away in the middle, is no error of the service.
+    else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
+    return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
+  });
+  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
 }
 
 function mountPages(server: FastifyInstance, { console }: ServerOptions, publicUrl: () => string): void {
@@ -173,10 +195,11 @@ interface Entrance {
 }
 
 /** Each request gets its headers and, where it needs one, its session; or the answer that was kept for it. */
-function letRequestsIn(server: FastifyInstance, { keeper, headers, publicUrl, bodyTimeoutMs }: Entrance): void {
+function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
+  const { keeper, headers, publicUrl, bodyTimeoutMs } = entrance;
   server.addHook("onRequest", (request, reply, done) => {
     const goOn = (error?: Error) => {
-      reply.headers(headers.named(request.id));
+      reply.headers(headers.named(request.id, request.allowance));
       done(error);
     };
     try {
@@ -186,7 +209,7 @@ function letRequestsIn(server: FastifyInstance, { keeper, headers, publicUrl, bo
       if (!needsToken(request)) return goOn();
       const give = (kept: WrittenAnswer) => {
         reply.hijack();
-        sendAtOnce(reply.raw, kept, headers.inTurn(request.id));
+        sendAtOnce(reply.raw, kept, headers.inTurn(request.id, request.allowance));
       };
       keeper.letIn(request).then((kept) => (kept === undefined ? goOn() : give(kept)), goOn);
     } catch (error) {

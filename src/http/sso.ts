@@ -1,5 +1,6 @@
 /** Single sign-on in a browser: on the way to a provider, and back from it. Both are pages, and so is what refuses. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { paramsOf } from "../jsonapi/paths.ts";
 import { beginSignIn, finishSignIn, flowSeconds, pathOfOurs } from "../resources/identity/sso-providers/writes.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { browserOf, flowIn, keepFlow } from "./browser.ts";
@@ -10,8 +11,10 @@ import { refusedAs, sendError, sendRedirect } from "./respond.ts";
 export const ssoRoutes = {
   begin: "/app/sign-in/sso/:sso_provider_id",
   callback: "/app/sign-in/sso/callback",
+  /** Of an organization's own provider. */
+  ownCallback: "/app/sign-in/sso/:sso_provider_id/callback",
 } as const;
-const signInPage = "/app/sign-in";
+const signInPage = "/app/~/sign-in";
 
 export interface SsoOptions {
   /** As whoever is nobody yet. */
@@ -22,19 +25,26 @@ export interface SsoOptions {
 export function mountSso(server: FastifyInstance, { contextOf, publicUrl }: SsoOptions): void {
   const config = { isPage: true } as const;
   server.get(ssoRoutes.begin, { config }, async (request, reply) => {
-    const { sso_provider_id: id } = request.params as { sso_provider_id: string };
+    const { ssoProviderId = "" } = paramsOf(request.params as Record<string, string>);
     const [asked] = parseQueryString(request.query as string).get("return") ?? [];
-    const { url, sealedFlow } = await beginSignIn(contextOf(request), id, pathOfOurs(asked));
+    const { url, sealedFlow } = await beginSignIn(contextOf(request), ssoProviderId, pathOfOurs(asked));
     keepFlow(reply, publicUrl(), { flow: sealedFlow, seconds: flowSeconds });
     return sendRedirect(reply, url);
   });
-  server.get(ssoRoutes.callback, { config }, async (request, reply) => {
+  const comeBack = async (request: FastifyRequest, reply: FastifyReply) => {
     // Whatever comes of it, it was used.
     keepFlow(reply, publicUrl());
     const context = { ...contextOf(request), browser: browserOf(request, reply, publicUrl) };
-    const { returnTo } = await finishSignIn(context, { sealedFlow: flowIn(request), query: request.query as string });
+    const { ssoProviderId: providerId } = paramsOf(request.params as Record<string, string>);
+    const { returnTo } = await finishSignIn(context, {
+      sealedFlow: flowIn(request),
+      query: request.query as string,
+      providerId,
+    });
     return sendRedirect(reply, returnTo);
-  });
+  };
+  server.get(ssoRoutes.callback, { config }, comeBack);
+  server.get(ssoRoutes.ownCallback, { config }, comeBack);
 }
 
 /** As a page for a browser, and as every other refusal for everybody else. */
@@ -56,6 +66,19 @@ const refusals = {
   503: { $ref: "#/components/responses/503" },
 };
 const text = { schema: { type: "string" } };
+
+const finish = {
+  tags: ["sso-providers"],
+  description: "Who may: whoever began in this browser, and whom the provider knows.",
+  security: [],
+  responses: { 302: { description: "Signed in; on to where it was begun for." }, ...refusals },
+};
+const brought = [
+  { name: "code", in: "query", ...text },
+  { name: "state", in: "query", required: true, ...text },
+  { name: "iss", in: "query", ...text },
+  { name: "error", in: "query", ...text },
+];
 
 /** For the OpenAPI document. */
 export const ssoPaths = {
@@ -84,19 +107,19 @@ export const ssoPaths = {
   },
   [ssoRoutes.callback]: {
     get: {
+      ...finish,
       operationId: "finishSingleSignOn",
-      tags: ["sso-providers"],
       summary:
-        "Come back from a provider of single sign-on, in the browser that went: the answer sets the cookie cadastre_session",
-      description: "Who may: whoever began in this browser, and whom the provider knows.",
-      security: [],
-      parameters: [
-        { name: "code", in: "query", ...text },
-        { name: "state", in: "query", required: true, ...text },
-        { name: "iss", in: "query", ...text },
-        { name: "error", in: "query", ...text },
-      ],
-      responses: { 302: { description: "Signed in; on to where it was begun for." }, ...refusals },
+        "Come back from a provider of the site, in the browser that went: the answer sets the cookie cadastre_session",
+      parameters: brought,
+    },
+  },
+  "/app/sign-in/sso/{sso_provider_id}/callback": {
+    get: {
+      ...finish,
+      operationId: "finishOwnSingleSignOn",
+      summary: "The same from an organization's own provider",
+      parameters: [{ name: "sso_provider_id", in: "path", required: true, ...text }, ...brought],
     },
   },
 };

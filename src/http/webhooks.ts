@@ -1,12 +1,17 @@
 /** Where providers of version control send what happens: raw bytes in, known by a signature, and answered at once. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { paramsOf } from "../jsonapi/paths.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
 import type { KnownConnection } from "../resources/connections/oauth-clients/reads.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { connectionOf, deliveryBytesMax, receive } from "../resources/vcs/vcs-events/receipt.ts";
+import { isLarge, LargeBodies } from "./body.ts";
 import { sendReceipt } from "./respond.ts";
 
 export const webhookPath = "/webhooks/vcs/:oauth_client_id";
+
+/** Anybody who knows a connection's address can send some, which are known to be forged once they are here. */
+const largeBodies = new LargeBodies(24, 8);
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -35,11 +40,12 @@ export function mountWebhooks(server: FastifyInstance, { contextOf }: WebhookOpt
       bodyLimit: deliveryBytesMax,
       config: { tooLarge },
       // Before anything is read of what nobody here awaits.
-      preParsing: async (request) => {
-        const { oauth_client_id: id } = request.params as { oauth_client_id: string };
-        request.connection = await connectionOf(contextOf(request), id);
+      preParsing: async (request, reply) => {
+        const { oauthClientId = "" } = paramsOf(request.params as Record<string, string>);
+        request.connection = await connectionOf(contextOf(request), oauthClientId);
         if (request.connection === undefined) throw notFound("connection");
         refuseForm(request);
+        if (isLarge(request)) largeBodies.hold(reply, request.connection.id);
       },
       handler: async (request, reply) => {
         const { body, headers, connection } = request;
@@ -82,6 +88,7 @@ export const webhookPaths = {
         404: { $ref: "#/components/responses/404" },
         413: { $ref: "#/components/responses/413" },
         415: { $ref: "#/components/responses/415" },
+        429: { $ref: "#/components/responses/429" },
         503: { $ref: "#/components/responses/503" },
       },
     },

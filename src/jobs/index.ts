@@ -2,10 +2,11 @@
 import { lostJobs, vanishedAgents } from "./agents.ts";
 import { endedAccess } from "./ended-access.ts";
 import { expiredTokens } from "./expired-tokens.ts";
+import { figures } from "./figures.ts";
 import type { Job } from "./job.ts";
 import { endedLeases } from "./leases.ts";
 import { auditNotices, notices } from "./notices.ts";
-import { assessments, runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
+import { assessments, destroyReminders, runTriggering, savedPlans, scheduledDestroys } from "./runs.ts";
 import { commitStatuses, vcsEventsJob, vcsWebhooks } from "./vcs.ts";
 import { abandonedUploads, retention, stateProcessing, supersededResources } from "./states.ts";
 
@@ -21,6 +22,7 @@ export const jobs: readonly Job[] = [
   lostJobs,
   vanishedAgents,
   scheduledDestroys,
+  destroyReminders,
   savedPlans,
   assessments,
   vcsEventsJob,
@@ -28,4 +30,5 @@ export const jobs: readonly Job[] = [
   vcsWebhooks,
   notices,
   auditNotices,
+  figures,
 ];

@@ -3,12 +3,17 @@ import { auditCourier, auditKind } from "../resources/connections/audit-webhooks
 import { postAuditNotices } from "../resources/connections/audit-webhooks/fan-out.ts";
 import { notificationCourier } from "../resources/connections/notification-configurations/courier.ts";
 import { notificationKind } from "../resources/connections/notification-configurations/writes.ts";
+import { invitationCourier, invitationKind } from "../resources/identity/invitations/courier.ts";
 import { type Couriers, deliverNotices } from "../resources/shared/outbox/delivery.ts";
 import { noticesJob } from "../resources/shared/outbox/writes.ts";
 import type { Job } from "./job.ts";
 
 /** Who brings what to where it goes. */
-export const couriers: Couriers = { [notificationKind]: notificationCourier, [auditKind]: auditCourier };
+export const couriers: Couriers = {
+  [notificationKind]: notificationCourier,
+  [auditKind]: auditCourier,
+  [invitationKind]: invitationCourier,
+};
 
 /** Woken by whoever has something to tell; what is due is what is tried again, and what a server left behind. */
 export const notices: Job = {

@@ -1,5 +1,6 @@
 /** What is done for runs without anybody asking. */
 import { assess } from "../resources/runs/assessment-results/assessing.ts";
+import { remindOfDestroys } from "../resources/runs/auto-destroy/reminders.ts";
 import { destroyDue } from "../resources/runs/auto-destroy/schedule.ts";
 import { fireTriggers } from "../resources/runs/run-triggers/firing.ts";
 import { triggeringJob } from "../resources/runs/run-triggers/writes.ts";
@@ -19,6 +20,13 @@ export const scheduledDestroys: Job = {
   doc: "starts the destruction of workspaces whose time has come.",
   everyMs: 30_000,
   run: destroyDue,
+};
+
+export const destroyReminders: Job = {
+  name: "destroy-reminders",
+  doc: "reminds those who want it of workspaces that are destroyed within 24 and within 12 hours.",
+  everyMs: 300_000,
+  run: remindOfDestroys,
 };
 
 /** Nobody waits for it: it makes room. */

@@ -122,6 +122,10 @@ export interface Operation {
   readonly callers?: "agents" | "runs";
   readonly query?: QueryDefinition;
   readonly answer: AnswerKind;
+  /** When there is nothing to answer with, as a sentence: 204 then. */
+  readonly elseNothing?: string;
+  /** Of one that reads: whether what is there may be in no state to be answered with. Whatever writes may always meet that. */
+  readonly mayConflict?: true;
   /** Of an answer that is `content`; JSON where it is absent. */
   readonly mediaType?: string;
   /** The resource that it answers with, where that is not the one whose definition it stands in. */

@@ -85,6 +85,7 @@ function describeOperation(id: string, operation: Operation, definition: Resourc
     ...(operation.body !== undefined && { requestBody: describeBody(operation, definition, http) }),
     responses: {
       [status]: describeAnswer(operation, definition, http),
+      ...(operation.elseNothing && { [http.statusOf.nothing]: { description: operation.elseNothing } }),
       ...Object.fromEntries(
         refusalsOf(operation).map((refused) => [refused, { $ref: `#/components/responses/${refused}` }]),
       ),
@@ -94,7 +95,8 @@ function describeOperation(id: string, operation: Operation, definition: Resourc
 
 function refusalsOf(operation: Operation): string[] {
   const writes = operation.method !== "GET";
-  return ["400", "401", "403", "404", ...(writes ? ["409", "412", "413", "415", "422"] : []), "429", "503"];
+  const conflict = writes || operation.mayConflict ? ["409"] : [];
+  return ["400", "401", "403", "404", ...conflict, ...(writes ? ["412", "413", "415", "422"] : []), "429", "503"];
 }
 
 function pathParameters(path: string): Json[] {

@@ -1,9 +1,39 @@
-/** Instants as the register stores and shows them: ISO 8601, UTC, milliseconds. */
+/**
+ * Instants as the register stores and shows them: ISO 8601, UTC, milliseconds. Where several servers share a register they have to agree
+ * on what has ended, so they go by one clock, the database's (`database/clock.ts` asks it), and count on from there by time that only
+ * ever passes: a machine whose clock is wrong, or jumps, tells the same time as the others. See
+ * docs/decisions/0145-one-clock-for-all-servers.md.
+ */
 
 export type Timestamp = string;
 
+/** What is added to the time that passes in this process to get the register's; undefined for whoever goes by the machine's clock. */
+let offsetMs: number | undefined;
+
+/** Milliseconds since 1970. */
+export function nowMs(): number {
+  return offsetMs === undefined ? Date.now() : Math.floor(offsetMs + performance.now());
+}
+
 export function now(): Timestamp {
-  return new Date().toISOString();
+  return new Date(nowMs()).toISOString();
+}
+
+/** A clock elsewhere, as it was read: somewhere between two moments of `performance.now()`. */
+export interface Reading {
+  readonly clockMs: number;
+  readonly askedAt: number;
+  readonly answeredAt: number;
+}
+
+/** Goes by that clock from now on, and moves no further than the reading proves; by the machine's again without one. */
+export function followClock(reading: Reading | undefined): void {
+  if (reading === undefined) {
+    offsetMs = undefined;
+    return;
+  }
+  const [least, most] = [reading.clockMs - reading.answeredAt, reading.clockMs - reading.askedAt];
+  offsetMs = offsetMs === undefined ? (least + most) / 2 : Math.min(most, Math.max(least, offsetMs));
 }
 
 /**

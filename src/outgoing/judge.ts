@@ -8,6 +8,9 @@ export class OutgoingFault extends Error {
   override readonly name = "OutgoingFault";
 }
 
+/** The same once more would be refused again: until the operator or the address is another. */
+export class ForbiddenAddress extends OutgoingFault {}
+
 export type Judge = (address: string) => OutgoingFault | undefined;
 
 /** Without TLS only what the operator has named. */
@@ -19,7 +22,7 @@ export function judgeOf(
   const judge: Judge = (address) => {
     const standing: Standing = rules(address);
     if (standing === "named" || (standing === "public" && protocol === "https:")) return undefined;
-    return new OutgoingFault(
+    return new ForbiddenAddress(
       standing === "public"
         ? `${host} is only called over https.`
         : `${host} leads to a private address (${address}). The operator can allow that with CADASTRE_ALLOW_PRIVATE_ADDRESSES.`,

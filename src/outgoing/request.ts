@@ -4,9 +4,9 @@
  */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { type Judge, judgedLookup, judgeOf, OutgoingFault } from "./judge.ts";
+import { ForbiddenAddress, type Judge, judgedLookup, judgeOf, OutgoingFault } from "./judge.ts";
 
-export { OutgoingFault };
+export { ForbiddenAddress, OutgoingFault };
 
 export interface OutgoingOptions {
   /** Addresses and networks inside the operator's own that may be called, also without TLS. */

@@ -23,6 +23,7 @@ import { workspaceReadmes } from "./runs/workspace-readmes/definition.ts";
 import { entitlementSetResource } from "./site/entitlement-sets/operations.ts";
 import { featureSetResource } from "./site/feature-sets/operations.ts";
 import { logResource } from "./runs/logs/operations.ts";
+import { deliveries } from "./connections/deliveries/definition.ts";
 import { auditWebhookResource } from "./connections/audit-webhooks/operations.ts";
 import { notificationConfigurationResource } from "./connections/notification-configurations/operations.ts";
 import { oauthClientResource } from "./connections/oauth-clients/operations.ts";
@@ -67,6 +68,7 @@ import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { taskStageResource } from "./runs/task-stages/operations.ts";
 import { vcsNeighbours } from "./vcs/neighbours.ts";
+import { branchResource, repositoryResource } from "./vcs/repositories/operations.ts";
 import { vcsEventResource } from "./vcs/vcs-events/operations.ts";
 import { varResource } from "./variables/vars/operations.ts";
 import { varsetResource } from "./variables/varsets/operations.ts";
@@ -132,6 +134,7 @@ export const resources: readonly Resource<Context>[] = [
   oauthTokenResource,
   notificationConfigurationResource,
   auditWebhookResource,
+  { definition: deliveries, handlers: {} },
   configurationVersionResource,
   ingressAttributesResource,
   { definition: workspaceReadmes, handlers: {} },
@@ -152,6 +155,8 @@ export const resources: readonly Resource<Context>[] = [
   runTriggerResource,
   assessmentResultResource,
   vcsEventResource,
+  repositoryResource,
+  branchResource,
 ];
 
 /** What the rooms above do where something below happens. */

@@ -71,7 +71,7 @@ describe("permissions on a project", () => {
 
 describe("permissions on an organization", () => {
   it.each<[OrganizationPermission, string[]]>([
-    ["manage-workspaces", ["can-create-workspace"]],
+    ["manage-workspaces", ["can-create-workspace", "can-delete-tags"]],
     ["read-workspaces", []],
     ["manage-projects", ["can-create-project", "can-create-workspace"]],
     ["read-projects", []],

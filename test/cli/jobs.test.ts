@@ -43,6 +43,13 @@ async function withExpiredToken(register: Register): Promise<void> {
   );
 }
 
+/** What it tells besides that it goes on, as it does on a machine that takes longer than a second. */
+const runByHand = async (register: Register) => {
+  const outcome = await cadastre(["job", "run", name], register);
+  const said = outcome.err.split("\n").filter((line) => !/^running expired-tokens: \d+ steps done$/.test(line));
+  return { ...outcome, err: said.join("\n") };
+};
+
 const tokens = async (register: Register) => JSON.parse((await cadastre(["token", "list", "--json"], register)).out);
 const listed = async (register: Register) => {
   const rows = JSON.parse((await cadastre(["job", "list", "--json"], register)).out);
@@ -56,7 +63,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await withExpiredToken(register);
     const never = { name, every: "1h", "last-run": null, outcome: null, handled: 0, "running-on": null };
     expect(await listed(register)).toEqual(never);
-    expect(await cadastre(["job", "run", name], register)).toEqual({ code: 0, out: `${name}: handled 1.`, err: "" });
+    expect(await runByHand(register)).toEqual({ code: 0, out: `${name}: handled 1.`, err: "" });
     expect(await tokens(register)).toMatchObject([{ "expired-at": null }]);
     expect(await listed(register)).toEqual({
       ...never,
@@ -75,7 +82,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     await cadastre(["migrate"], register);
     await cadastre(["job", "run", name], register);
     await change(register, { holder: "host-1-abc", leaseUntilMs: Number.MAX_SAFE_INTEGER });
-    expect(await cadastre(["job", "run", name], register)).toEqual({
+    expect(await runByHand(register)).toEqual({
       code: 1,
       out: "",
       err: `The job ${name} is being run by host-1-abc right now. Try again when it is done.`,

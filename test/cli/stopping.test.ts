@@ -1,10 +1,19 @@
 /** How the service ends as a process: what it finishes, what it waits for and for how long. */
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { mediaType } from "../support/api.ts";
-import { account, connection, dropRegistersAfterwards, newRegister, startService, stopService } from "./support.ts";
+import {
+  account,
+  connection,
+  dropRegistersAfterwards,
+  newRegister,
+  start,
+  startService,
+  stopService,
+} from "./support.ts";
 
 dropRegistersAfterwards();
 const adminToken = "chosen-by-the-operator-1";
@@ -31,6 +40,38 @@ describe.concurrent("stopping", () => {
       expect(await service.ended).toMatchObject({ code: 0, err: "" });
     },
   );
+
+  test("is told by /readyz first, while whoever comes is served and sent elsewhere for the next time", async () => {
+    const service = await startService(await embedded(), ["--drain-seconds", "4", "--grace-seconds", "600"]);
+    const running = await halfSent(service.url, "ada");
+    service.process.kill("SIGTERM");
+    let ready: Response;
+    do ready = await fetch(`${service.url}/readyz`);
+    while (ready.status === 200);
+    expect([ready.status, ready.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(await ready.text()).toContain("The service is stopping.");
+    const served = await account(service.url, adminToken);
+    expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
+    // The second time from what is kept.
+    expect((await account(service.url, adminToken)).headers.get("connection")).toBe("close");
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+    await untilRefused(service.url);
+    running.finish();
+    expect(await firstLine(running.socket)).toBe("HTTP/1.1 201 Created");
+    expect(await service.ended).toMatchObject({ code: 0, err: "" });
+  });
+
+  test("during the start ends it as properly as later", async () => {
+    const settings = await newRegister("sqlite");
+    const path = settings.CADASTRE_DATABASE.slice("sqlite:".length);
+    const starting = start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0", CADASTRE_CONSOLE: "off" });
+    // From here on it makes the schema, the admin and the server.
+    while (!existsSync(path)) await sleep(1);
+    starting.process.kill("SIGTERM");
+    expect(await starting.ended).toMatchObject({ code: 0, err: "" });
+    const again = await startService({ ...settings, CADASTRE_LOG_LEVEL: "warn" });
+    expect((await stopService(again)).code).toBe(0);
+  });
 
   test("does not wait past the grace period", async () => {
     const service = await startService(await embedded(), ["--grace-seconds", "1"]);

@@ -8,9 +8,9 @@ import { afterAll } from "vitest";
 import { run } from "../../src/cli/run.ts";
 import { type Engine, newAddress } from "../support/database.ts";
 import { newFolder } from "../support/folder.ts";
+import { launcher } from "../support/launcher.ts";
 
 export const encryptionKey = "0123456789abcdef".repeat(4);
-const launcher = fileURLToPath(new URL("../../bin/cadastre.js", import.meta.url));
 export const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
 export interface Outcome {
@@ -21,11 +21,15 @@ export interface Outcome {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Runs a command in this process. */
+/** Runs a command in this process; what it logs would be said among the results of the tests. */
 export async function cadastre(words: readonly string[], environment: Environment = {}): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
-  const code = await run(words, environment, { out: (line) => out.push(line), note: (line) => err.push(line) });
+  const code = await run(
+    words,
+    { CADASTRE_LOG_LEVEL: "fatal", ...environment },
+    { out: (line) => out.push(line), note: (line) => err.push(line) },
+  );
   return { code, out: out.join("\n"), err: err.join("\n") };
 }
 

@@ -21,7 +21,7 @@ describe("servers that start together on an empty PostgreSQL", () => {
       const environment = { ...(await newRegister("postgres")), ...quietly };
       const said: string[] = [];
       const opened = await Promise.allSettled(
-        Array.from({ length: 6 }, () => serve(readSettings({ environment }), (text) => said.push(text))),
+        Array.from({ length: 6 }, () => serve(readSettings({ environment }), { say: (text) => said.push(text) })),
       );
       const services = opened.map((each) => {
         if (each.status === "rejected") throw each.reason;

@@ -14,7 +14,7 @@ import {
   type Member,
   type Org,
 } from "../support/builders.ts";
-import { expectAccessible, useConsole, type Visitor } from "./support/browser.ts";
+import { expectAccessible, expectCount, useConsole, type Visitor } from "./support/browser.ts";
 
 const console = useConsole();
 let org: Org;
@@ -58,7 +58,7 @@ describe("who can do what to a workspace", () => {
     expect(await why.innerText()).toMatch(/has write on the project Network, granted by .*: “runs the network”/);
     expect(new URL(page.url()).searchParams.get("why")).toBe(`${operators!.id}:apply`);
     await page.getByLabel("Only differences from the project").check();
-    expect(await page.getByRole("button", { name: /, read: / }).count()).toBe(1);
+    await expectCount(page.getByRole("button", { name: /, read: / }), 1);
     await page.getByRole("button", { name: "contractors, plan: yes" }).click();
     await page.getByRole("button", { name: "What if this grant were removed?" }).click();
     const change = page.getByRole("region", { name: "What would change" });
@@ -80,7 +80,7 @@ describe("who can do what to a workspace", () => {
     await change.getByText("plan, apply, write variables, write states, lock").first().waitFor();
     // What another team gives is kept, so it is not among what is lost.
     expect(await change.innerText()).not.toMatch(/loses read/);
-    expect(await page.getByRole("link", { name: mia!.username }).count()).toBe(0);
+    await expectCount(page.getByRole("link", { name: mia!.username }), 0);
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(complaints).toEqual([]);
   });
@@ -102,16 +102,16 @@ describe("who can do what to a workspace", () => {
     await go(`/${org.name}/workspaces/network-production/access`);
     await page.getByRole("button", { name: "operators, apply: yes" }).click();
     await page.getByRole("region", { name: "Why operators, apply" }).getByText("has write").waitFor();
-    expect(await page.getByRole("button", { name: /What if/ }).count()).toBe(0);
-    expect(await page.getByRole("link", { name: "Grant access" }).count()).toBe(0);
+    await expectCount(page.getByRole("button", { name: /What if/ }), 0);
+    await expectCount(page.getByRole("link", { name: "Grant access" }), 0);
     await page.getByText("People", { exact: true }).last().click();
     await page.getByText("This is what you may do.").waitFor();
-    expect(await page.getByRole("button", { name: /, read: / }).count()).toBe(1);
+    await expectCount(page.getByRole("button", { name: /, read: / }), 1);
     await go(`/${org.name}/who-can`);
     await page.getByText("Shown to those who manage teams or members").waitFor();
     await go(`/${org.name}/grant?team=${contractors!.id}&project=${network!.id}`);
     await page.getByText("You may not do this").waitFor();
-    expect(await page.getByRole("button", { name: "Grant access" }).count()).toBe(0);
+    await expectCount(page.getByRole("button", { name: "Grant access" }), 0);
     await expectAccessible(page);
     expect(complaints).toEqual([]);
   });

@@ -1,7 +1,7 @@
 /** One's own account: tokens, sessions, the password; and the site's users for those who run it. */
 import { expect, test } from "vitest";
 import { data, resource } from "../support/builders.ts";
-import { expectAccessible, useConsole } from "./support/browser.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
 const password = "correct-horse-battery";
@@ -37,10 +37,9 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   await page.getByRole("row").filter({ hasText: "my laptop" }).waitFor();
 
   const sessions = page.getByRole("table", { name: "Your sessions" }).getByRole("row");
-  expect(await sessions.count()).toBe(3);
+  await expectCount(sessions, 3);
   await page.getByRole("button", { name: /^End the session/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
-  await page.getByText("Ended the session.").waitFor();
   await page.getByRole("button", { name: /^End the session/ }).waitFor({ state: "detached" });
   await expectAccessible(page);
 
@@ -65,8 +64,8 @@ test("the site's pages are for its admins", async () => {
   );
   await go("/~/site");
   await page.getByText("For site admins").waitFor();
-  expect(await page.getByRole("button", { name: "New user" }).count()).toBe(0);
+  await expectCount(page.getByRole("button", { name: "New user" }), 0);
   await page.getByRole("button", { name: "Account of jo" }).click();
   await page.getByRole("menuitem", { name: "All organizations" }).waitFor();
-  expect(await page.getByRole("menuitem", { name: "Site administration" }).count()).toBe(0);
+  await expectCount(page.getByRole("menuitem", { name: "Site administration" }), 0);
 });

@@ -56,7 +56,7 @@ test("terraform login gets a token when the person allows it, and is told when n
   };
   // The program waits there; here it is enough to see where the browser goes.
   await page.route("http://localhost:10007/**", (route) => route.fulfill({ body: "back at the program" }));
-  const question = `/authorize?${new URLSearchParams(asked)}`;
+  const question = `/~/authorize?${new URLSearchParams(asked)}`;
   await go(question);
   await page.getByText("asks for a token of").waitFor();
   await page.getByLabel("What the token is called").fill("my laptop");

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { makeOrganization, makeMember, resource } from "../support/builders.ts";
 import { managed, stateOf, writeState } from "../support/states.ts";
-import { expectAccessible, useConsole } from "./support/browser.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
 
@@ -83,7 +83,7 @@ describe("what is not there", () => {
     const { page, go } = await console.visit(owner.token);
     await go(`/${other.name}/workspaces`);
     await page.getByText("There is no such organization, or you are not allowed to see it.").waitFor();
-    expect(await page.getByRole("navigation", { name: "Places of the organization" }).count()).toBe(0);
+    await expectCount(page.getByRole("navigation", { name: "Places of the organization" }), 0);
   });
 
   test("a name that is markup stays a name", async () => {

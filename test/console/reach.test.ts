@@ -15,8 +15,9 @@ import {
   makeWorkspace,
   type Member,
   type Org,
+  resource,
 } from "../support/builders.ts";
-import { expectAccessible, useConsole } from "./support/browser.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
 let org: Org;
@@ -66,7 +67,7 @@ describe("reach", () => {
     const tree = page.getByRole("table", { name: "Reach" });
     expect(await tree.getByRole("row", { name: /billing-eu/ }).innerText()).toMatch(/read\s+auditors, workspace: read/);
     await tree.getByRole("button", { name: "Workspaces of Network" }).click();
-    expect(await tree.getByRole("link", { name: "network-eu" }).count()).toBe(0);
+    await expectCount(tree.getByRole("link", { name: "network-eu" }), 0);
     await expectAccessible(page);
     await go(`/${org.name}/people/${ana.id}/reach?permission=can-queue-apply`);
     await page.getByText("3 workspaces in reach").waitFor();
@@ -91,6 +92,33 @@ describe("reach", () => {
     await page.getByText("3 workspaces in reach").waitFor();
     expect(new URL(page.url()).pathname).toBe(`/app/${org.name}/teams/${operators!.id}/reach`);
     expect(complaints).toEqual([]);
+  });
+
+  test("of a token, which leads from the list of tokens to what it reaches; and is nothing to others", async () => {
+    const path = `/teams/${operators!.id}/authentication-tokens`;
+    const token = data(
+      await org.owner.post(path, resource("authentication-tokens", { description: "CI of the network" })),
+    );
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/tokens`);
+    await page.getByRole("row").filter({ hasText: "CI of the network" }).getByRole("link", { name: "Reach" }).click();
+    await page.waitForURL(`**/app/${org.name}/tokens/${token.id}`);
+    await page.getByRole("heading", { name: "CI of the network" }).waitFor();
+    await page.getByText("Last used never").waitFor();
+    await page.getByText("3 workspaces in reach").waitFor();
+    await page
+      .getByRole("table", { name: "Reach" })
+      .getByText(/project: write/)
+      .first()
+      .waitFor();
+    await expectAccessible(page);
+    const other = await console.visit((await makeMember(console.api, org.name)).token);
+    await other.go(`/${org.name}/tokens`);
+    await expectCount(other.page.getByText("CI of the network"), 0);
+    await other.go(`/${org.name}/tokens/${token.id}`);
+    await other.page.getByRole("alert").first().waitFor();
+    await expectCount(other.page.getByText("workspaces in reach"), 0);
+    expect([...complaints, ...other.complaints]).toEqual([]);
   });
 
   test("of others is nothing to a member who manages nobody", async () => {
@@ -135,7 +163,7 @@ describe("the move board", () => {
       .getByText(/Choose a project|Not here|in Billing already/)
       .first()
       .waitFor();
-    expect(await page.getByRole("button", { name: /^Move/ }).count()).toBe(0);
+    await expectCount(page.getByRole("button", { name: /^Move/ }), 0);
   });
 });
 
@@ -157,14 +185,14 @@ describe("somebody who leaves", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go(`/${org.name}/people/${ana.id}/leaving`);
     await page.getByRole("row", { name: /network-staging incident 42/ }).waitFor();
-    await page.getByRole("button", { name: "Unlock network-staging by force" }).click();
+    await page.getByRole("button", { name: "Unlock by force: network-staging" }).click();
     await page.getByText("None that you may see.").waitFor();
     expect(data(await org.owner.get(`/workspaces/${staging.id}`)).attributes.locked).toBe(false);
     await page.getByRole("button", { name: "Remove from all teams…" }).click();
     await page.getByText("Nobody gains anything · 1 person loses something").waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: "Remove from all teams", exact: true }).click();
-    await page.getByText("In no team").waitFor();
+    await page.getByText("In no team", { exact: true }).waitFor();
     await page
       .getByRole("button", { name: /^Revoke/ })
       .first()

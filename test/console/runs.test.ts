@@ -4,8 +4,8 @@ import { appendLog } from "../../src/resources/runs/phases/logs.ts";
 import { type Json } from "../support/api.ts";
 import { data, makeMember, makeTeam, makeTeamWorkspace, resource } from "../support/builders.ts";
 import { storeOutput, testVault } from "../support/phases.ts";
-import { bring, happen, makeRun, makeRunnable, showRun } from "../support/runs.ts";
-import { expectAccessible, useConsole } from "./support/browser.ts";
+import { bring, cancelLongAgo, happen, makeRun, makeRunnable, showRun } from "../support/runs.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
 let organizationId: string;
@@ -70,6 +70,11 @@ describe("a run", () => {
     await page.getByRole("link", { name: "Only look" }).waitFor();
     await go("/acme/runs");
     await page.getByRole("link", { name: "Only look" }).waitFor();
+    await page.getByText("0 are executed now, 1 waits for an agent or a worker.").waitFor();
+    await page.getByRole("link", { name: "Queue" }).click();
+    await page.getByRole("link", { name: "Only look" }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "All", exact: true }).click();
     await page.getByLabel("Search runs").fill("nothing like it");
     await page.getByText("No run is like that").waitFor();
     await expectAccessible(page);
@@ -106,10 +111,10 @@ describe("a run", () => {
     ]);
     await page.getByRole("button", { name: /aws_instance\.front add/ }).click();
     await page.getByText('"<b>front</b>"').waitFor();
-    expect(await page.getByText("aws_instance.stays").count()).toBe(0);
+    await expectCount(page.getByText("aws_instance.stays"), 0);
     expect(await page.content()).not.toMatch(/s3cr3t-value|an0ther-value/);
     await page.getByText("+ add 1").click();
-    expect(await page.getByRole("button", { name: /aws_instance\.bastion/ }).count()).toBe(0);
+    await expectCount(page.getByRole("button", { name: /aws_instance\.bastion/ }), 0);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Confirm and apply" }).click();
     const dialog = page.getByRole("dialog");
@@ -156,6 +161,65 @@ describe("a run", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("is discarded with a comment; and whoever comes too late is told so", async () => {
+    const { id } = await makeRunnable(console.api, "acme", { name: "given-up" });
+    const run = await plannedRun(id, "Not like that", [change("aws_instance.one", ["create"], null, { a: 1 })]);
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go(`${runsOf("given-up")}/${run.id}`);
+    const slow = await console.visit(console.api.admin.token);
+    await slow.go(`${runsOf("given-up")}/${run.id}`);
+    await slow.page.getByRole("button", { name: "Confirm and apply" }).click();
+    await page.getByRole("button", { name: "Discard" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Nothing is changed.").waitFor();
+    await dialog.getByLabel("Comment").fill("The size is wrong");
+    await dialog.getByRole("button", { name: "Discard" }).click();
+    await page.getByText("The plan was discarded.").waitFor();
+    await page.getByText("The size is wrong").waitFor();
+    await expectAccessible(page);
+    expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("discarded");
+    for (const name of ["Confirm and apply", "Discard", "Cancel run"])
+      await expectCount(page.getByRole("button", { name }), 0, name);
+    await slow.page.getByRole("dialog").getByRole("button", { name: "Confirm and apply" }).click();
+    await slow.page.getByRole("dialog").getByRole("alert").getByText("discarded").waitFor();
+    expect([...complaints, ...slow.complaints]).toEqual([]);
+  });
+
+  test("that does not stop is ended by force, once it was asked and had its time; and one that waits is put first", async () => {
+    const { id } = await makeRunnable(console.api, "acme", { name: "stubborn" });
+    const run = await makeRun(console.api.admin, id, { message: "Hangs" });
+    await bring(console.api, run.id, "planning");
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go(`${runsOf("stubborn")}/${run.id}`);
+    await page.getByRole("button", { name: "Cancel run" }).waitFor();
+    await expectCount(page.getByRole("button", { name: "Force cancel" }), 0);
+    await cancelLongAgo(console.api, run.id);
+    await page.getByRole("button", { name: "Force cancel" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("may be there without being in the state").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Force cancel" }).click();
+    await page.getByText("Was canceled.").waitFor();
+    expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("canceled");
+
+    const [held, between, urgent] = [
+      await plannedRun(id, "Holds the workspace", []),
+      await makeRun(console.api.admin, id, { message: "Between" }),
+      await makeRun(console.api.admin, id, { message: "Urgent" }),
+    ];
+    await go(`${runsOf("stubborn")}/${urgent.id}`);
+    await page.getByRole("button", { name: "Put first" }).click();
+    await dialog.getByRole("button", { name: "Put first" }).click();
+    await page.getByText("The run is next; what was before it is discarded.").waitFor();
+    const statusOf = async (one: Json) => (await showRun(console.api.admin, one.id)).attributes.status;
+    expect([await statusOf(held), await statusOf(between), await statusOf(urgent)]).toEqual([
+      "discarded",
+      "discarded",
+      "plan_queued",
+    ]);
+    expect(complaints).toEqual([]);
+  });
+
   test("that somebody may only read offers nothing, and says who can act", async () => {
     const workspace = await makeRunnable(console.api, "acme", { name: "audited" });
     const team = await makeTeam(console.api, "acme", { name: "auditors" });
@@ -167,12 +231,24 @@ describe("a run", () => {
     const { page, go, complaints } = await console.visit(reader.token);
     await go(`${runsOf("audited")}/${run.id}`);
     await page.getByText("You can't: that needs ‘apply’ on the workspace's runs.").waitFor();
-    for (const name of ["Confirm and apply", "Discard", "Cancel run"])
-      expect(await page.getByRole("button", { name }).count()).toBe(0);
+    const deeds = ["Confirm and apply", "Discard", "Cancel run", "Force cancel", "Put first"];
+    for (const name of deeds) await expectCount(page.getByRole("button", { name }), 0, name);
     await page.getByRole("button", { name: /aws_instance\.one add/ }).waitFor();
+    const stuck = await makeRunnable(console.api, "acme", { name: "stuck" });
+    await makeTeamWorkspace(console.api, stuck.id, team.id, { access: "write" });
+    const hanging = await makeRun(console.api.admin, stuck.id, { message: "Hangs" });
+    await bring(console.api, hanging.id, "planning");
+    await cancelLongAgo(console.api, hanging.id);
+    await go(`${runsOf("stuck")}/${hanging.id}`);
+    await page.getByRole("heading", { name: "Hangs" }).waitFor();
+    // Whoever may apply may ask it to stop, and not end it by force.
+    await expectCount(page.getByRole("button", { name: "Force cancel" }), 0);
+    const stranger = await console.visit((await makeMember(console.api, "acme")).token);
+    await stranger.go(`${runsOf("audited")}/${run.id}`);
+    await stranger.page.getByText("Not here, or not yours to see").first().waitFor();
     await go("/acme/workspaces/audited");
     await page.getByRole("heading", { name: "Last runs" }).waitFor();
-    expect(await page.getByRole("button", { name: "Start run" }).count()).toBe(0);
+    await expectCount(page.getByRole("button", { name: "Start run" }), 0);
     await expectAccessible(page);
     expect(complaints).toEqual([]);
   });

@@ -26,6 +26,6 @@ test("a page that was asked for without a session comes after signing in", async
   await page.waitForURL("**/app/?page=1");
   await page.getByRole("button", { name: "Account of ana" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await page.waitForURL("**/app/sign-in");
+  await page.waitForURL("**/app/~/sign-in");
   expect(complaints).toEqual([]);
 });

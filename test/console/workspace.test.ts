@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { data, makeMember, makeTeam, makeTeamWorkspace, makeVarset, resource } from "../support/builders.ts";
 import type { Json } from "../support/api.ts";
 import { managed, stateOf, writeState } from "../support/states.ts";
-import { expectAccessible, useConsole } from "./support/browser.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
 let workspace: Json;
@@ -226,6 +226,7 @@ describe("a workspace", () => {
     await page.getByRole("button", { name: "Delete safely" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete safely" }).click();
     await page.getByText("Not done").waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(200);
     await page.getByRole("button", { name: "Delete with force" }).click();
     const dialog = page.getByRole("dialog");
@@ -251,7 +252,11 @@ describe("a workspace", () => {
     await page.getByText("To change these settings you need admin access to the workspace.").waitFor();
     expect(await page.getByLabel("Name").isDisabled()).toBe(true);
     for (const name of ["Lock", "Start run", "Force unlock"])
-      expect(await page.getByRole("button", { name, exact: true }).count()).toBe(0);
+      await expectCount(page.getByRole("button", { name, exact: true }), 0);
+    await go("/acme/workspaces/readable/settings?part=keeping");
+    for (const label of ["As the organization says", "All of them, for ever", "For some days"])
+      expect(await page.getByLabel(label).isDisabled(), label).toBe(true);
+    await expectCount(page.getByRole("button", { name: "Save" }), 0);
     await go("/acme/workspaces/readable/settings?part=delete");
     await page.getByText("To delete this workspace you need admin access to it.").waitFor();
     await expectAccessible(page);
@@ -259,5 +264,29 @@ describe("a workspace", () => {
     await go("/acme/workspaces/network");
     await page.getByText("Not here, or not yours to see").waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  test("tells what was done to it, before and after; not to those who do not own the organization", async () => {
+    const { id } = await make("audited");
+    data(await console.api.admin.patch(`/workspaces/${id}`, resource("workspaces", { "auto-apply": true })));
+    data(await console.api.admin.post(`/workspaces/${id}/actions/lock`, { reason: "Incident 42" }));
+    const { page, go, complaints } = await console.visit(console.api.admin.token);
+    await go("/acme/workspaces/audited");
+    await page.getByRole("navigation", { name: "Parts of this page" }).getByRole("link", { name: "Audit" }).click();
+    await page.getByText("locked workspace").waitFor();
+    await page.getByRole("button", { name: /^What changed: changed workspace/ }).click();
+    const row = page.getByRole("row").filter({ hasText: "auto-apply" });
+    expect(await row.getByRole("cell").allTextContents()).toEqual(["auto-apply", "false", "true"]);
+    await expectCount(page.getByText("made workspace"), 1);
+    await expectAccessible(page);
+    const team = await makeTeam(console.api, "acme", { name: "admins-of-it" });
+    await makeTeamWorkspace(console.api, id, team.id, { access: "admin" });
+    const other = await console.visit((await makeMember(console.api, "acme", [team.id])).token);
+    await other.go("/acme/workspaces/audited");
+    await other.page.getByRole("heading", { name: "audited" }).waitFor();
+    await expectCount(other.page.getByRole("link", { name: "Audit" }), 0);
+    await other.go("/acme/workspaces/audited/audit");
+    await other.page.getByRole("alert").getByText("ownership of the organization").waitFor();
+    expect([...complaints, ...other.complaints]).toEqual([]);
   });
 });

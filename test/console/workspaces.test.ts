@@ -1,6 +1,8 @@
-/** The list of workspaces, as a person uses it. */
+/** The list of workspaces, as a person uses it; what they manage, and the tags by which they are found. */
 import { beforeAll, describe, expect, test } from "vitest";
-import { expectAccessible, useConsole } from "./support/browser.ts";
+import { data, makeHolder, makeMember } from "../support/builders.ts";
+import { managed, stateOf, writeState } from "../support/states.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
 
@@ -27,7 +29,7 @@ describe("the workspaces of an organization", () => {
     expect(new URL(page.url()).search).toBe("?q=network");
     await page.reload();
     await page.getByText("2 workspaces").waitFor();
-    expect(await page.getByRole("row").count()).toBe(3);
+    await expectCount(page.getByRole("row"), 3);
     await page.getByRole("link", { name: "network-staging" }).click();
     await page.getByRole("heading", { name: "network-staging" }).waitFor();
     await page.goBack();
@@ -44,5 +46,55 @@ describe("the workspaces of an organization", () => {
     await page.waitForURL("**/app/acme/workspaces/workspaces/runs/run-abc");
     await go("/acme/workspaces/workspaces/nowhere");
     await page.getByText("There is no page at this address").waitFor();
+  });
+});
+
+describe("what is managed, and by what it is found", () => {
+  test("resources of all workspaces, by type; only those of workspaces that one may read", async () => {
+    const { admin } = console.api;
+    const [workspace] = data(await admin.get("/organizations/acme/workspaces?search[name]=network-staging"));
+    await writeState(admin, workspace.id, stateOf({ resources: [managed("subnet", 2), managed("zone")] }));
+    const { page, go, complaints } = await console.visit(admin.token);
+    await go("/acme");
+    await page.getByRole("link", { name: "Resources" }).click();
+    const rows = page.getByRole("table", { name: "Resources" }).getByRole("row");
+    await rows.filter({ hasText: "null_resource.subnet[1]" }).getByRole("link", { name: "network-staging" }).waitFor();
+    await page.getByText("3 resources").waitFor();
+    await page.getByRole("button", { name: "Address" }).click();
+    await page.waitForURL("**?sort=-address");
+    await expect.poll(() => rows.nth(1).innerText()).toContain("null_resource.zone");
+    await page.getByLabel("Type").fill("aws_s3_bucket");
+    await page.getByText("No resource is like that").waitFor();
+    await expectAccessible(page);
+    const member = await console.visit((await makeMember(console.api, "acme")).token);
+    await member.go("/acme/resources");
+    await member.page.getByText("No resources yet").waitFor();
+    expect([...complaints, ...member.complaints]).toEqual([]);
+  });
+
+  test("tags lead to the workspaces that carry them, and go from all of them at once; by those who may", async () => {
+    const { admin } = console.api;
+    for (const name of ["network-staging", "network-production"]) {
+      const [workspace] = data(await admin.get(`/organizations/acme/workspaces?search[name]=${name}`));
+      const sent = { data: [{ type: "tags", attributes: { name: "core" } }] };
+      expect((await admin.post(`/workspaces/${workspace.id}/relationships/tags`, sent)).status).toBe(204);
+    }
+    // Whoever manages projects makes workspaces, but does not delete what is on all of them.
+    const manager = await console.visit((await makeHolder(console.api, "acme", "manage-projects")).token);
+    await manager.go("/acme/tags");
+    await manager.page.getByRole("link", { name: "core" }).waitFor();
+    await expectCount(manager.page.getByRole("button", { name: "Delete core" }), 0);
+    const { page, go, complaints } = await console.visit(admin.token);
+    await go("/acme/tags");
+    await page.getByRole("link", { name: "core" }).click();
+    await page.getByText("2 workspaces").waitFor();
+    await page.goBack();
+    await page.getByRole("button", { name: "Delete core" }).click();
+    await page.getByRole("dialog").getByText("2 workspaces lose it.").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No tags yet").waitFor();
+    expect(data(await admin.get("/organizations/acme/tags"))).toEqual([]);
+    expect([...complaints, ...manager.complaints]).toEqual([]);
   });
 });

@@ -6,72 +6,9 @@ import { deep, seed } from "../support/depth.ts";
 import { sampled } from "../support/once.ts";
 import { fingerprint } from "../support/register.ts";
 import { exampleFor, intact, makeTenant, pathOf, routes, type Tenant, writes } from "../support/tenant.ts";
+import { mutated, wildJson } from "../support/wild.ts";
 
 const api = useApi();
-
-const scalar = fc.oneof(
-  fc.string({ maxLength: 12 }),
-  fc.string({ unit: "binary", maxLength: 8 }),
-  fc.integer(),
-  fc.double(),
-  fc.boolean(),
-  fc.constant(null),
-  fc.constantFrom(
-    "",
-    "admin",
-    "owners",
-    "custom",
-    "🍄",
-    "\u0000",
-    "\ud800",
-    "9999d",
-    "-1",
-    "1e999",
-    "__proto__",
-    "' OR 1=1 --",
-    "%",
-    "a".repeat(300),
-  ),
-);
-const names = fc.constantFrom(
-  "data",
-  "type",
-  "attributes",
-  "relationships",
-  "id",
-  "name",
-  "email",
-  "teams",
-  "description",
-  "organization-access",
-);
-const json = fc.letrec((tie) => ({
-  value: fc.oneof({ maxDepth: 4, withCrossShrink: true }, scalar, tie("array"), tie("object")),
-  array: fc.array(tie("value"), { maxLength: 4 }),
-  object: fc.dictionary(fc.oneof(names, fc.string({ maxLength: 6 })), tie("value"), { maxKeys: 5 }),
-})).value;
-
-/** A body that is accepted, with one place in it replaced: this gets past the first checks. */
-function mutated(example: unknown): fc.Arbitrary<unknown> {
-  const places = placesIn(example);
-  return fc.tuple(fc.constantFrom(...places), json).map(([place, value]) => replaceAt(example, place, value));
-}
-
-type Place = readonly (string | number)[];
-
-function placesIn(value: unknown, at: Place = []): Place[] {
-  if (typeof value !== "object" || value === null) return [at];
-  return [at, ...Object.entries(value).flatMap(([name, member]) => placesIn(member, [...at, name]))];
-}
-
-function replaceAt(value: unknown, [first, ...rest]: Place, replacement: unknown): unknown {
-  if (first === undefined) return replacement;
-  if (Array.isArray(value))
-    return value.map((member, index) =>
-      String(index) === String(first) ? replaceAt(member, rest, replacement) : member,
-    );
-  return { ...(value as object), [first]: replaceAt((value as Record<string, unknown>)[first], rest, replacement) };
-}
 
 describe("random bodies", () => {
   let last: Tenant | undefined;
@@ -83,7 +20,7 @@ describe("random bodies", () => {
   it.each(withBody)("leave $id standing", async (route) => {
     let tenant = await intact(api, last);
     const bodies = fc.oneof(
-      { weight: 1, arbitrary: json },
+      { weight: 1, arbitrary: wildJson },
       { weight: 3, arbitrary: mutated(exampleFor(route.operation, tenant)) },
     );
     // A refusal leaves what was there before, so what is seen after it is what the next body finds.

@@ -1,8 +1,12 @@
-/** The number of statements of a request does not depend on how much there is. */
+/**
+ * The number of statements of a request does not depend on how much there is. That does not depend on the engine either, so a quick run
+ * compares on SQLite alone; PostgreSQL is asked everything once.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Caller, useApi } from "../support/api.ts";
 import { grantProject, makeMember, makeProject, makeTeam, makeVarset, resource } from "../support/builders.ts";
 import { change } from "../support/database.ts";
+import { isOnBothEngines } from "../support/depth.ts";
 import { tellsAll } from "../support/once.ts";
 import {
   intact,
@@ -21,8 +25,8 @@ const api = useApi({ keptBytes: 0 });
 let small: Tenant;
 let large: Tenant;
 
-/** How many of each there are in the large tenant: more than a page holds. */
-const many = 21;
+/** How many of each there are in the large tenant: more than a page holds, where it is compared with the small one. */
+const many = tellsAll ? 21 : 2;
 
 beforeAll(async () => {
   small = await makeTenant(api);
@@ -66,7 +70,7 @@ async function count(
 }
 
 /** An owner and an organization's token are asked the same of the database; the kinds differ before it. */
-const kinds = ["owner", "member", ...(tellsAll ? (["organization token"] as const) : [])] as const;
+const kinds = ["owner", "member", ...(isOnBothEngines ? (["organization token"] as const) : [])] as const;
 
 describe("a request that reads", () => {
   const reads = routes.filter(({ operation }) => !writes(operation));
@@ -77,12 +81,9 @@ describe("a request that reads", () => {
 
   it.each(reads)("needs no more for a large organization: $id", async (route) => {
     for (const kind of kinds) {
-      const [few, lots] = [
-        await count(small.callers[kind], route, small),
-        await count(large.callers[kind], route, large),
-      ];
-      expect(lots.statements, kind).toBe(few.statements);
+      const lots = await count(large.callers[kind], route, large);
       expect(lots.statements, kind).toBeLessThanOrEqual(most(route));
+      if (tellsAll) expect((await count(small.callers[kind], route, small)).statements, kind).toBe(lots.statements);
     }
   });
 
@@ -91,12 +92,12 @@ describe("a request that reads", () => {
     async (route) => {
       const callerIn = (tenant: Tenant) =>
         route.operation.path.startsWith("/admin/") ? api.admin : tenant.callers.owner;
+      const plain = await count(callerIn(large), route, large);
       for (const name of route.operation.query?.include ?? []) {
-        const plain = await count(callerIn(large), route, large);
-        const few = await count(callerIn(small), route, small, `?include=${name}`);
-        const lots = await count(callerIn(large), route, large, `?include=${name}`);
+        const query = `?include=${name}`;
+        const lots = await count(callerIn(large), route, large, query);
         expect(lots.status).toBe(200);
-        expect(lots.statements).toBe(few.statements);
+        if (tellsAll) expect((await count(callerIn(small), route, small, query)).statements).toBe(lots.statements);
         // One for each thing on the way, and never less than two.
         expect(lots.statements).toBeLessThanOrEqual(plain.statements + Math.max(2, name.split(".").length));
       }
@@ -112,7 +113,7 @@ describe("a request that writes", () => {
 
   it.each(changes)("needs at most 9, a step of a run 12: $id", async (route) => {
     spare = await intact(api, spare);
-    for (const tenant of [spare, large]) {
+    for (const tenant of tellsAll ? [spare, large] : [spare]) {
       const { statements } = await count(api.admin, route, tenant);
       expect(statements).toBeLessThanOrEqual(statementsMax(route));
     }

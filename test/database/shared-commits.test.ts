@@ -26,6 +26,7 @@ function connection() {
         .all()
         .map((row) => row["name"]),
     control,
+    admit: () => {},
     commit: async () => control("COMMIT"),
     settle: async () => {},
   };

@@ -108,6 +108,17 @@ const onPostgres = () => {
     expect(isCut()).toBe(true);
   });
 
+  it("searches on another connection when one is cut under the search", async () => {
+    const name = unique("org");
+    expect((await createOrganization(behindGate, name)).status).toBe(201);
+    const isCut = atFirst("planned once", (_, passage) => {
+      passage.cut();
+      return false;
+    });
+    expect((await behindGate.admin.get(`/organizations/${name}/workspaces?search[name]=network`)).status).toBe(200);
+    expect(isCut()).toBe(true);
+  });
+
   it("says that the outcome is unknown when the answer to the COMMIT is lost, and does not try again", async () => {
     const name = unique("org");
     let commits = 0;

@@ -1,11 +1,10 @@
 /** Fetching from a real Git server: submodules under the same rules, and repositories that are up to no good. */
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fetchCommit } from "../../src/resources/vcs/fetching/fetch.ts";
 import { readRemote } from "../../src/resources/vcs/fetching/remotes.ts";
-import { git, type GitServer, startGitServer } from "../support/git.ts";
+import { findGit } from "../../src/resources/vcs/fetching/workshop.ts";
+import { addSubmodule, git, type GitServer, startGitServer } from "../support/git.ts";
 
 let server: GitServer;
 beforeAll(async () => {
@@ -32,16 +31,6 @@ async function fetched(name: string, { withSubmodules = true, allowed = options.
   );
 }
 
-/** A gitlink at a path, as a submodule is one, with whatever address. */
-function addSubmodule(work: string, path: string, url: string, sha: string): void {
-  // As where it was never filled: without its folder it would count as removed.
-  mkdirSync(join(work, path), { recursive: true });
-  git(work, "update-index", "--add", "--cacheinfo", `160000,${sha},${path}`);
-  git(work, "config", "--file", ".gitmodules", `submodule.${path}.path`, path);
-  git(work, "config", "--file", ".gitmodules", `submodule.${path}.url`, url);
-  git(work, "add", ".gitmodules");
-}
-
 describe("submodules", () => {
   it("are put in their places, relative ones and nested ones too, and left out where they are not asked for", async () => {
     const [inner, middle, outer] = ["a/inner", "a/middle", "a/outer"].map((name) => server.repository(name));
@@ -54,6 +43,16 @@ describe("submodules", () => {
     for (const name of ["outer.tf", "modules/middle/middle.tf", "modules/middle/deep/inner.tf"])
       expect(whole).toContain(name);
     expect(await fetched("a/outer", { withSubmodules: false })).not.toContain("middle.tf");
+  });
+
+  it("are found by what the repository says alone: a file of this machine that it names is not read", async () => {
+    const [inner, outer] = ["b/inner", "b/outer"].map((name) => server.repository(name));
+    const sha = inner!.push({ "inner.tf": "# in the inner one" });
+    addSubmodule(outer!.work, "inner", "../inner.git", sha);
+    // There in every sandbox, and nothing that git could read as settings.
+    git(outer!.work, "config", "--file", ".gitmodules", "include.path", findGit() ?? "");
+    outer!.push({ "outer.tf": "# in the outer one" });
+    expect(await fetched("b/outer")).toContain("inner/inner.tf");
   });
 
   it.each([

@@ -227,6 +227,27 @@ describe("a pull request", () => {
       `pull request 7 (${sha.slice(0, 7)}) started no run: no changed file matches trigger-patterns`,
     );
   });
+
+  it("is not told by what its target has got since they parted", async () => {
+    const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
+    const parted = repository.push({ "modules/a.tf": "# 1" });
+    const target = repository.push({ "modules/a.tf": "# 2" });
+    repository.goTo(parted);
+    const sha = repository.push({ "docs/a.md": "1" }, { branch: "feature" });
+    await request(connection, name, { sha, targetSha: target });
+    await work();
+    expect(await latestDetail(org.owner, workspace.id)).toContain("no changed file matches trigger-patterns");
+    // Also where the target has moved on since it was told of, so that its commit is nowhere any more.
+    const other = repository.push({ "docs/b.md": "1" }, { branch: "feature" });
+    await request(connection, name, { sha: other, targetSha: "e".repeat(40) });
+    await work();
+    expect(await latestDetail(org.owner, workspace.id)).toContain("no changed file matches trigger-patterns");
+    repository.goTo(other);
+    const third = repository.push({ "modules/b.tf": "" }, { branch: "feature" });
+    await request(connection, name, { sha: third, targetSha: target });
+    await work();
+    expect(await latestDetail(org.owner, workspace.id)).toContain("started a speculative plan");
+  });
 });
 
 describe("connecting a workspace", () => {

@@ -6,9 +6,9 @@ const script = `console.log("${"x".repeat(2_000)}")`;
 const built = new Map([
   [
     "index.html",
-    Buffer.from('<!doctype html><meta property="csp-nonce" nonce="NONCE"><script src="/app/assets/a.js"></script>'),
+    Buffer.from('<!doctype html><meta property="csp-nonce" nonce="NONCE"><script src="/app/~/assets/a.js"></script>'),
   ],
-  ["assets/a.js", Buffer.from(script)],
+  ["~/assets/a.js", Buffer.from(script)],
   ["icon.svg", Buffer.from("<svg/>")],
 ]);
 let failure: string | undefined;
@@ -50,7 +50,7 @@ describe("a browser", () => {
 
   test("may keep for ever what has its content in its name, as small as it asks for", async () => {
     for (const encoding of ["br", "gzip"]) {
-      const answer = await get("/app/assets/a.js", { "accept-encoding": encoding });
+      const answer = await get("/app/~/assets/a.js", { "accept-encoding": encoding });
       expect(answer.headers.get("content-encoding")).toBe(encoding);
       expect(answer.headers.get("vary")).toBe("accept-encoding");
       expect(answer.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
@@ -65,8 +65,8 @@ describe("a browser", () => {
   });
 
   test("is told plainly of an asset that is not there, and can't leave the folder", async () => {
-    expect((await get("/app/assets/gone.js")).status).toBe(404);
-    const answer = await get("/app/assets/..%2f..%2fpackage.json");
+    expect((await get("/app/~/assets/gone.js")).status).toBe(404);
+    const answer = await get("/app/~/assets/..%2f..%2fpackage.json");
     expect([200, 404]).toContain(answer.status);
     expect(await answer.text()).not.toContain("dependencies");
   });

@@ -1,7 +1,6 @@
 /** What was answered before is answered again at little cost, and never when it is no longer right. */
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { KeptAnswers, type KeptAnswer } from "../../src/http/kept.ts";
 import { type Api, type Caller, startApiOn, useApi } from "../support/api.ts";
 import {
   data,
@@ -320,6 +319,41 @@ describe("access that ends with time", () => {
     });
   });
 
+  it("so is what somebody is told of another's reach, and of who holds access", async () => {
+    const { end, member } = await endingAccess();
+    const paths = [
+      `/users/${member.id}/reach?filter[organization][name]=${org.name}&filter[permission]=can-read-state-versions`,
+      `/organizations/${org.name}/access-holders?filter[permission]=can-read-state-versions&page[size]=100`,
+    ];
+    const told = paths.map((path) => async () => JSON.stringify(data(await org.owner.get(path))).includes(member.id));
+    await atTime(before(end), async () => {
+      for (const ask of told) {
+        for (let time = 0; time < 5; time += 1) expect(await ask()).toBe(true);
+        expect(await leastOf(ask)).toBe(isSqlite ? 0 : 1);
+      }
+    });
+    await atTime(end, async () => {
+      for (const ask of told) expect(await ask()).toBe(false);
+    });
+  });
+
+  it("a token's reach is told until the token ends", async () => {
+    const { end, member } = await endingAccess();
+    const sooner = inMs(60_000);
+    const body = resource("authentication-tokens", { "expired-at": sooner });
+    const { id } = data(await member.post(`/users/${member.id}/authentication-tokens`, body));
+    const refused = async () => {
+      const path = `/authentication-tokens/${id}/reach?filter[organization][name]=${org.name}`;
+      return (await member.get(path)).body.meta.refused;
+    };
+    await atTime(before(sooner), async () => {
+      for (let time = 0; time < 5; time += 1) expect(await refused()).toBeUndefined();
+      expect(await leastOf(refused)).toBe(isSqlite ? 0 : 1);
+    });
+    await atTime(sooner, async () => expect(await refused()).toContain("expired"));
+    await atTime(before(end), async () => expect(await refused()).toContain("expired"));
+  });
+
   it("also where it was found to be right once more after somebody's commit", async () => {
     const { end, statuses } = await endingAccess();
     await statuses(2);
@@ -342,45 +376,5 @@ describe("access that ends with time", () => {
       .as(org.owner.token)
       .patch(`/team-projects/${record.id}`, resource("team-projects", { "expires-at": end }));
     await atTime(sooner, async () => expect(await statuses(2)).toEqual([200, 200]));
-  });
-});
-
-describe("what is kept in memory", () => {
-  const answerOf = (bytes: number): KeptAnswer => ({
-    body: Buffer.alloc(bytes),
-    etag: undefined,
-    warrant: undefined,
-    route: "/",
-    toldUrl: "/",
-    caller: "",
-    until: Number.POSITIVE_INFINITY,
-    moment: 1,
-  });
-
-  it("is bounded in bytes, and what was not asked for lately goes first", () => {
-    const kept = new KeptAnswers(100_000);
-    for (let count = 0; count < 20; count += 1) {
-      kept.keep(`key ${count}`, answerOf(10_000));
-      kept.find("key 0");
-    }
-    expect(kept.bytes).toBeLessThanOrEqual(100_000);
-    expect(kept.find("key 0")).toBeDefined();
-    expect(kept.find("key 1")).toBeUndefined();
-    expect(kept.find("key 19")).toBeDefined();
-  });
-
-  it("takes nothing that would push out much of the rest", () => {
-    const kept = new KeptAnswers(100_000);
-    kept.keep("large", answerOf(50_000));
-    expect(kept.find("large")).toBeUndefined();
-    expect(kept.bytes).toBe(0);
-  });
-
-  it("is counted once for an answer that takes another's place", () => {
-    const kept = new KeptAnswers(100_000);
-    kept.keep("one", answerOf(5_000));
-    const once = kept.bytes;
-    kept.keep("one", answerOf(5_000));
-    expect(kept.bytes).toBe(once);
   });
 });

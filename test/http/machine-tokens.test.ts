@@ -16,8 +16,10 @@ beforeAll(async () => {
 
 describe("an agent's token", () => {
   let tenant: Tenant;
+  let own: Pool;
   beforeAll(async () => {
     tenant = await makeTenant(api);
+    own = await makePool(api, tenant);
   });
 
   // What is open to everybody looks at no token.
@@ -25,7 +27,6 @@ describe("an agent's token", () => {
     ({ operation }) => operation.callers !== "agents" && !operation.signed && !operation.open,
   );
   it.each(ordinary)("is nobody to $id", async ({ operation }) => {
-    const own = await makePool(api, tenant);
     const answer = await own.agent.send(operation.method, pathOf(operation, tenant.params), operation.example);
     // A query that can't be understood is told before anything is looked for.
     expect([404, 400]).toContain(answer.status);

@@ -1,7 +1,7 @@
 /** What the service tells clients, and those who run it, about itself. */
 import { createHash } from "node:crypto";
 import { describe, expect, it, afterAll } from "vitest";
-import { type Api, type Json, mediaType, startApi, startApiOn, useApi } from "../support/api.ts";
+import { type Answer, type Api, type Json, mediaType, startApi, startApiOn, useApi } from "../support/api.ts";
 import { makeOrganization, makeTeamToken, makeUser, resource, unique } from "../support/builders.ts";
 import { speak } from "../support/raw.ts";
 
@@ -61,8 +61,12 @@ describe("the front page", () => {
       "/api/v2/openapi.json",
       "docs/api.md",
       "curl ",
+      "<code>cadastre token create --user admin</code>",
+      "<code>npm run cadastre -- token create --user admin</code>",
     ])
       expect(page).toContain(part);
+    // Whoever runs a package has none.
+    expect(page).not.toContain("checkout");
   });
 
   it("runs, loads and sends nothing, and its one style is the one that its policy allows", async () => {
@@ -181,6 +185,33 @@ describe("limits", () => {
     expect(refused[0]?.headers.get("x-ratelimit-limit")).toBe("3");
     expect(Number(refused[0]?.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
     expect(Number(refused[0]?.headers.get("x-ratelimit-reset"))).toBeGreaterThan(0);
+    expect(refused[0]?.headers.get("x-ratelimit-remaining")).toBe("0");
+  });
+
+  it("tells what is left to a caller on this server, and that another counts for itself", async () => {
+    const { address, database } = api;
+    const servers = await Promise.all(
+      [1, 2].map(() => startApiOn({ address, database, drop: async () => {} }, { rateLimit: 3 })),
+    );
+    extra.push(...servers);
+    const [one, other] = servers as [Api, Api];
+    const told = ({ headers }: Answer) =>
+      ["limit", "remaining", "scope"].map((name) => headers.get(`x-ratelimit-${name}`));
+    const answers = await Promise.all(Array.from({ length: 30 }, () => one.admin.get("/account/details")));
+    for (const answer of answers) expect(told(answer)).toEqual(["3", expect.stringMatching(/^[0-3]$/), "server"]);
+    expect(answers.some(({ status }) => status === 429)).toBe(true);
+    // From what is kept, too.
+    for (const answer of [await other.admin.get("/account/details"), await other.admin.get("/account/details")]) {
+      expect(answer.status).toBe(200);
+      expect(told(answer)).toEqual(["3", expect.stringMatching(/^[1-3]$/), "server"]);
+      expect(Number(answer.headers.get("x-ratelimit-reset"))).toBe(0);
+    }
+    const unlimited = await api.admin.get("/account/details");
+    expect(["scope", "remaining", "reset"].map((name) => unlimited.headers.get(`x-ratelimit-${name}`))).toEqual([
+      null,
+      null,
+      null,
+    ]);
   });
 
   it("counts each caller by itself", async () => {
@@ -198,9 +229,9 @@ describe("limits", () => {
   it("slows down an address that fails to sign in, but not those who have signed in from it", async () => {
     const guarded = await startExtra({ failures: { burst: 5, perSecond: 0.001 } });
     expect((await guarded.admin.get("/account/details")).status).toBe(200);
-    const guesses = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => guarded.as(`guess-${index}`).get("/account/details")),
-    );
+    // One after the other: those that come at once are looked up before any of them has failed.
+    const guesses: Answer[] = [];
+    for (let count = 0; count < 8; count += 1) guesses.push(await guarded.as(`guess-${count}`).get("/account/details"));
     expect(guesses.filter((answer) => answer.status === 429).length).toBeGreaterThan(0);
     expect((await guarded.as("one-more-guess").get("/account/details")).status).toBe(429);
     expect((await guarded.admin.get("/account/details")).status).toBe(200);

@@ -21,9 +21,12 @@ describe("a job that is due", () => {
     await until(async () => (await jobs.row(job.name).catch(() => undefined))?.runsTotal === 1);
     const first = await jobs.row(job.name);
     expect(first).toMatchObject({ holder: null, handledTotal: 3, failuresTotal: 0, lastError: null });
-    expect(first.dueMs - (first.finishedMs ?? 0)).toBeGreaterThanOrEqual(job.everyMs);
-    expect(first.succeededMs).toBe(first.finishedMs);
-    expect(first.startedMs).toBeLessThanOrEqual(first.finishedMs ?? 0);
+    // PostgreSQL looks at its clock for each column: whatever lies between two looks is not what this is about.
+    const { dueMs, startedMs, succeededMs } = first;
+    const finishedMs = first.finishedMs ?? 0;
+    expect(Math.abs(dueMs - finishedMs - job.everyMs)).toBeLessThan(job.everyMs / 100);
+    expect(Math.abs((succeededMs ?? 0) - finishedMs)).toBeLessThan(job.everyMs / 100);
+    expect(startedMs).toBeLessThanOrEqual(finishedMs);
 
     await jobs.set(job.name, { dueMs: 1 });
     await until(async () => (await jobs.row(job.name)).runsTotal === 2);

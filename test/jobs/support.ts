@@ -10,7 +10,7 @@ import { JobRunner, type JobRunnerOptions } from "../../src/jobs/runner.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 
 export const hourMs = 3_600_000;
-const deadlineMs = 25_000;
+const deadlineMs = 100_000;
 
 /** Asks until it is so. How long that takes is nobody's promise, so the deadline is generous. */
 export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {

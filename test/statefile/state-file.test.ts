@@ -349,9 +349,9 @@ describe("the summary", () => {
 describe("any order of members, cut anywhere", () => {
   const shuffled = <T extends object>(object: T) =>
     fc.shuffledSubarray(Object.entries(object), { minLength: Object.keys(object).length }).map(Object.fromEntries);
-  const text = fc
-    .string({ unit: "binary", minLength: 1, maxLength: 5 })
-    .filter((text) => /^[^\0]+$/.test(text) && text.isWellFormed());
+  // The library's own "binary" makes a table of every character there is first.
+  const character = fc.integer({ min: 1, max: 0x10_ff_ff }).map((code) => String.fromCodePoint(code));
+  const text = fc.string({ unit: character, minLength: 1, maxLength: 5 }).filter((text) => text.isWellFormed());
   const index = fc.oneof(text, fc.nat({ max: 99 }), fc.constant(undefined));
   const instance = index.chain((index_key) =>
     shuffled({ index_key, attributes: { index_key: "not this" }, schema_version: 0 }),

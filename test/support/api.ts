@@ -1,11 +1,10 @@
 /** The service, running for real on a loopback port, and a client that speaks to it over HTTP. */
-import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import pino from "pino";
 import { afterAll, beforeAll } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { createVault } from "../../src/database/vault.ts";
-import { createServer, type ServerOptions } from "../../src/http/server.ts";
+import { createServer, type ServerOptions, urlOf } from "../../src/http/server.ts";
 import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
 import type { ServiceOptions } from "../../src/resources/shared/context.ts";
 import { addUser } from "../../src/resources/identity/users/writes.ts";
@@ -87,7 +86,7 @@ export async function startApiOn(
     database,
   });
   await server.listen({ host: "127.0.0.1", port: 0 });
-  const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+  const url = urlOf(server, rest);
   const as = (token: string | undefined) => callerOn(url, token);
   return {
     url,

@@ -42,7 +42,8 @@ export function header(entry: Entry): Buffer {
 
 export function withChecksum(bytes: Buffer): Buffer {
   bytes.fill(" ", 148, 156);
-  const sum = bytes.reduce((total, byte) => total + byte, 0);
+  let sum = 0;
+  for (const byte of bytes) sum += byte;
   bytes.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
   return bytes;
 }

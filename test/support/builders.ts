@@ -1,10 +1,19 @@
 /** Things that tests need, made with sensible values, nearly all over HTTP; each takes only what the test is about. */
 import { randomBytes } from "node:crypto";
+import { actorId } from "../../src/access/actor.ts";
 import type { ProjectLevel, WorkspaceLevel } from "../../src/access/levels.ts";
-import { addToken } from "../../src/resources/identity/authentication-tokens/writes.ts";
-import { addUser } from "../../src/resources/identity/users/writes.ts";
-import { operatorContext } from "../../src/service.ts";
+import type { Tx } from "../../src/database/database.ts";
+import { insertRow } from "../../src/database/prepared.ts";
+import type { Schema } from "../../src/database/schema/schema.ts";
+import { newToken, tokenHash } from "../../src/kernel/ids.ts";
+import { fold } from "../../src/kernel/text.ts";
+import { newTokenRow } from "../../src/resources/identity/authentication-tokens/rules.ts";
+import { newMembership } from "../../src/resources/identity/organization-memberships/rules.ts";
+import { joinTeams } from "../../src/resources/identity/teams/writes.ts";
+import { newUser } from "../../src/resources/identity/users/rules.ts";
+import { lasting } from "../../src/resources/shared/grants/ending.ts";
 import { type Answer, type Api, type Caller, type Json } from "./api.ts";
+import { adminIdIn, copyOrganization, type Original, readOriginal } from "./copies.ts";
 
 export const unique = (prefix: string) => `${prefix}-${randomBytes(5).toString("hex")}`;
 
@@ -24,18 +33,11 @@ export interface Person extends Caller {
   readonly email: string;
 }
 
-/** A user with a token. A plain one comes by the command line's way, because tests make hundreds; one with attributes over HTTP. */
+/** A user with a token. A plain one is written as it is stored, because tests make thousands; one with attributes comes over HTTP. */
 export async function makeUser(api: Api, attributes: object = {}): Promise<Person> {
   const username = unique("user");
   const email = `${username}@example.com`;
-  if (Object.keys(attributes).length === 0) {
-    const context = operatorContext(api.database, { organizationCreation: "site-admins" }, "test");
-    const [user, { secret }] = await api.database.write(async (tx) => {
-      const added = await addUser(tx, context, { username, email });
-      return [added, await addToken(tx, context, { holder: { kind: "user", userId: added.id }, isLegacy: false })];
-    });
-    return { ...api.as(secret), id: user.id, username, email };
-  }
+  if (Object.keys(attributes).length === 0) return api.database.write(async (tx) => addPerson(api, tx));
   const user = data(await api.admin.post("/admin/users", resource("users", { username, email, ...attributes })));
   const token = data(await api.admin.post(`/users/${user.id}/authentication-tokens`));
   return {
@@ -44,6 +46,20 @@ export async function makeUser(api: Api, attributes: object = {}): Promise<Perso
     username: user.attributes.username,
     email: user.attributes.email,
   };
+}
+
+async function addPerson(api: Api, tx: Tx): Promise<Person> {
+  const username = unique("user");
+  const email = `${username}@example.com`;
+  const user = newUser({ username, email });
+  const secret = newToken();
+  const token = newTokenRow(
+    { holder: { kind: "user", userId: user.id }, isLegacy: false },
+    { createdById: actorId({ kind: "operator" }), createdAt: user.createdAt, expiredAt: null },
+  );
+  await insertRow(tx, "users", user);
+  await insertRow(tx, "tokens", { ...token, hash: tokenHash(secret) });
+  return { ...api.as(secret), id: user.id, username, email };
 }
 
 export interface Org {
@@ -55,8 +71,20 @@ export interface Org {
   readonly ownersTeamId: string;
 }
 
-/** An organization with one owner who is not a site admin. */
+/** The first plain one that was made, of which the next are copies: the same rows on either engine. */
+let original: Original | undefined;
+
+/** An organization with one owner who is not a site admin. A plain one is a copy (`copies.ts`); one with attributes comes over HTTP. */
 export async function makeOrganization(api: Api, attributes: object = {}): Promise<Org> {
+  const isPlain = Object.keys(attributes).length === 0;
+  const adminId = isPlain && original !== undefined ? await adminIdIn(api.database) : undefined;
+  if (original !== undefined && adminId !== undefined) return copied(api, original, adminId);
+  const made = await makeOrganizationOverHttp(api, attributes);
+  if (isPlain) original ??= await readOriginal(api.database, made);
+  return made;
+}
+
+async function makeOrganizationOverHttp(api: Api, attributes: object): Promise<Org> {
   const name = unique("org");
   const organization = data(
     await api.admin.post(
@@ -81,24 +109,42 @@ export async function makeOrganization(api: Api, attributes: object = {}): Promi
   };
 }
 
+async function copied(api: Api, from: Original, adminId: string): Promise<Org> {
+  const [organization, username] = [unique("org"), unique("user")];
+  const names = { organization, username, email: `${username}@example.com` };
+  const { secret, rowsOf } = await api.database.write((tx) => copyOrganization(tx, from, names, adminId));
+  const idOf = (table: keyof Schema, isIt: (row: Record<string, unknown>) => boolean = () => true) =>
+    String(rowsOf(table).find(isIt)?.["id"]);
+  const userId = idOf("users");
+  const membershipId = idOf("organizationMemberships", (row) => row["userId"] === userId);
+  return {
+    name: organization,
+    id: idOf("organizations"),
+    defaultProjectId: idOf("projects"),
+    owner: { ...api.as(secret), id: userId, username, email: names.email, membershipId } as Member,
+    ownersTeamId: idOf("teams"),
+  };
+}
+
 export interface Member extends Person {
   readonly membershipId: string;
 }
 
-/** A person who is a member, in these teams. */
+/** A person who is a member, in these teams: written as it is stored, because tests make thousands. */
 export async function makeMember(api: Api, organizationName: string, teamIds: readonly string[] = []): Promise<Member> {
-  const person = await makeUser(api);
-  const membership = data(
-    await api.admin.post(
-      `/organizations/${organizationName}/organization-memberships`,
-      resource(
-        "organization-memberships",
-        { email: person.email },
-        { teams: { data: teamIds.map((id) => ({ type: "teams", id })) } },
-      ),
-    ),
-  );
-  return { ...person, membershipId: membership.id };
+  return api.database.write(async (tx) => {
+    const { id: organizationId } = await tx.db
+      .selectFrom("organizations")
+      .select("id")
+      .where("nameKey", "=", fold(organizationName))
+      .executeTakeFirstOrThrow();
+    const person = await addPerson(api, tx);
+    const membership = newMembership({ email: person.email }, organizationId, person.id);
+    await insertRow(tx, "organizationMemberships", membership);
+    const [teams, endings] = [teamIds.map((id) => ({ id })), new Map(teamIds.map((id) => [id, lasting]))];
+    await joinTeams(tx, membership, teams as never, endings);
+    return { ...person, membershipId: membership.id };
+  });
 }
 
 export async function makeTeam(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {

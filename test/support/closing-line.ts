@@ -1,4 +1,4 @@
-/** One line for each project when it is through, and at the very end how many passed, failed and were skipped. */
+/** One line for each project when it is through; at the very end what passed only at its second try, and how many passed, failed and were skipped. */
 import type { Reporter, TestModule, TestSpecification } from "vitest/node";
 
 export default class ClosingLine implements Reporter {
@@ -22,6 +22,11 @@ export default class ClosingLine implements Reporter {
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
+    for (const module of modules) {
+      for (const test of module.children.allTests()) {
+        if (test.diagnostic()?.flaky) console.log(`at the second try: ${module.relativeModuleId} > ${test.fullName}`);
+      }
+    }
     console.log(`\n${summaryOf(modules)}`);
   }
 }

@@ -1,7 +1,7 @@
 /** The code of `src` as data: its functions, and the statements in it that change a table. For tests about the code itself. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, sep } from "node:path";
-import { parseAst } from "vite";
+import { parseAst } from "rolldown/parseAst";
 import { camel } from "../../src/kernel/names.ts";
 
 /** A node of the syntax tree; what it holds depends on its type. */
@@ -30,19 +30,32 @@ export const parsed = (path: string, text: string): SourceFile => ({
   program: parseAst(text, { lang: "ts" }) as unknown as Node,
 });
 
-export const readSource = (path: string): SourceFile => parsed(path, readFileSync(join("src", path), "utf8"));
+/** Several files of tests read all of the code, and a worker reads it once. */
+const read = new Map<string, SourceFile>();
+export function readSource(path: string): SourceFile {
+  const known = read.get(path) ?? parsed(path, readFileSync(join("src", path), "utf8"));
+  read.set(path, known);
+  return known;
+}
 
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string";
 
-const childrenOf = (node: Node): Node[] =>
-  Object.values(node).flatMap((value) => (Array.isArray(value) ? value.filter(isNode) : isNode(value) ? [value] : []));
-
 /** The node and all below it, in the order of the text, but for what is passed over. */
-export function* within(node: Node, isPassedOver: (node: Node) => boolean = () => false): Generator<Node> {
-  if (isPassedOver(node)) return;
-  yield node;
-  for (const child of childrenOf(node)) yield* within(child, isPassedOver);
+export function within(node: Node, isPassedOver: (node: Node) => boolean = () => false): Node[] {
+  const found: Node[] = [];
+  const add = (each: Node) => {
+    if (isPassedOver(each)) return;
+    found.push(each);
+    for (const name in each) {
+      const value = each[name];
+      if (Array.isArray(value)) {
+        for (const child of value) if (isNode(child)) add(child);
+      } else if (isNode(value)) add(value);
+    }
+  };
+  add(node);
+  return found;
 }
 
 export interface Write {
@@ -63,7 +76,7 @@ const helpers = ["updateRow", "insertRow"];
 
 /** What in this part of the code changes a table, by the query builder or in SQL. */
 export function writesIn(node: Node): Write[] {
-  return [...within(node)].flatMap((part) => {
+  return within(node).flatMap((part) => {
     if (part.type === "CallExpression") return builtBy(part);
     const text = textOf(part);
     if (text === undefined) return [];

@@ -1,7 +1,7 @@
 /** A real Git server on the loopback: `git http-backend` behind a small HTTP server that asks for a token, and repositories in it. */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -20,6 +20,16 @@ export const git = (directory: string, ...words: string[]): string =>
   execFileSync("git", words, { cwd: directory, env: environment, stdio: ["ignore", "pipe", "pipe"] })
     .toString()
     .trim();
+
+/** A gitlink at a path, as a submodule is one, with whatever address. */
+export function addSubmodule(work: string, path: string, url: string, sha: string): void {
+  // As where it was never filled: without its folder it would count as removed.
+  mkdirSync(join(work, path), { recursive: true });
+  git(work, "update-index", "--add", "--cacheinfo", `160000,${sha},${path}`);
+  git(work, "config", "--file", ".gitmodules", `submodule.${path}.path`, path);
+  git(work, "config", "--file", ".gitmodules", `submodule.${path}.url`, url);
+  git(work, "add", ".gitmodules");
+}
 
 /** Somebody's clone, and the repository that it is pushed to. */
 export class TestRepository {
@@ -49,6 +59,17 @@ export class TestRepository {
     symlinkSync(target, join(this.work, name));
   }
 
+  /** Goes on from another commit: what is pushed next has it below. */
+  goTo(sha: string): void {
+    git(this.work, "checkout", "--quiet", "--detach", "--force", sha);
+  }
+
+  tag(name: string): string {
+    git(this.work, "tag", name);
+    git(this.work, "push", "--quiet", "origin", `refs/tags/${name}`);
+    return git(this.work, "rev-parse", "HEAD");
+  }
+
   commit(branch = "main", message = "A change"): string {
     git(this.work, "commit", "--quiet", "--allow-empty", "-m", message);
     git(this.work, "push", "--quiet", "--force", "origin", `HEAD:refs/heads/${branch}`);
@@ -63,6 +84,10 @@ export interface GitServer {
   readonly asked: { readonly path: string; readonly authorization: string | undefined }[];
   /** What it asks for; undefined for nothing. */
   authorization: string | undefined;
+  /** Answers what is no repository: the provider's API, where there is one. */
+  api: RequestListener | undefined;
+  /** What fetches wait for, where somebody holds them up. */
+  held: Promise<void> | undefined;
   repository(name: string): TestRepository;
   stop(): void;
 }
@@ -75,7 +100,8 @@ export async function startGitServer(): Promise<GitServer> {
     asked.push({ path: request.url ?? "", authorization });
     if (server.authorization !== undefined && authorization !== server.authorization)
       return void response.writeHead(401, { "www-authenticate": "Basic" }).end();
-    return serve(join(root, "served"), request, response);
+    if (server.api !== undefined && !/\.git\//.test(request.url ?? "")) return server.api(request, response);
+    return void (server.held ?? Promise.resolve()).then(() => serve(join(root, "served"), request, response));
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const server: GitServer = {
@@ -83,6 +109,8 @@ export async function startGitServer(): Promise<GitServer> {
     root,
     asked,
     authorization: undefined,
+    api: undefined,
+    held: undefined,
     repository: (name) => new TestRepository(root, name),
     stop: () => {
       http.closeAllConnections();

@@ -21,6 +21,8 @@ export interface Saying {
 export interface Liar {
   readonly url: string;
   readonly http: Server;
+  /** How many codes it was shown to be exchanged, its own and others'. */
+  readonly codesShown: number;
   /** A code for somebody who came with these parameters. */
   codeFor(asked: URLSearchParams, saying: Saying): Promise<string>;
 }
@@ -35,6 +37,7 @@ export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOpt
   const [pair, other] = [await generateKeyPair("RS256"), await generateKeyPair("RS256")];
   const codes = new Map<string, { challenge: string; clientId: string; token: string }>();
   let userinfo: Json;
+  let codesShown = 0;
   const answer = async (request: IncomingMessage): Promise<Json> => {
     const path = new URL(request.url ?? "", url).pathname;
     if (path === "/.well-known/openid-configuration")
@@ -43,6 +46,7 @@ export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOpt
       return { keys: [{ ...(await exportJWK(pair.publicKey)), kid: "1", alg: "RS256", use: "sig" }] };
     if (path === "/userinfo") return userinfo;
     const form = new URLSearchParams(await textOf(request));
+    codesShown += 1;
     const given = codes.get(form.get("code") ?? "");
     const challenge = createHash("sha256")
       .update(form.get("code_verifier") ?? "")
@@ -64,6 +68,9 @@ export async function startLiar({ withUserinfo = false, metadata = {} }: LiarOpt
   return {
     url,
     http,
+    get codesShown() {
+      return codesShown;
+    },
     codeFor: async (asked, saying) => {
       const clientId = asked.get("client_id") ?? "";
       const seconds = Math.floor(Date.now() / 1000);
@@ -141,9 +148,8 @@ export async function begin(api: Api, providerId: string, query = "", browser = 
 }
 
 /** Back with this query, after what was begun. */
-export async function comeBack(api: Api, { browser }: Begun, query: Record<string, string>): Promise<Landing> {
-  const url = `${api.url}/app/sign-in/sso/callback?${new URLSearchParams(query)}`;
-  const response = await browser.open(url);
+export async function comeBack({ browser, asked }: Begun, query: Record<string, string>): Promise<Landing> {
+  const response = await browser.open(`${asked.get("redirect_uri")}?${new URLSearchParams(query)}`);
   return {
     status: response.status,
     location: response.headers.get("location"),
@@ -172,5 +178,5 @@ export async function signIn(
 ): Promise<Landing> {
   const begun = await begin(api, providerId, query);
   const { asked } = begun;
-  return comeBack(api, begun, { code: await liar.codeFor(asked, saying), state: asked.get("state") ?? "" });
+  return comeBack(begun, { code: await liar.codeFor(asked, saying), state: asked.get("state") ?? "" });
 }

@@ -2,10 +2,14 @@
 import { randomUUID } from "node:crypto";
 import type { RunPhaseTable, RunTable } from "../../src/database/schema/runs.ts";
 import { createVault } from "../../src/database/vault.ts";
+import { createdColumns } from "../../src/jsonapi/columns.ts";
 import { newId } from "../../src/kernel/ids.ts";
 import { now } from "../../src/kernel/time.ts";
 import { logUrl } from "../../src/resources/runs/phases/log-urls.ts";
 import { nothingFound } from "../../src/resources/runs/assessment-results/rules.ts";
+import { newPhase } from "../../src/resources/runs/phases/rules.ts";
+import { runs } from "../../src/resources/runs/runs/definition.ts";
+import { untouched } from "../../src/resources/runs/runs/rules.ts";
 import { insertContents, prepareContent } from "../../src/resources/shared/contents/contents.ts";
 import type { Api, Json } from "./api.ts";
 
@@ -63,7 +67,9 @@ export async function finishedPlan(
 }
 
 export const endPlan = ({ database }: Pick<Api, "database">, { plan }: StoredRun, status = "finished") =>
-  database.write((tx) => tx.db.updateTable("runPhases").set({ status }).where("id", "=", plan.id).execute());
+  database.write((tx) =>
+    tx.db.updateTable("runPhases").set({ status, logEnded: 1 }).where("id", "=", plan.id).execute(),
+  );
 
 /** An assessment that has ended, of a run that is there. */
 export async function storeAssessment(
@@ -91,6 +97,8 @@ export const logUrlOf = ({ url }: Pick<Api, "url">, phaseId: string): string =>
 
 function runRow(workspaceId: string, organizationId: string): RunTable {
   return {
+    ...untouched,
+    ...createdColumns(runs, { message: "" }),
     id: newId("runs"),
     organizationId,
     workspaceId,
@@ -99,38 +107,19 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
     status: "planning",
     statusTimestamps: "{}",
     operation: "plan_only",
-    message: "",
     source: "tfe-api",
     triggerReason: "manual",
-    isDestroy: 0,
-    refresh: 1,
-    refreshOnly: 0,
     planOnly: 1,
-    savePlan: 0,
     autoApply: 0,
-    allowEmptyApply: 0,
-    allowConfigGeneration: 0,
-    debuggingMode: 0,
     structured: 1,
-    targetAddrs: null,
-    replaceAddrs: null,
-    policyPaths: null,
-    invokeActionAddrs: null,
     variables: null,
-    pinnedVariables: null,
     engine: "terraform",
     engineVersion: "1.5.7",
     executionMode: "remote",
     agentPoolId: null,
     configurationVersionId: null,
-    inputStateVersionId: null,
     planId: newId("plans"),
     applyId: newId("applies"),
-    hasChanges: 0,
-    canceledAt: null,
-    forceCancelAvailableAt: null,
-    forceCanceledAt: null,
-    confirmedById: null,
     createdByKind: null,
     createdById: null,
     createdByName: null,
@@ -138,45 +127,11 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
     chainLength: 0,
     commitSha: null,
     createdAt: now(),
-    endedAt: null,
-    version: 1,
   };
 }
 
+/** The plan is being executed, the apply waits for it. */
 function phaseRow(run: RunTable, kind: "plan" | "apply"): RunPhaseTable {
-  return {
-    id: kind === "plan" ? run.planId : run.applyId,
-    organizationId: run.organizationId,
-    workspaceId: run.workspaceId,
-    runId: run.id,
-    kind,
-    status: kind === "plan" ? "running" : "pending",
-    statusTimestamps: "{}",
-    hasChanges: 0,
-    generatedConfiguration: 0,
-    resourceAdditions: 0,
-    resourceChanges: 0,
-    resourceDestructions: 0,
-    resourceImports: 0,
-    actionInvocations: 0,
-    errorMessage: null,
-    logBytes: 0,
-    logEnded: 0,
-    pool: "site",
-    engine: run.engine,
-    engineVersion: run.engineVersion,
-    rank: 2,
-    queuedMs: null,
-    attempt: kind === "plan" ? 1 : 0,
-    agentId: null,
-    agentName: null,
-    agentPoolName: null,
-    claimedMs: null,
-    heardMs: null,
-    engineStarted: 0,
-    signal: null,
-    tokenHash: null,
-    createdAt: now(),
-    version: 1,
-  };
+  const begun = kind === "plan" && { status: "running", attempt: 1 };
+  return { ...newPhase(kind, run), statusTimestamps: "{}", ...begun };
 }

@@ -13,8 +13,13 @@ const signIn = async (api: Api, { token }: Caller): Promise<string> =>
   data(await api.nobody.post("/sessions", resource("sessions", { token }))).id;
 
 export const signInTwists: Twists = {
-  // Whoever has no password yet sets the first one without knowing any.
-  changePassword: async ({ api }) => ({ caller: await makeUser(api) }),
+  // The one that the example knows.
+  changePassword: async ({ api }) => {
+    const caller = await makeUser(api);
+    const known = resource("users", { password: "correct horse battery" });
+    data(await api.admin.patch(`/admin/users/${caller.id}`, known));
+    return { caller };
+  },
   createSession: async ({ tenant }) => ({ body: resource("sessions", { token: tenant.owner.token }) }),
   showInvitation: invited,
   registerByInvitation: async (scene) => ({

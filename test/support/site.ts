@@ -6,15 +6,14 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { archive } from "./archives.ts";
 import { type Caller, callerOn, type Json } from "./api.ts";
 import { data, resource } from "./builders.ts";
 import { announce } from "./configurations.ts";
+import { launcher } from "./launcher.ts";
 import { runBody } from "./runs.ts";
 import { put } from "./states.ts";
 
-const launcher = fileURLToPath(new URL("../../bin/cadastre.js", import.meta.url));
 const adminToken = "the-admin-of-a-site-of-tests";
 export const organization = "acme";
 

@@ -25,6 +25,7 @@ import {
 } from "./builders.ts";
 import { sendConfiguration } from "./configurations.ts";
 import { makeAgent, makePool } from "./machines.ts";
+import { listening } from "./receiver.ts";
 import { makeRun } from "./runs.ts";
 import { storeAssessment } from "./phases.ts";
 import { managed, stateOf, writeState } from "./states.ts";
@@ -204,7 +205,7 @@ async function makeConnections(api: Api, { name, owner }: Org): Promise<Record<s
     data(await owner.post(`/organizations/${name}/${type}`, resource(type, attributes)));
   const client = await make("oauth-clients", {
     "service-provider": "github",
-    "api-url": "https://api.github.com",
+    "api-url": await listening(),
     "http-url": "https://github.com",
     "oauth-token-string": "a token of the provider",
   });
@@ -249,6 +250,7 @@ export const routes: readonly Route[] = resources.flatMap(({ definition }) =>
 const required: Readonly<Record<string, string>> = {
   "filter[run-trigger][type]": "inbound",
   "filter[organization][name]": ":organization_name",
+  repository: "acme/network",
 };
 
 /** One more parameter, behind those that are there already. */

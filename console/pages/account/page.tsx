@@ -1,6 +1,7 @@
 /** Oneself: name and address, password, tokens, and the browsers in which one is signed in. */
 import { useQuery } from "@tanstack/react-query";
-import { account, asking } from "../../api/queries.ts";
+import { account } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
 import { Page, Section } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
@@ -28,9 +29,7 @@ export default function AccountPage() {
 }
 
 function Tokens({ userId, name }: { readonly userId: string; readonly name: string }) {
-  const tokens = useQuery(
-    asking("GET /users/{user_id}/authentication-tokens", { path: { user_id: userId }, query: { "page[size]": 100 } }),
-  );
+  const tokens = useQuery(askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: userId } }));
   return (
     <Section
       title="Tokens"

@@ -2,7 +2,7 @@
 import { Badge, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { asking } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
@@ -11,7 +11,7 @@ import { When } from "../../ui/text.tsx";
 import { leave } from "./leave.ts";
 
 export function Sessions() {
-  const sessions = useQuery(asking("GET /sessions", { query: { "page[size]": 100 } }));
+  const sessions = useQuery(askingWhole("GET /sessions", {}));
   const end = useAction("DELETE /sessions/{session_id}", { done: "Ended the session." });
   const endAll = useAction("DELETE /sessions", { done: "Signed out everywhere.", after: leave });
   return (

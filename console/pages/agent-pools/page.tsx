@@ -87,6 +87,7 @@ function NewPool({ organization, onClose }: { readonly organization: string; rea
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <Checkbox
         label="Every workspace of the organization may use it"
+        description="Otherwise you choose projects and workspaces next."
         {...draft.getInputProps("organization-scoped", { type: "checkbox" })}
       />
     </ActionForm>

@@ -1,18 +1,13 @@
 /** Everything that was changed in the organization: who, what, when, before and after. */
 import { useParams } from "@tanstack/react-router";
-import { paths } from "../../paths.ts";
-import { Page } from "../../ui/page.tsx";
+import { AuditFrame } from "./frame.tsx";
 import { AuditTrail } from "./trail.tsx";
 
 export default function AuditPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   return (
-    <Page
-      title="Audit"
-      crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Every change, in the moment in which it was made. It can't be edited or removed."
-    >
+    <AuditFrame about="Every change, in the moment in which it was made. It can't be edited or removed.">
       <AuditTrail organization={organization} />
-    </Page>
+    </AuditFrame>
   );
 }

@@ -6,7 +6,8 @@ import { Link } from "../../ui/link.tsx";
 import { Identifier } from "../../ui/text.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import classes from "./timeline.module.css";
-import { changesOf, kindOf, nameOf, pageOf, verbOf, type Change, type Event } from "./words.ts";
+import { useNames } from "./names.ts";
+import { changesOf, kindOf, nameOf, pageOf, verbOf, type Change, type Event, type Names } from "./words.ts";
 
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -21,6 +22,7 @@ export interface TimelineProps {
 }
 
 export function Timeline({ organization, events, hasMore, isLoading, onMore, onActor }: TimelineProps) {
+  const names = useNames(events);
   const days = Map.groupBy(events, ({ attributes }) => day.format(new Date(attributes["created-at"])));
   return (
     <Stack gap="md">
@@ -31,7 +33,7 @@ export function Timeline({ organization, events, hasMore, isLoading, onMore, onA
           </Text>
           <ol className={classes["events"]}>
             {some.map((event) => (
-              <Line key={event.id} organization={organization} event={event} onActor={onActor} />
+              <Line key={event.id} organization={organization} event={event} names={names} onActor={onActor} />
             ))}
           </ol>
         </section>
@@ -48,14 +50,15 @@ export function Timeline({ organization, events, hasMore, isLoading, onMore, onA
 interface LineProps {
   readonly organization: string;
   readonly event: Event;
+  readonly names: Names;
   readonly onActor: (id: string) => void;
 }
 
-function Line({ organization, event, onActor }: LineProps) {
+function Line({ organization, event, names, onActor }: LineProps) {
   const [isOpen, { toggle }] = useDisclosure();
   const { action, "created-at": at, "actor-name": actor, "actor-id": actorId, "subject-type": type } = event.attributes;
-  const page = pageOf(organization, event);
-  const name = nameOf(event);
+  const page = pageOf(organization, event, names);
+  const name = nameOf(event, names);
   return (
     <li className={classes["event"]}>
       <time dateTime={at} className={classes["time"]}>

@@ -2,8 +2,8 @@
 import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { call, includedIn, type Answer } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
 import { auditActions } from "../../api/schema.gen.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { useAddress, type Search } from "../../ui/address.ts";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
 import { instantOf } from "../../ui/moment.tsx";
@@ -155,14 +155,12 @@ function Filters({ organization, search, set, isOfOne }: FiltersProps) {
 function useActors(organization: string, chosen: string | undefined): { value: string; label: string }[] {
   const path = { organization_name: organization };
   const people = useQuery(
-    asking("GET /organizations/{organization_name}/organization-memberships", {
+    askingWhole("GET /organizations/{organization_name}/organization-memberships", {
       path,
-      query: { include: "user", "page[size]": 100, "filter[status]": "active" },
+      query: { include: "user", "filter[status]": "active" },
     }),
   ).data;
-  const teams = useQuery(
-    asking("GET /organizations/{organization_name}/teams", { path, query: { "page[size]": 100 } }),
-  ).data;
+  const teams = useQuery(askingWhole("GET /organizations/{organization_name}/teams", { path })).data;
   const all = new Map<string, string>([["operator", "the command line"]]);
   for (const { relationships } of people?.data ?? []) {
     const user = includedIn(people, "users", relationships.user?.data?.id);

@@ -24,6 +24,10 @@ const verbs: Readonly<Record<string, string>> = {
   discard: "discarded",
   cancel: "cancelled",
   "force-cancel": "cancelled by force",
+  claim: "took on",
+  "phase-finished": "finished a phase of",
+  "phase-errored": "failed in a phase of",
+  "phase-returned": "gave back",
 };
 
 export const verbOf = (action: string): string => {
@@ -39,6 +43,7 @@ const kinds: Readonly<Record<string, string>> = {
   "organization-memberships": "membership",
   "oauth-clients": "connection",
   "oauth-tokens": "token of a connection",
+  "notification-configurations": "notification",
   "ssh-keys": "SSH key",
   "team-projects": "access to a project",
   "team-workspaces": "access to a workspace",
@@ -53,22 +58,32 @@ export const kindOf = (type: string): string =>
     .replaceAll("-", " ");
 
 const naming = ["name", "username", "key", "email", "description", "message"];
+/** These have a name: what else is said of them is none. */
+const named = ["organizations", "projects", "teams", "varsets", "workspaces"];
 
-/** What the thing is called, at the time; its id where it has no name. */
-export function nameOf({ attributes: { before, after, "subject-id": id } }: Event): string {
+/** What the thing is called, as the event itself has it. */
+export function ownNameOf({ attributes: { before, after, "subject-type": type } }: Event): string | undefined {
   for (const facts of [after, before])
-    for (const name of naming) {
+    for (const name of named.includes(type) ? ["name"] : naming) {
       const value = (facts as Record<string, unknown> | null)?.[name];
       if (typeof value === "string" && value !== "") return value;
     }
-  return id;
+  return undefined;
 }
 
+/** Names by id, for events that don't say them: a lock has a reason, and not the name of what is locked. */
+export type Names = ReadonlyMap<string, string>;
+
+/** What the thing was called at the time; else what it is called now, or was in another event; else its id. */
+export const nameOf = (event: Event, names: Names): string =>
+  ownNameOf(event) ?? names.get(event.attributes["subject-id"]) ?? event.attributes["subject-id"];
+
 /** Where the thing is shown, if it has a page and is still there. */
-export function pageOf(organization: string, event: Event): string | undefined {
+export function pageOf(organization: string, event: Event, names: Names): string | undefined {
   const { "subject-type": type, "subject-id": id, action } = event.attributes;
+  const name = nameOf(event, names);
   if (action.endsWith(".delete")) return undefined;
-  if (type === "workspaces") return paths.workspace(organization, nameOf(event));
+  if (type === "workspaces") return name === id ? undefined : paths.workspace(organization, name);
   const pages: Record<string, ((organization: string, id: string) => string) | undefined> = {
     projects: paths.project,
     teams: paths.team,

@@ -1,40 +1,30 @@
 /** Connections to version control: where repositories are, and the token with which they are read. */
-import { Button, PasswordInput, Select, TextInput } from "@mantine/core";
+import { Button, Group, PasswordInput, Select, Stack, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { List, useListed } from "../../ui/list.tsx";
 import { Page } from "../../ui/page.tsx";
+import { SecretOnce } from "../../ui/secret.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
-
-const providers = [
-  { value: "github", label: "GitHub", api: "https://api.github.com", http: "https://github.com" },
-  { value: "github_enterprise", label: "GitHub Enterprise", api: "", http: "" },
-  { value: "gitlab_hosted", label: "GitLab.com", api: "https://gitlab.com/api/v4", http: "https://gitlab.com" },
-  { value: "gitlab_community_edition", label: "GitLab, your own", api: "", http: "" },
-  { value: "gitlab_enterprise_edition", label: "GitLab Enterprise", api: "", http: "" },
-  {
-    value: "bitbucket_hosted",
-    label: "Bitbucket Cloud",
-    api: "https://api.bitbucket.org",
-    http: "https://bitbucket.org",
-  },
-  { value: "bitbucket_data_center", label: "Bitbucket Data Center", api: "", http: "" },
-  { value: "ado_services", label: "Azure DevOps", api: "https://dev.azure.com", http: "https://dev.azure.com" },
-  { value: "ado_server", label: "Azure DevOps Server", api: "", http: "" },
-];
+import { EditConnection } from "./edit.tsx";
+import { providers } from "./providers.ts";
 
 export default function ConnectionsPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   const [opened, { open, close }] = useDisclosure();
   const { page } = useListed();
+  const { search, set } = useAddress();
+  const leave = () => set({ edit: undefined });
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const mayUpdate = rights?.["can-update-oauth"];
   const query = useQuery(
@@ -62,7 +52,7 @@ export default function ConnectionsPage() {
           </Empty>
         }
         columns={() => [
-          { title: "Name", cell: ({ attributes }) => attributes.name ?? attributes["service-provider-display-name"] },
+          { title: "Name", cell: nameOf },
           { title: "Provider", cell: ({ attributes }) => attributes["service-provider-display-name"] },
           { title: "Address", isExtra: true, cell: ({ attributes }) => attributes["http-url"] },
           {
@@ -74,9 +64,16 @@ export default function ConnectionsPage() {
             },
           },
           { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
-          { title: "Actions", width: 1, cell: (client) => mayUpdate && <Delete client={client} /> },
+          { title: "Actions", width: 1, cell: (client) => mayUpdate && <Actions client={client} /> },
         ]}
       />
+      <FormDialog
+        opened={mayUpdate === true && search["edit"] !== undefined}
+        onClose={leave}
+        title="Edit the connection"
+      >
+        <EditConnection organization={organization} id={search["edit"] ?? ""} onClose={leave} />
+      </FormDialog>
       <FormDialog opened={opened} onClose={close} title="Connect version control">
         <Connect organization={organization} onClose={close} />
       </FormDialog>
@@ -84,8 +81,29 @@ export default function ConnectionsPage() {
   );
 }
 
-function Delete({ client: { id, attributes } }: { readonly client: Resource<"oauth-clients"> }) {
-  const name = attributes.name ?? attributes["service-provider-display-name"];
+const nameOf = ({ attributes }: Resource<"oauth-clients">): string =>
+  attributes.name ?? attributes["service-provider-display-name"];
+
+function Actions({ client }: { readonly client: Resource<"oauth-clients"> }) {
+  const { set } = useAddress();
+  return (
+    <Group gap={4} wrap="nowrap" justify="flex-end">
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        aria-label={`Edit ${nameOf(client)}`}
+        onClick={() => set({ edit: client.id })}
+      >
+        Edit
+      </Button>
+      <Delete client={client} />
+    </Group>
+  );
+}
+
+function Delete({ client }: { readonly client: Resource<"oauth-clients"> }) {
+  const { id } = client;
+  const name = nameOf(client);
   const remove = useAction("DELETE /oauth-clients/{oauth_client_id}", { done: `Deleted the connection ${name}.` });
   return (
     <DangerButton
@@ -102,7 +120,7 @@ function Delete({ client: { id, attributes } }: { readonly client: Resource<"oau
 }
 
 function Connect({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
-  const [{ api, http }] = providers as [(typeof providers)[number]];
+  const [{ api, http }] = providers;
   const draft = useDraft({
     name: "",
     "service-provider": "github",
@@ -110,16 +128,30 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
     "api-url": api,
     "oauth-token-string": "",
   });
+  const [secret, setSecret] = useState<string>();
   const connect = useAction("POST /organizations/{organization_name}/oauth-clients", {
     done: "Connected.",
     refusal: "form",
-    after: onClose,
+    after: ({ data }) => (data.attributes["webhook-secret"] ? setSecret(data.attributes["webhook-secret"]) : onClose()),
   });
+  const about = providers.find(({ value }) => value === draft.values["service-provider"])?.about;
   const choose = (value: string | null) => {
     const provider = providers.find((one) => one.value === value);
     if (!provider) return;
     draft.setValues({ "service-provider": provider.value, "http-url": provider.http, "api-url": provider.api });
   };
+  if (secret !== undefined)
+    return (
+      <Stack>
+        <SecretOnce title="Connected" label="The webhooks' secret" secret={secret}>
+          Webhooks are made at the provider by themselves. Where the token may not do that, make them by hand, with this
+          as their secret.
+        </SecretOnce>
+        <Button onClick={onClose} ml="auto" display="block">
+          I have copied it
+        </Button>
+      </Stack>
+    );
   return (
     <ActionForm
       draft={draft}
@@ -140,7 +172,7 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
       />
       <TextInput label="Name" placeholder="GitHub of the platform team" {...draft.getInputProps("name")} />
       <TextInput label="Its address" {...draft.getInputProps("http-url")} />
-      <TextInput label="Address of its API" {...draft.getInputProps("api-url")} />
+      <TextInput label="Address of its API" description={about} {...draft.getInputProps("api-url")} />
       <PasswordInput
         label="Token"
         description="One of the provider's that may read the repositories. It is encrypted, and never shown again."

@@ -3,7 +3,8 @@ import { Box, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
-import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { organization as organizationQuery } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
@@ -77,9 +78,9 @@ function FirstProject({ organization }: { readonly organization: string }) {
 /** Only the projects in which the caller may make one are offered. */
 function NewWorkspace({ organization }: { readonly organization: string }) {
   const projects = useQuery(
-    asking("GET /organizations/{organization_name}/projects", {
+    askingWhole("GET /organizations/{organization_name}/projects", {
       path: { organization_name: organization },
-      query: { "filter[permissions][create-workspace]": "true", "page[size]": 100, sort: "name" },
+      query: { "filter[permissions][create-workspace]": "true", sort: "name" },
     }),
   );
   return (

@@ -1,20 +1,13 @@
 /** Granting access to a team, with what that would change told before it is saved. The same page changes a grant, and takes it away. */
-import { Alert, Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
+import { Alert, Button, Group, Input, SegmentedControl, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { recordsOf, takingAway } from "../../access/changes.ts";
-import {
-  ProjectPicker,
-  TeamPicker,
-  useProject,
-  useTeam,
-  useWorkspace,
-  WorkspacePicker,
-} from "../../access/pickers.tsx";
 import { Preview } from "../../access/preview.tsx";
 import type { ThingKind } from "../../access/words.ts";
 import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
+import { Picker, useThing } from "../../pickers.tsx";
 import { useAddress } from "../../ui/address.ts";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -33,7 +26,8 @@ export default function GrantPage() {
     <Page title="Grant access" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
       <Stack gap="md">
         <Group align="flex-end" gap="sm">
-          <TeamPicker
+          <Picker
+            kind="teams"
             label="Team"
             placeholder="Search teams…"
             w={{ base: "100%", xs: 240 }}
@@ -41,37 +35,28 @@ export default function GrantPage() {
             value={teamId}
             onChange={(team) => set({ team, mode: undefined })}
           />
-          <Stack gap={4}>
-            <Text fw={600} id="grant-on">
-              On a
-            </Text>
+          <Input.Wrapper label="On a" labelElement="div" labelProps={{ id: "grant-on" }} size="sm">
             <SegmentedControl
+              display="flex"
               size="sm"
+              h={36}
+              style={{ alignItems: "center" }}
               aria-labelledby="grant-on"
               data={["project", "workspace"]}
               value={kind}
               onChange={chooseKind}
             />
-          </Stack>
-          {kind === "project" ? (
-            <ProjectPicker
-              label="Project"
-              placeholder="Search projects…"
-              w={{ base: "100%", xs: 280 }}
-              organization={organization}
-              value={placeId}
-              onChange={(project) => set({ project, mode: undefined })}
-            />
-          ) : (
-            <WorkspacePicker
-              label="Workspace"
-              placeholder="Search workspaces…"
-              w={{ base: "100%", xs: 280 }}
-              organization={organization}
-              value={placeId}
-              onChange={(workspace) => set({ workspace, mode: undefined })}
-            />
-          )}
+          </Input.Wrapper>
+          <Picker
+            key={kind}
+            kind={`${kind}s`}
+            label={kind === "project" ? "Project" : "Workspace"}
+            placeholder={`Search ${kind}s…`}
+            w={{ base: "100%", xs: 280 }}
+            organization={organization}
+            value={placeId}
+            onChange={(id) => set({ [kind]: id, mode: undefined })}
+          />
         </Group>
         {teamId && placeId ? (
           <Chosen key={`${teamId} ${placeId}`} {...{ organization, kind, teamId, placeId }} />
@@ -111,10 +96,8 @@ function Chosen(props: ChosenProps) {
   const { organization, kind, teamId, placeId } = props;
   const { search, set } = useAddress();
   const { query, record } = useRecord(props);
-  const team = useTeam(teamId);
-  const project = useProject(kind === "project" ? placeId : undefined);
-  const workspace = useWorkspace(kind === "workspace" ? placeId : undefined);
-  const place = kind === "project" ? project : workspace;
+  const team = useThing("teams", teamId);
+  const place = useThing(`${kind}s`, placeId);
   const go = useGo();
   if (query.isError) return <Refusal error={query.error} />;
   if (!query.data || !team || !place) return <LoadingRows rows={5} />;
@@ -140,7 +123,7 @@ function Chosen(props: ChosenProps) {
   return (
     <>
       {record && (
-        <Alert color="blue" variant="light" p="xs">
+        <Alert color="blue" variant="light" p="xs" role="note">
           <Group justify="space-between" gap="sm">
             <span>
               {names.team} has <b>{record.attributes.access}</b> on {names.place} already. What you choose takes its

@@ -2,7 +2,7 @@
 import { Checkbox, Group, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { useState } from "react";
-import { ProjectPicker } from "../../access/pickers.tsx";
+import { Picker } from "../../pickers.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { useRows } from "../../api/pages.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -111,7 +111,8 @@ function Filters({ organization }: { readonly organization: string }) {
         flex={1}
         miw={140}
       />
-      <ProjectPicker
+      <Picker
+        kind="projects"
         label="From the project"
         placeholder="any"
         w={160}

@@ -4,7 +4,7 @@ import { useQueries } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { moving } from "../../access/changes.ts";
-import { ProjectPicker, useProject } from "../../access/pickers.tsx";
+import { Picker, useThing } from "../../pickers.tsx";
 import { Preview } from "../../access/preview.tsx";
 import { includedIn } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
@@ -68,7 +68,7 @@ export default function MovePage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   const { search, set } = useAddress();
   const [chosen, setChosen] = useChosen();
-  const target = useProject(search["to"]);
+  const target = useThing("projects", search["to"]);
   return (
     <Page
       title="Move workspaces"
@@ -85,7 +85,8 @@ export default function MovePage() {
         <Grid.Col span={{ base: 12, md: 7 }}>
           <Stack gap="sm" style={{ position: "sticky", top: 64 }}>
             <Group align="flex-end" gap="sm">
-              <ProjectPicker
+              <Picker
+                kind="projects"
                 label="Move to the project"
                 placeholder="Search projects…"
                 w={{ base: "100%", xs: 280 }}

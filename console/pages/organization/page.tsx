@@ -8,10 +8,11 @@ import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
-import { counted, When } from "../../ui/text.tsx";
+import { counted, Dimmed, When } from "../../ui/text.tsx";
 import { RunStatus, runStatusChoices } from "../runs/status.tsx";
+import { workspaceColumn } from "../../workspace-link.tsx";
 
 export default function OrganizationPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
@@ -30,14 +31,26 @@ export default function OrganizationPage() {
         </>
       }
     >
-      <NeedsSomebody organization={organization} />
-      <Projects organization={organization} />
+      <Parts organization={organization} />
     </Page>
   );
 }
 
-function NeedsSomebody({ organization }: { readonly organization: string }) {
-  const query = useQuery(
+/** Both at once, so that one does not push the other down when it comes. */
+function Parts({ organization }: { readonly organization: string }) {
+  const waiting = useWaiting(organization);
+  const projects = useProjects(organization);
+  if (waiting.isLoading || projects.isLoading) return <LoadingRows rows={10} />;
+  return (
+    <>
+      <NeedsSomebody organization={organization} query={waiting} />
+      <Projects organization={organization} query={projects} />
+    </>
+  );
+}
+
+const useWaiting = (organization: string) =>
+  useQuery(
     asking("GET /organizations/{organization_name}/workspaces", {
       path: { organization_name: organization },
       query: {
@@ -48,6 +61,23 @@ function NeedsSomebody({ organization }: { readonly organization: string }) {
       },
     }),
   );
+
+function useProjects(organization: string) {
+  const { search } = useAddress();
+  return useQuery(
+    askingOn("GET /organizations/{organization_name}/projects", {
+      path: { organization_name: organization },
+      query: { "page[size]": 24, "page[number]": search["page"], sort: "name" },
+    }),
+  );
+}
+
+interface PartProps<Q> {
+  readonly organization: string;
+  readonly query: Q;
+}
+
+function NeedsSomebody({ organization, query }: PartProps<ReturnType<typeof useWaiting>>) {
   const waiting = query.data?.data ?? [];
   if (waiting.length === 0) return null;
   return (
@@ -57,14 +87,7 @@ function NeedsSomebody({ organization }: { readonly organization: string }) {
         rows={waiting}
         keyOf={({ id }) => id}
         columns={[
-          {
-            title: "Workspace",
-            cell: ({ attributes: { name } }) => (
-              <Link to={paths.workspace(organization, name)} className="mono">
-                {name}
-              </Link>
-            ),
-          },
+          workspaceColumn(organization),
           {
             title: "Run",
             cell: ({ attributes: { name }, relationships }) => {
@@ -72,7 +95,7 @@ function NeedsSomebody({ organization }: { readonly organization: string }) {
               return (
                 run && (
                   <Link to={paths.run(organization, name, run.id)} c="inherit">
-                    <RunStatus status={run.attributes.status} /> {run.attributes.message}
+                    <RunStatus status={run.attributes.status} /> <Dimmed>{run.attributes.message}</Dimmed>
                   </Link>
                 )
               );
@@ -92,14 +115,8 @@ function NeedsSomebody({ organization }: { readonly organization: string }) {
   );
 }
 
-function Projects({ organization }: { readonly organization: string }) {
-  const { search, set } = useAddress();
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/projects", {
-      path: { organization_name: organization },
-      query: { "page[size]": 24, "page[number]": search["page"], sort: "name" },
-    }),
-  );
+function Projects({ organization, query }: PartProps<ReturnType<typeof useProjects>>) {
+  const { set } = useAddress();
   return (
     <Section title="Projects">
       <Asked query={query}>
@@ -110,15 +127,15 @@ function Projects({ organization }: { readonly organization: string }) {
             <>
               <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} spacing="sm">
                 {data.map(({ id, attributes }) => (
-                  <Paper key={id} withBorder p="sm">
-                    <Stack gap={2}>
+                  <Paper key={id} withBorder p="sm" display="flex">
+                    <Stack gap={2} flex={1}>
                       <Link to={paths.project(organization, id)} fw={600}>
                         {attributes.name}
                       </Link>
                       <Text c="dimmed" fz="sm" lineClamp={2}>
                         {attributes.description}
                       </Text>
-                      <Group gap="md" fz="sm">
+                      <Group gap="md" fz="sm" mt="auto" pt={4}>
                         <Link to={paths.workspaces(organization, { project: id })} c="inherit">
                           {counted(attributes["workspace-count"], "workspace")}
                         </Link>

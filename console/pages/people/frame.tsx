@@ -6,7 +6,7 @@ import type { Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../ui/states.tsx";
 
 export interface PersonPlace {
   readonly organization: string;
@@ -21,10 +21,11 @@ interface PersonFrameProps {
 export function PersonFrame({ actions, children }: PersonFrameProps) {
   const { organization, user: id } = useParams({ strict: false }) as { organization: string; user: string };
   const query = useQuery(asking("GET /users/{user_id}", { path: { user_id: id } }));
-  const place = query.data && { organization, user: query.data.data };
+  const answer = stillThere(query);
+  const place = answer && { organization, user: answer.data };
   return (
     <Page
-      title={place ? place.user.attributes.username || "Invited" : " "}
+      title={query.data ? query.data.data.attributes.username || "Invited" : " "}
       crumbs={[
         { label: organization, to: paths.organization(organization) },
         { label: "People", to: paths.people(organization) },

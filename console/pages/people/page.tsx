@@ -6,7 +6,8 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
-import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
@@ -125,10 +126,7 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
 function Invite({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const [link, setLink] = useState<string>();
   const teams = useQuery(
-    asking("GET /organizations/{organization_name}/teams", {
-      path: { organization_name: organization },
-      query: { "page[size]": 100 },
-    }),
+    askingWhole("GET /organizations/{organization_name}/teams", { path: { organization_name: organization } }),
   );
   const draft = useDraft({ email: "", teams: [] as string[] });
   const invite = useAction("POST /organizations/{organization_name}/organization-memberships", {

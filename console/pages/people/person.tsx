@@ -6,7 +6,7 @@ import { paths } from "../../paths.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
 import { wordsOf } from "../teams/words.ts";
@@ -59,7 +59,7 @@ function Teams(place: PersonPlace) {
   const { query, membership } = useMembership(place);
   return (
     <Section title="Teams" about="What a person may do comes from their teams.">
-      <Asked query={query}>
+      <Asked query={query} loading={<LoadingRows rows={3} />}>
         {(answer) => {
           const teams = membership?.relationships.teams?.data ?? [];
           if (teams.length === 0)

@@ -19,7 +19,7 @@ export function RemoveMember({ organization, membershipId, name, isQuiet = false
     <DangerButton
       isQuiet={isQuiet}
       verb={isQuiet ? "Remove" : `Remove from ${organization}`}
-      label={`Remove ${name}`}
+      label={isQuiet ? `Remove ${name}` : `Remove from ${organization}: ${name}`}
       title={`Remove ${name} from ${organization}?`}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { membership_id: membershipId } })}

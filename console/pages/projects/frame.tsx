@@ -6,7 +6,7 @@ import type { Resource } from "../../api/client.ts";
 import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../ui/states.tsx";
 
 export interface ProjectPlace {
   readonly organization: string;
@@ -25,10 +25,11 @@ export function ProjectFrame({ actions, children }: ProjectFrameProps) {
   const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
     "can-manage-auditing"
   ];
-  const place = query.data && { organization, project: query.data.data, etag: query.data.etag };
+  const answer = stillThere(query);
+  const place = answer && { organization, project: answer.data, etag: answer.etag };
   return (
     <Page
-      title={place?.project.attributes.name ?? " "}
+      title={query.data?.data.attributes.name ?? " "}
       crumbs={[
         { label: organization, to: paths.organization(organization) },
         { label: "Projects", to: paths.projects(organization) },
@@ -38,6 +39,9 @@ export function ProjectFrame({ actions, children }: ProjectFrameProps) {
       tabs={[
         { label: "Workspaces", to: paths.project(organization, id) },
         { label: "Access", to: paths.projectAccess(organization, id) },
+        ...(place?.project.attributes.permissions["can-update"]
+          ? [{ label: "Notifications", to: paths.projectNotifications(organization, id) }]
+          : []),
         ...(mayReadTrail ? [{ label: "Audit", to: paths.projectAudit(organization, id) }] : []),
         { label: "Settings", to: paths.projectSettings(organization, id) },
       ]}

@@ -44,7 +44,7 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
         </Link>
       ),
     },
-    { title: "Does", isExtra: true, width: 140, cell: (run) => <Dimmed>{kindOf(run)}</Dimmed> },
+    { title: "Does", isExtra: true, width: 140, cell: (run) => <Dimmed nowrap>{kindOf(run)}</Dimmed> },
     {
       title: "Plan",
       isExtra: true,

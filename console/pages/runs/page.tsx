@@ -5,9 +5,9 @@ import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { Page } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { Pager } from "../../ui/table.tsx";
+import { liveMs, RunsFrame } from "./frame.tsx";
 import { filtersOf, isFiltered, RunFilters, runIncludes, Runs } from "./list.tsx";
 
 export default function OrganizationRunsPage() {
@@ -18,10 +18,10 @@ export default function OrganizationRunsPage() {
       path: { organization_name: organization },
       query: { ...filtersOf(search), include: `${runIncludes},workspace` },
     }),
-    refetchInterval: 5_000,
+    refetchInterval: liveMs,
   });
   return (
-    <Page title="Runs" crumbs={[{ label: organization, to: paths.organization(organization) }]}>
+    <RunsFrame organization={organization}>
       <RunFilters search={search} set={set} />
       <Asked query={query}>
         {({ data, included, meta }) =>
@@ -41,6 +41,6 @@ export default function OrganizationRunsPage() {
           )
         }
       </Asked>
-    </Page>
+    </RunsFrame>
   );
 }

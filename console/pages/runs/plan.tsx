@@ -69,7 +69,7 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
         />
       </Group>
       {plan.deferred_changes && plan.deferred_changes.length > 0 && (
-        <Alert color="yellow">
+        <Alert color="yellow" role="note">
           {counted(plan.deferred_changes.length, "change")} can be planned only after this one.
         </Alert>
       )}

@@ -1,4 +1,4 @@
-/** What can be done to a run, with a word to those who read on: confirm, discard, cancel, and cancel with force. */
+/** What can be done to a run, with a word to those who read on: confirm, discard, cancel, cancel with force, and pass those that are before it. */
 import { Button, Modal, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -36,14 +36,23 @@ const deeds = {
     about:
       "The engine is ended at once and the workspace is free. Resources that it was making may be there without being in the state.",
   },
+  "force-execute": {
+    operation: "POST /runs/{run_id}/actions/force-execute",
+    verb: "Put first",
+    done: "The run is next; what was before it is discarded.",
+    color: "red",
+    about:
+      "The run that holds the workspace and all that wait before this one are discarded. That goes while the one that holds it waits to be confirmed; while it is executed, it has to be canceled first.",
+  },
 } as const;
 
 type Deed = keyof typeof deeds;
 
 export function RunActions({ place }: { readonly place: RunPlace }) {
   const [deed, setDeed] = useState<Deed>();
-  const { actions: can, permissions: may } = place.run.attributes;
+  const { status, actions: can, permissions: may } = place.run.attributes;
   const offered: Deed[] = [
+    ...(status === "pending" && may["can-force-execute"] ? ["force-execute" as const] : []),
     ...(can["is-discardable"] && may["can-discard"] ? ["discard" as const] : []),
     ...(can["is-cancelable"] && may["can-cancel"] ? ["cancel" as const] : []),
     ...(can["is-force-cancelable"] && may["can-force-cancel"] ? ["force-cancel" as const] : []),

@@ -7,17 +7,15 @@ import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows, stillThere } from "../../ui/states.tsx";
 import { AboutRun } from "./about.tsx";
+import { isFinal } from "./final.ts";
 import { LogView } from "./log.tsx";
 import { PlanView } from "./plan.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { StatusLine } from "./status-line.tsx";
 import { RunStatus } from "./status.tsx";
 import { Timeline } from "./timeline.tsx";
-
-const finalStatuses = ["applied", "planned_and_finished", "errored", "canceled", "force_canceled", "discarded"];
-export const isFinal = (status: string): boolean => finalStatuses.includes(status);
 
 export interface RunPlace {
   readonly organization: string;
@@ -45,14 +43,15 @@ export default function RunPage() {
   });
   const run = query.data?.data;
   const included = query.data?.included;
-  const place: RunPlace | undefined = run && {
-    organization,
-    name,
-    run,
-    included,
-    plan: includedIn({ included }, "plans", run.relationships.plan?.data?.id),
-    apply: includedIn({ included }, "applies", run.relationships.apply?.data?.id),
-  };
+  const place: RunPlace | undefined = stillThere(query) &&
+    run && {
+      organization,
+      name,
+      run,
+      included,
+      plan: includedIn({ included }, "plans", run.relationships.plan?.data?.id),
+      apply: includedIn({ included }, "applies", run.relationships.apply?.data?.id),
+    };
   return (
     <Page
       title={run?.attributes.message.split("\n")[0] || id}

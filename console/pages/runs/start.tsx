@@ -122,7 +122,9 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
         {...draft.getInputProps("kind")}
       />
       {kind === "destroy" && autoApply && (
-        <Alert color="red">It destroys without asking again, because it is applied without asking.</Alert>
+        <Alert color="red" role="note">
+          It destroys without asking again, because it is applied without asking.
+        </Alert>
       )}
       <Textarea
         label="Message"

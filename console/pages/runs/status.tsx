@@ -1,5 +1,5 @@
 /** A run's status: a shape and a word, never a colour alone. */
-import { Group, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 
 type Look = { readonly sign: string; readonly color: string; readonly words?: string };
 
@@ -35,12 +35,12 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
     );
   const { sign, color, words = status.replaceAll("_", " ") } = looks[status] ?? waiting;
   return (
-    <Group gap={6} wrap="nowrap" component="span" display="inline-flex">
-      <Text span c={color} aria-hidden fz="sm">
+    <span style={{ whiteSpace: "nowrap" }}>
+      <Text span c={color} aria-hidden fz="sm" lh={1} display="inline-block" w="1.25rem">
         {sign}
       </Text>
-      <span>{words}</span>
-    </Group>
+      {words}
+    </span>
   );
 }
 

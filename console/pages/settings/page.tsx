@@ -1,13 +1,11 @@
 /** The organization's own settings: what workspaces follow, sessions and tokens, retention, reserved keys, and its end. */
-import { Box, Stack } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { DangerButton } from "../../ui/dialog.tsx";
-import { useGo } from "../../ui/link.tsx";
-import { Page, Section } from "../../ui/page.tsx";
+import { Page } from "../../ui/page.tsx";
+import { End } from "../../ui/settings.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { General } from "./general.tsx";
 import { ReservedKeys } from "./reserved-keys.tsx";
@@ -25,7 +23,7 @@ export default function OrganizationSettingsPage() {
           return (
             <Stack gap={0} maw="44rem" key={answer.data.id}>
               <General answer={answer} />
-              <Retention organization={organization} mayUpdate={mayUpdate === true} />
+              {!answer.isHosted && <Retention organization={organization} mayUpdate={mayUpdate === true} />}
               <ReservedKeys organization={organization} mayUpdate={mayUpdate === true} />
               {mayUpdate && <TokenLifetimes organization={organization} />}
               {mayDelete && <Danger organization={organization} />}
@@ -38,28 +36,18 @@ export default function OrganizationSettingsPage() {
 }
 
 function Danger({ organization }: { readonly organization: string }) {
-  const go = useGo();
-  const remove = useAction("DELETE /organizations/{organization_name}", {
-    done: `Deleted the organization ${organization}.`,
-    after: () => go(paths.home(), { replace: true }),
-  });
   return (
-    <Section
+    <End
+      one="organization"
+      name={organization}
       title="Delete the organization"
       about="Everything in it goes: projects, workspaces, states, teams, tokens."
+      operation="DELETE /organizations/{organization_name}"
+      input={{ path: { organization_name: organization } }}
+      to={paths.home()}
     >
-      <Box>
-        <DangerButton
-          verb="Delete this organization"
-          title={`Delete the organization ${organization}?`}
-          typed={organization}
-          isBusy={remove.isPending}
-          onConfirm={() => remove.mutate({ path: { organization_name: organization } })}
-        >
-          Every project, workspace, state, variable, team and token of {organization} goes with it, and can't be had
-          back. What the workspaces manage stays where it is, without anybody who knows of it.
-        </DangerButton>
-      </Box>
-    </Section>
+      Every project, workspace, state, variable, team and token of {organization} goes with it, and can't be had back.
+      What the workspaces manage stays where it is, without anybody who knows of it.
+    </End>
   );
 }

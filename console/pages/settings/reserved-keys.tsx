@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -19,9 +19,8 @@ interface ReservedKeysProps {
 export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
   const [opened, { open, close }] = useDisclosure();
   const query = useQuery(
-    asking("GET /organizations/{organization_name}/reserved-tag-keys", {
+    askingWhole("GET /organizations/{organization_name}/reserved-tag-keys", {
       path: { organization_name: organization },
-      query: { "page[size]": 100 },
     }),
   );
   return (
@@ -76,7 +75,7 @@ function Actions({ reserved: { id, attributes } }: { readonly reserved: Resource
         variant="subtle"
         size="compact-xs"
         loading={change.isPending}
-        aria-label={`${isFixed ? "Let workspaces override" : "Forbid overriding"} ${key}`}
+        aria-label={`${isFixed ? "Let override" : "Forbid overriding"} ${key}`}
         onClick={() =>
           change.mutate({
             path,

@@ -21,7 +21,11 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
     asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
   );
   const isNone = query.error instanceof ApiError && query.error.status === 404;
-  const policy = query.data?.data as { attributes?: { "delete-older-than-n-days"?: number } } | null | undefined;
+  // What was answered before stays beside a refusal.
+  const policy = (isNone ? undefined : query.data?.data) as
+    | { attributes?: { "delete-older-than-n-days"?: number } }
+    | null
+    | undefined;
   const days = policy?.attributes?.["delete-older-than-n-days"];
   return (
     <Section

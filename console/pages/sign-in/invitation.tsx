@@ -20,8 +20,9 @@ interface InvitationProps {
 }
 
 export default function InvitationPage() {
-  useDocumentTitle("Invitation · Cadastre");
-  const { secret } = useParams({ strict: false }) as { secret: string };
+  useDocumentTitle("Welcome to Cadastre");
+  const { secret: rest } = useParams({ strict: false }) as { secret: string };
+  const secret = `cadastre-${rest}`;
   const query = useQuery(asking("GET /invitations/{invitation_secret}", { path: { invitation_secret: secret } }));
   return (
     <Center mih="80vh" p="md" component="main">

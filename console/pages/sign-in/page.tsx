@@ -1,5 +1,6 @@
 /** Signing in: by single sign-on, by name and password, or by a token. */
 import {
+  Alert,
   Button,
   Center,
   Divider,
@@ -22,7 +23,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { prefix, useGo } from "../../ui/link.tsx";
 
 export default function SignInPage() {
-  useDocumentTitle("Sign in · Cadastre");
+  useDocumentTitle("Sign in to Cadastre");
   const { search } = useAddress();
   const [way, setWay] = useState("password");
   return (
@@ -33,6 +34,11 @@ export default function SignInPage() {
             <img src="/app/icon.svg" width={40} height={40} alt="" />
             <Title order={1}>Sign in to Cadastre</Title>
           </Stack>
+          {search["ended"] && (
+            <Alert color="yellow" title="Your session has ended" role="status">
+              Sign in, and you are back where you were.
+            </Alert>
+          )}
           <SegmentedControl
             aria-label="How to sign in"
             value={way}

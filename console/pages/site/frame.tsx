@@ -7,20 +7,25 @@ import { Page } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 
 interface SiteFrameProps {
+  /** What of it is shown, where that is more than one of its places. */
+  readonly part?: string | undefined;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
 }
 
-export function SiteFrame({ actions, children }: SiteFrameProps) {
+export function SiteFrame({ part, actions, children }: SiteFrameProps) {
   const me = useQuery(account());
   return (
     <Page
       title="Site administration"
+      part={part}
       crumbs={[{ label: "Organizations", to: paths.home() }]}
       actions={me.data?.data.attributes["is-site-admin"] && actions}
       tabs={[
         { label: "Users", to: paths.site() },
         { label: "Organizations", to: paths.siteOrganizations() },
+        ...(me.data?.isHosted ? [] : [{ label: "Runs", to: paths.siteRuns() }]),
+        { label: "Agent pools", to: paths.siteAgentPools() },
         { label: "Engine versions", to: paths.siteVersions() },
         { label: "Single sign-on", to: paths.siteProviders() },
       ]}

@@ -125,7 +125,7 @@ function ProviderForm({
       },
     } as never;
   };
-  const fields = <Fields draft={draft} isThere={provider !== undefined} />;
+  const fields = <Fields draft={draft} provider={provider} />;
   return provider ? (
     <ActionForm
       draft={draft}
@@ -149,19 +149,36 @@ function ProviderForm({
   );
 }
 
-function Fields({ draft, isThere }: { readonly draft: { getInputProps: any }; readonly isThere: boolean }) {
+interface FieldsProps {
+  readonly draft: { getInputProps: any };
+  readonly provider: Provider | undefined;
+}
+
+function Fields({ draft, provider }: FieldsProps) {
   return (
     <>
       <Text c="dimmed" fz="sm">
-        At the provider, register a web application with this redirect address:
+        At the provider, register a web application with this redirect address
+        {provider === undefined && " (an organization's own may need another one, which stands here once it is added)"}:
       </Text>
       <CodeToCopy label="The redirect address" text={`${location.origin}/app/sign-in/sso/callback`} />
+      {provider?.attributes.organization && (
+        <>
+          <Text c="dimmed" fz="sm">
+            and with this one, to which it comes back if it does not say its name then:
+          </Text>
+          <CodeToCopy
+            label="The redirect address of its own"
+            text={`${location.origin}/app/sign-in/sso/${provider.id}/callback`}
+          />
+        </>
+      )}
       <TextInput label="Name" description="On the sign-in page." {...draft.getInputProps("name")} data-autofocus />
       <TextInput label="Issuer" placeholder="https://accounts.acme.example" {...draft.getInputProps("issuer")} />
       <TextInput label="Client id" {...draft.getInputProps("client-id")} />
       <PasswordInput
         label="Client secret"
-        description={isThere ? "Empty: as it is." : undefined}
+        description={provider ? "Empty: as it is." : undefined}
         autoComplete="off"
         {...draft.getInputProps("client-secret")}
       />

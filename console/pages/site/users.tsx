@@ -7,6 +7,7 @@ import type { Resource } from "../../api/client.ts";
 import { account, askingOn } from "../../api/queries.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { LinkOnce } from "../../ui/link-once.tsx";
 import { List, useListed } from "../../ui/list.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { When } from "../../ui/text.tsx";
@@ -61,6 +62,7 @@ export default function SiteUsersPage() {
                 >
                   Edit
                 </Button>
+                {user.id !== me && <PasswordLink user={user} />}
                 {user.id !== me && <Delete user={user} />}
               </Group>
             ),
@@ -75,6 +77,30 @@ export default function SiteUsersPage() {
         {edited !== undefined && <UserForm user={edited === "new" ? undefined : edited} onClose={close} />}
       </FormDialog>
     </SiteFrame>
+  );
+}
+
+/** For somebody who has none; whoever has one is given a new one by editing. */
+function PasswordLink({ user: { id, attributes } }: { readonly user: User }) {
+  const name = attributes.username || attributes.email;
+  const [link, setLink] = useState<string>();
+  const make = useAction("POST /admin/users/{user_id}/invitation", {
+    done: `Made a link for ${name}. One that was made before works no more.`,
+    after: ({ data }) => setLink(data.attributes["invitation-url"]),
+  });
+  return (
+    <LinkOnce
+      verb="Password link"
+      label={`Password link for ${name}`}
+      title={`A link for ${name}`}
+      what="The link to set a password"
+      link={link}
+      isBusy={make.isPending}
+      onMake={() => make.mutate({ path: { user_id: id } })}
+      onClose={() => setLink(undefined)}
+    >
+      Send it to {name}: whoever opens it within a week chooses the password.
+    </LinkOnce>
   );
 }
 
@@ -116,7 +142,11 @@ function UserForm({ user, onClose }: { readonly user: User | undefined; readonly
       <TextInput label="E-mail" type="email" {...draft.getInputProps("email")} />
       <PasswordInput
         label="Password"
-        description={user ? "Empty: as it is. A new one ends all their sessions." : "Empty: they sign in another way."}
+        description={
+          user
+            ? "Empty: as it is. A new one ends all their sessions."
+            : "Empty: give them a password link afterwards, or they sign in another way."
+        }
         autoComplete="new-password"
         {...draft.getInputProps("password")}
       />

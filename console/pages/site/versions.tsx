@@ -6,7 +6,7 @@ import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { FormDialog } from "../../ui/dialog.tsx";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { List } from "../../ui/list.tsx";
 import { Empty } from "../../ui/states.tsx";
@@ -42,6 +42,7 @@ export default function SiteVersionsPage() {
           },
           { title: "Offered to new workspaces", cell: (version) => <Enabled version={version} /> },
           { title: "Added", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Actions", width: 1, cell: (version) => <Remove version={version} /> },
         ]}
       />
       <FormDialog opened={opened} onClose={close} title="Add a version">
@@ -66,6 +67,23 @@ function Enabled({ version: { id, attributes } }: { readonly version: Resource<"
         })
       }
     />
+  );
+}
+
+function Remove({ version: { id, attributes } }: { readonly version: Resource<"terraform-versions"> }) {
+  const { version } = attributes;
+  const remove = useAction("DELETE /admin/terraform-versions/{terraform_version_id}", { done: `Removed ${version}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Remove"
+      label={`Remove ${version}`}
+      title={`Remove ${version}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { terraform_version_id: id } })}
+    >
+      No workspace can choose it any more. Workspaces that name it keep it.
+    </DangerButton>
   );
 }
 

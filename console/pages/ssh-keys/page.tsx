@@ -1,22 +1,25 @@
 /** SSH keys with which runs fetch modules. A key goes in and never comes out again. */
-import { Button, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { List, useListed } from "../../ui/list.tsx";
 import { Page } from "../../ui/page.tsx";
+import { PrivateKeyInput } from "../../ui/private-key.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
 
 export default function SshKeysPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   const [opened, { open, close }] = useDisclosure();
+  const [edited, setEdited] = useState<Resource<"ssh-keys">>();
   const { page } = useListed();
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const mayUpdate = rights?.["can-update-ssh-keys"];
@@ -44,9 +47,33 @@ export default function SshKeysPage() {
           { title: "Name", cell: ({ attributes }) => attributes.name },
           { title: "Id", isExtra: true, cell: ({ id }) => <Identifier value={id} /> },
           { title: "Added", cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
-          { title: "Actions", width: 1, cell: (key) => mayUpdate && <Delete sshKey={key} /> },
+          {
+            title: "Actions",
+            width: 1,
+            cell: (key) =>
+              mayUpdate && (
+                <Group gap={4} wrap="nowrap" justify="flex-end">
+                  <Button
+                    variant="subtle"
+                    size="compact-xs"
+                    aria-label={`Edit ${key.attributes.name}`}
+                    onClick={() => setEdited(key)}
+                  >
+                    Edit
+                  </Button>
+                  <Delete sshKey={key} />
+                </Group>
+              ),
+          },
         ]}
       />
+      <FormDialog
+        opened={edited !== undefined}
+        onClose={() => setEdited(undefined)}
+        title={`Edit ${edited?.attributes.name}`}
+      >
+        {edited && <EditKey sshKey={edited} onClose={() => setEdited(undefined)} />}
+      </FormDialog>
       <FormDialog opened={opened} onClose={close} title="Add an SSH key">
         <AddKey organization={organization} onClose={close} />
       </FormDialog>
@@ -89,15 +116,35 @@ function AddKey({ organization, onClose }: { readonly organization: string; read
       })}
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
-      <Textarea
-        label="Private key"
-        description="Without a passphrase. It is encrypted, and never shown again."
-        autosize
-        minRows={6}
-        maxRows={16}
-        classNames={{ input: "mono" }}
-        autoComplete="off"
-        spellCheck={false}
+      <PrivateKeyInput {...draft.getInputProps("value")} />
+    </ActionForm>
+  );
+}
+
+interface EditKeyProps {
+  readonly sshKey: Resource<"ssh-keys">;
+  readonly onClose: () => void;
+}
+
+function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
+  const draft = useDraft({ name: attributes.name ?? "", value: "" });
+  const save = useAction("PATCH /ssh-keys/{ssh_key_id}", {
+    done: ({ data }) => `Saved the key ${data.attributes.name}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={save}
+      verb="Save"
+      onCancel={onClose}
+      isReady={draft.isDirty()}
+      input={() => ({ path: { ssh_key_id: id }, body: { data: { type: "ssh-keys", attributes: changesIn(draft) } } })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+      <PrivateKeyInput
+        description="Empty: as it is. Workspaces that use the key go on with the new one."
         {...draft.getInputProps("value")}
       />
     </ActionForm>

@@ -31,7 +31,7 @@ export function Changes({ stateId, since }: { readonly stateId: string; readonly
           value={search["change"] ?? null}
           onChange={(change) => set({ change: change ?? undefined, page: undefined })}
           clearable
-          w={220}
+          w={250}
           clearButtonProps={{ "aria-label": "Any difference" }}
         />
       </Group>
@@ -56,7 +56,10 @@ export function Changes({ stateId, since }: { readonly stateId: string; readonly
                     ),
                   },
                   { title: "What", width: 80, isExtra: true, cell: ({ attributes }) => attributes.kind },
-                  { title: "Address", cell: ({ attributes }) => <span className="mono">{attributes.address}</span> },
+                  {
+                    title: "Address",
+                    cell: ({ attributes }) => <span className="mono wrapped">{attributes.address}</span>,
+                  },
                   { title: "Value", isExtra: true, cell: ({ attributes }) => <OutputValues {...attributes} /> },
                 ]}
               />

@@ -19,7 +19,7 @@ import { Writer } from "./writer.tsx";
 
 export default function StatePage() {
   const { state: id } = useParams({ strict: false }) as { state: string };
-  return <WorkspaceFrame>{(place) => <One place={place} id={id} />}</WorkspaceFrame>;
+  return <WorkspaceFrame part={`State ${id}`}>{(place) => <One place={place} id={id} />}</WorkspaceFrame>;
 }
 
 function One({ place, id }: { readonly place: Place; readonly id: string }) {

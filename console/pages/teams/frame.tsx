@@ -7,7 +7,7 @@ import type { Answer } from "../../api/client.ts";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../ui/states.tsx";
 
 export interface TeamPlace {
   readonly organization: string;
@@ -23,10 +23,11 @@ interface TeamFrameProps {
 export function TeamFrame({ actions, children }: TeamFrameProps) {
   const { organization, team: id } = useParams({ strict: false }) as { organization: string; team: string };
   const query = useQuery(teamQuery(id));
-  const place = query.data && { organization, answer: query.data, team: query.data.data };
+  const answer = stillThere(query);
+  const place = answer && { organization, answer, team: answer.data };
   return (
     <Page
-      title={place?.team.attributes.name ?? " "}
+      title={query.data?.data.attributes.name ?? " "}
       crumbs={[
         { label: organization, to: paths.organization(organization) },
         { label: "Teams", to: paths.teams(organization) },
@@ -38,6 +39,9 @@ export function TeamFrame({ actions, children }: TeamFrameProps) {
         { label: "People", to: paths.team(organization, id) },
         { label: "Reach", to: paths.teamReach(organization, id) },
         { label: "Tokens", to: paths.teamTokens(organization, id) },
+        ...(place?.team.attributes.permissions["can-update"]
+          ? [{ label: "Notifications", to: paths.teamNotifications(organization, id) }]
+          : []),
         { label: "Settings", to: paths.teamSettings(organization, id) },
       ]}
     >

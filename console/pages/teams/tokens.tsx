@@ -1,6 +1,6 @@
 /** The tokens of a team. */
 import { useQuery } from "@tanstack/react-query";
-import { asking } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { Rotate } from "../tokens/rotate.tsx";
@@ -27,9 +27,7 @@ export default function TeamTokensPage() {
 }
 
 function Tokens({ organization, team }: TeamPlace) {
-  const tokens = useQuery(
-    asking("GET /teams/{team_id}/authentication-tokens", { path: { team_id: team.id }, query: { "page[size]": 100 } }),
-  );
+  const tokens = useQuery(askingWhole("GET /teams/{team_id}/authentication-tokens", { path: { team_id: team.id } }));
   return (
     <Asked query={tokens}>
       {({ data }) =>

@@ -1,5 +1,6 @@
 /** Tokens of every kind, from the lists of each that the caller may see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
+import { askingWhole } from "../../api/whole.ts";
 import { ApiError } from "../../api/errors.ts";
 import { account, asking, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
@@ -14,9 +15,15 @@ export interface Held {
   readonly rotation?: RotateProps["holder"];
 }
 
-const many = { "page[size]": 100 };
+export interface Tokens {
+  readonly held: readonly Held[];
+  /** How many there are beyond what a page can hold. */
+  readonly leftOut: number;
+  readonly isLoading: boolean;
+  readonly errors: readonly unknown[];
+}
 
-export function useTokens(organization: string): { held: Held[]; isLoading: boolean; errors: unknown[] } {
+export function useTokens(organization: string): Tokens {
   const path = { organization_name: organization };
   const me = useQuery(account()).data?.data;
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
@@ -26,12 +33,12 @@ export function useTokens(organization: string): { held: Held[]; isLoading: bool
   const own = useQuery({ ...asking(ofOrganization, { path }), enabled: mayManageOwn });
   const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: mayManageOwn });
   const teamTokens = useQuery({
-    ...asking("GET /organizations/{organization_name}/team-tokens", { path, query: { ...many, sort: "expired-at" } }),
+    ...askingWhole("GET /organizations/{organization_name}/team-tokens", { path, query: { sort: "expired-at" } }),
     enabled: rights?.["can-create-team"] === true,
   });
-  const teams = useQuery(asking("GET /organizations/{organization_name}/teams", { path, query: many }));
+  const teams = useQuery(askingWhole("GET /organizations/{organization_name}/teams", { path }));
   const mine = useQuery({
-    ...asking("GET /users/{user_id}/authentication-tokens", { path: { user_id: me?.id ?? "" }, query: many }),
+    ...askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: me?.id ?? "" } }),
     enabled: me !== undefined,
   });
   const agents = useAgentTokens(organization, rights?.["can-update-agent-pools"] === true);
@@ -61,10 +68,14 @@ export function useTokens(organization: string): { held: Held[]; isLoading: bool
   const queries = [own, audit, teamTokens, mine];
   return {
     held,
+    leftOut: beyond(teamTokens.data) + beyond(mine.data) + agents.leftOut,
     isLoading: queries.some(({ isLoading }) => isLoading) || agents.isLoading,
     errors: queries.flatMap(({ error }) => (error && !isNone(error) ? [error] : [])),
   };
 }
+
+const beyond = (whole: { readonly count: number; readonly data: readonly unknown[] } | undefined): number =>
+  whole === undefined ? 0 : whole.count - whole.data.length;
 
 /** An organization without a token, or without one for its trail. */
 const isNone = (error: unknown) => error instanceof ApiError && error.status === 404;
@@ -81,18 +92,15 @@ const ofOrganizationItself = (
   rotation: { kind: "organizations", id: organization, ...(query && { query }) },
 });
 
-function useAgentTokens(organization: string, enabled: boolean): { held: Held[]; isLoading: boolean } {
+function useAgentTokens(organization: string, enabled: boolean): Omit<Tokens, "errors"> {
   const pools = useQuery({
-    ...asking("GET /organizations/{organization_name}/agent-pools", {
-      path: { organization_name: organization },
-      query: many,
-    }),
+    ...askingWhole("GET /organizations/{organization_name}/agent-pools", { path: { organization_name: organization } }),
     enabled,
   });
   const all = pools.data?.data ?? [];
   const lists = useQueries({
     queries: all.map(({ id }) =>
-      asking("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: id }, query: many }),
+      askingWhole("GET /agent-pools/{agent_pool_id}/authentication-tokens", { path: { agent_pool_id: id } }),
     ),
   });
   const held = all.flatMap(({ id, attributes }, index) =>
@@ -103,5 +111,6 @@ function useAgentTokens(organization: string, enabled: boolean): { held: Held[];
       page: (organization) => paths.agentPool(organization, id),
     })),
   );
-  return { held, isLoading: pools.isLoading };
+  const leftOut = lists.reduce((sum, { data }) => sum + beyond(data), 0);
+  return { held, leftOut, isLoading: pools.isLoading };
 }

@@ -1,5 +1,5 @@
 /** Every token that the caller may manage in an organization, of whatever kind; those that want a look first. */
-import { Group, Text } from "@mantine/core";
+import { Alert, Group, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
 import { account, organization as organizationQuery } from "../../api/queries.ts";
@@ -17,7 +17,7 @@ import { concernOf } from "./words.ts";
 
 export default function TokensPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
-  const { held, isLoading, errors } = useTokens(organization);
+  const { held, leftOut, isLoading, errors } = useTokens(organization);
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const me = useQuery(account()).data?.data;
   const byId = new Map(held.map((one) => [one.token.id, one]));
@@ -51,6 +51,12 @@ export default function TokensPage() {
         <Refusal key={String(error)} error={error} />
       ))}
       <Concerns held={held} />
+      {leftOut > 0 && (
+        <Alert color="yellow" mb="sm" role="note">
+          {counted(leftOut, "token")} more than a page can hold {leftOut === 1 ? "is" : "are"} not here: see the pages
+          of teams and agent pools.
+        </Alert>
+      )}
       {isLoading && held.length === 0 ? <LoadingRows rows={6} /> : null}
       {!isLoading && held.length === 0 && errors.length === 0 && (
         <Empty title="No tokens that you may manage">

@@ -1,15 +1,13 @@
 /** A variable set: its variables, where it applies, its settings and its end. */
-import { Box, Checkbox, Stack, TextInput } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Checkbox, Stack, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import type { Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { DangerButton } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
-import { useGo } from "../../ui/link.tsx";
-import { Page, Section } from "../../ui/page.tsx";
+import { changesIn, useDraft } from "../../ui/form.tsx";
+import { Page } from "../../ui/page.tsx";
+import { End, SettingsForm } from "../../ui/settings.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
@@ -57,69 +55,49 @@ export default function VariableSetPage() {
 }
 
 function Settings({ answer: { data: set, etag } }: SetPlace) {
-  const client = useQueryClient();
   const { name, description, global, priority } = set.attributes;
   const draft = useDraft({ name, description: description ?? "", global, priority });
-  const save = useAction("PATCH /varsets/{varset_id}", {
-    done: "Saved the variable set.",
-    refusal: "form",
-    after: () => draft.resetDirty(),
-  });
   return (
-    <Section title="Settings">
-      <Box maw="34rem">
-        <ActionForm
-          draft={draft}
-          action={save}
-          verb="Save"
-          etag={etag}
-          reload={async () => (await client.fetchQuery({ ...setQuery(set.id), staleTime: 0 })).etag}
-          isReady={draft.isDirty()}
-          input={(_, version) => ({
-            path: { varset_id: set.id },
-            ifMatch: version,
-            body: { data: { type: "varsets", attributes: changesIn(draft) } },
-          })}
-        >
-          <TextInput label="Name" {...draft.getInputProps("name")} />
-          <TextInput label="Description" {...draft.getInputProps("description")} />
-          <Checkbox
-            label="For every workspace of the organization"
-            description="It then forgets the projects and workspaces that were chosen one by one."
-            {...draft.getInputProps("global", { type: "checkbox" })}
-          />
-          <Checkbox
-            label="Its variables win"
-            description="Over a workspace's own, and over those that are given on the command line."
-            {...draft.getInputProps("priority", { type: "checkbox" })}
-          />
-        </ActionForm>
-      </Box>
-    </Section>
+    <SettingsForm
+      draft={draft}
+      operation="PATCH /varsets/{varset_id}"
+      query={setQuery(set.id)}
+      etag={etag}
+      done="Saved the variable set."
+      input={(ifMatch) => ({
+        path: { varset_id: set.id },
+        ifMatch,
+        body: { data: { type: "varsets", attributes: changesIn(draft) } },
+      })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} />
+      <TextInput label="Description" {...draft.getInputProps("description")} />
+      <Checkbox
+        label="For every workspace of the organization"
+        description="It then forgets the projects and workspaces that were chosen one by one."
+        {...draft.getInputProps("global", { type: "checkbox" })}
+      />
+      <Checkbox
+        label="Its variables win"
+        description="Over a workspace's own, and over those that are given on the command line."
+        {...draft.getInputProps("priority", { type: "checkbox" })}
+      />
+    </SettingsForm>
   );
 }
 
 function Danger({ organization, answer: { data: set } }: SetPlace) {
-  const go = useGo();
   const { name, "var-count": count } = set.attributes;
-  const remove = useAction("DELETE /varsets/{varset_id}", {
-    done: `Deleted the variable set ${name}.`,
-    after: () => go(paths.variableSets(organization), { replace: true }),
-  });
   return (
-    <Section title="Delete">
-      <Box>
-        <DangerButton
-          verb="Delete this variable set"
-          title={`Delete the variable set ${name}?`}
-          typed={name}
-          isBusy={remove.isPending}
-          onConfirm={() => remove.mutate({ path: { varset_id: set.id } })}
-        >
-          {counted(count, "variable")} go with it. It applies to {whereOf(set)}; runs there are not given them any more.
-          That can't be taken back.
-        </DangerButton>
-      </Box>
-    </Section>
+    <End
+      one="variable set"
+      name={name}
+      operation="DELETE /varsets/{varset_id}"
+      input={{ path: { varset_id: set.id } }}
+      to={paths.variableSets(organization)}
+    >
+      {counted(count, "variable")} {count === 1 ? "goes" : "go"} with it. It applies to {whereOf(set)}; runs there are
+      not given them any more. That can't be taken back.
+    </End>
   );
 }

@@ -4,11 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
 import type { SetPlace } from "./set.tsx";
@@ -19,15 +19,10 @@ export function Variables({ answer: { data: set } }: SetPlace) {
   const [edited, setEdited] = useState<Variable | "new">();
   const close = () => setEdited(undefined);
   const mayUpdate = set.attributes.permissions["can-update"];
-  const query = useQuery(
-    asking("GET /varsets/{varset_id}/relationships/vars", {
-      path: { varset_id: set.id },
-      query: { "page[size]": 100 },
-    }),
-  );
+  const query = useQuery(askingWhole("GET /varsets/{varset_id}/relationships/vars", { path: { varset_id: set.id } }));
   return (
     <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add a variable</Button>}>
-      <Asked query={query}>
+      <Asked query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) =>
           data.length === 0 ? (
             <Empty title="No variables yet">Whatever is added here, runs of the chosen workspaces are given.</Empty>

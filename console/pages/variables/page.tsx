@@ -3,7 +3,7 @@ import { Badge, Button, Group, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Resource } from "../../api/client.ts";
-import { askingAll } from "../../api/pages.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -24,9 +24,9 @@ export default function VariablesPage() {
 function Variables({ place }: { readonly place: Place }) {
   const { workspace } = place;
   const path = { workspace_id: workspace.id };
-  const inForce = useQuery(askingAll("GET /workspaces/{workspace_id}/all-vars", { path }));
+  const inForce = useQuery(askingWhole("GET /workspaces/{workspace_id}/all-vars", { path }));
   const own = useQuery(asking("GET /workspaces/{workspace_id}/vars", { path }));
-  const sets = useQuery(askingAll("GET /workspaces/{workspace_id}/varsets", { path, query: { include: "vars" } }));
+  const sets = useQuery(askingWhole("GET /workspaces/{workspace_id}/varsets", { path, query: { include: "vars" } }));
   const { search, set } = useAddress();
   const [editing, setEditing] = useState<Resource<"vars"> | "new">();
   const mayWrite = workspace.attributes.permissions["can-update-variable"] === true;

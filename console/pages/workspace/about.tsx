@@ -8,7 +8,9 @@ import { paths } from "../../paths.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { counted, Identifier, When } from "../../ui/text.tsx";
+import { counted, Dimmed, Identifier, When } from "../../ui/text.tsx";
+import { Outcome } from "../repository/events.tsx";
+import { repositoryOf } from "../repository/words.ts";
 import { holderOf } from "../workspaces/lock.tsx";
 import type { Place } from "./frame.tsx";
 import { engineNames, modeNames } from "./words.ts";
@@ -30,6 +32,7 @@ export function AboutWorkspace({ place }: { readonly place: Place }) {
           Executed: modeNames[attributes["execution-mode"]] ?? attributes["execution-mode"],
           Engine: `${engineNames[attributes.engine ?? ""] ?? "what the site uses,"} ${attributes["engine-version"]}`,
           Applied: attributes["auto-apply"] ? "without asking, where a plan succeeds" : "after somebody confirms",
+          Repository: <RepositoryFact place={place} />,
           "Works in": attributes["working-directory"] && <code>{attributes["working-directory"]}</code>,
           Destroyed: attributes["auto-destroy-at"] && <When time={attributes["auto-destroy-at"]} />,
           Tags: <Tags place={place} />,
@@ -83,6 +86,34 @@ function useStateFact({ organization, workspace }: Place): ReactNode {
         <span>there is one</span>
       )}
       , <When time={state?.attributes["created-at"] ?? changed} />
+    </>
+  );
+}
+
+/** Which one it follows, and why the last push there did or did not start a run. */
+function RepositoryFact({ place: { organization, workspace } }: { readonly place: Place }) {
+  const { name, permissions: may } = workspace.attributes;
+  const repository = repositoryOf(workspace);
+  const query = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/vcs-events", {
+      path: { workspace_id: workspace.id },
+      query: { "page[size]": 1 },
+    }),
+    enabled: repository !== null && may["can-read-run"] === true,
+    refetchInterval: 10_000,
+  });
+  if (repository === null) return <Dimmed>none</Dimmed>;
+  const last = query.data?.data[0];
+  return (
+    <>
+      <Link to={paths.workspaceRepository(organization, name)}>{repository.identifier}</Link>
+      {repository.branch && `, ${repository.branch}`}
+      {last && (
+        <Text fz="sm" c="dimmed" component="div">
+          <Outcome outcome={last.attributes.outcome} /> {last.attributes.detail},{" "}
+          <When time={last.attributes["created-at"]} />
+        </Text>
+      )}
     </>
   );
 }

@@ -6,7 +6,7 @@ import type { Resource } from "../../api/client.ts";
 import { organization as organizationQuery, workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../ui/states.tsx";
 import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
 
@@ -29,6 +29,8 @@ const tabsOf = (
   ...(may["can-read-state-versions"] ? [{ label: "States", to: paths.workspaceStates(organization, name) }] : []),
   ...(may["can-read-variable"] ? [{ label: "Variables", to: paths.workspaceVariables(organization, name) }] : []),
   { label: "Access", to: paths.workspaceAccess(organization, name) },
+  { label: "Repository", to: paths.workspaceRepository(organization, name) },
+  ...(may["can-update"] ? [{ label: "Notifications", to: paths.workspaceNotifications(organization, name) }] : []),
   ...(mayReadTrail ? [{ label: "Audit", to: paths.workspaceAudit(organization, name) }] : []),
   { label: "Settings", to: paths.workspaceSettings(organization, name) },
 ];
@@ -39,21 +41,24 @@ export function useWorkspaceNames(): { readonly organization: string; readonly n
 }
 
 interface FrameProps {
+  /** What of it is shown, where that is more than one of its places. */
+  readonly part?: string;
   readonly actions?: (place: Place) => ReactNode;
   readonly children: (place: Place) => ReactNode;
 }
 
-export function WorkspaceFrame({ actions, children }: FrameProps) {
+export function WorkspaceFrame({ part, actions, children }: FrameProps) {
   const { organization, name } = useWorkspaceNames();
   const query = useQuery(workspaceNamed(organization, name));
   const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
     "can-manage-auditing"
   ];
-  const place: Place | undefined = query.data && {
+  const answer = stillThere(query);
+  const place: Place | undefined = answer && {
     organization,
-    workspace: query.data.data,
-    included: query.data.included ?? [],
-    etag: query.data.etag,
+    workspace: answer.data,
+    included: answer.included ?? [],
+    etag: answer.etag,
   };
   return (
     <Page
@@ -62,6 +67,7 @@ export function WorkspaceFrame({ actions, children }: FrameProps) {
         { label: organization, to: paths.organization(organization) },
         { label: "Workspaces", to: paths.workspaces(organization) },
       ]}
+      part={part}
       about={place?.workspace.attributes.description}
       actions={
         place && (

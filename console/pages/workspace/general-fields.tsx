@@ -1,11 +1,10 @@
 /** The fields of the settings, each with the rule that bites where it bites. */
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
-import { askingAll } from "../../api/pages.ts";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import type { Draft } from "../../ui/form.tsx";
 import { Link } from "../../ui/link.tsx";
+import { PoolSelect } from "../agent-pools/execution.tsx";
 import type { Place } from "./frame.tsx";
 import type { Settings } from "./general-settings.ts";
 
@@ -28,10 +27,6 @@ export function NameFields({ draft }: Fields) {
 
 export function ExecutionFields({ draft, place: { organization, workspace, included } }: Placed) {
   const { "execution-mode": mode, "agent-pool-id": pool } = draft.values;
-  const pools = useQuery({
-    ...askingAll("GET /organizations/{organization_name}/agent-pools", { path: { organization_name: organization } }),
-    enabled: mode === "agent",
-  });
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
   return (
     <Fieldset legend="Execution">
@@ -57,10 +52,9 @@ export function ExecutionFields({ draft, place: { organization, workspace, inclu
           </Stack>
         </Radio.Group>
         {mode === "agent" && (
-          <Select
-            label="Agent pool"
-            description="Only pools that this workspace may use."
-            data={(pools.data?.data ?? []).map(({ id, attributes }) => ({ value: id, label: attributes.name }))}
+          <PoolSelect
+            organization={organization}
+            description="One that serves this workspace."
             value={pool === "" ? null : pool}
             onChange={(value) => draft.setFieldValue("agent-pool-id", value ?? "")}
             error={draft.errors["agent-pool-id"]}

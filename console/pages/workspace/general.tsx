@@ -32,7 +32,9 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
   return (
     <Stack maw="44rem">
       {!mayChange && (
-        <Alert color="gray">To change these settings you need admin access to the workspace. You can read them.</Alert>
+        <Alert color="gray" role="note">
+          To change these settings you need admin access to the workspace. You can read them.
+        </Alert>
       )}
       <ActionForm
         draft={draft}

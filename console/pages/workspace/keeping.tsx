@@ -3,8 +3,8 @@ import { Button, Group, NumberInput, Radio, Select, Stack, Text } from "@mantine
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { askingAll } from "../../api/pages.ts";
-import { asking } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
+import { account, asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -12,17 +12,22 @@ import { Asked, LoadingRows } from "../../ui/states.tsx";
 import type { Place } from "./frame.tsx";
 
 export function Keeping({ place }: { readonly place: Place }) {
+  const isHosted = useQuery(account()).data?.isHosted;
   return (
     <Stack gap={0} maw="44rem">
       <SshKey place={place} />
-      <Retention place={place} />
+      {isHosted ? (
+        <Section title="How long states are kept">All of them, for ever: the hosted edition removes none.</Section>
+      ) : (
+        <Retention place={place} />
+      )}
     </Stack>
   );
 }
 
 function SshKey({ place: { organization, workspace } }: { readonly place: Place }) {
   const keys = useQuery(
-    askingAll("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
+    askingWhole("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
   );
   const action = useAction("PATCH /workspaces/{workspace_id}/relationships/ssh-key", {
     done: "Changed the SSH key that its runs use.",
@@ -64,14 +69,14 @@ function Retention({ place: { workspace } }: { readonly place: Place }) {
   const path = { workspace_id: workspace.id };
   const query = useQuery(asking("GET /workspaces/{workspace_id}/relationships/data-retention-policy", { path }));
   // Where there is none at all, the answer is that there is none.
-  const isWithout = query.error?.status === 404 && query.data === undefined;
+  const isWithout = query.error?.status === 404;
   return (
     <Section
       title="How long states are kept"
       about="The current state is always kept, whatever this says. Others are removed after so many days, and can't be had back."
     >
       {isWithout ? (
-        <RetentionForm workspace={workspace} policy={null} />
+        <RetentionForm key="none" workspace={workspace} policy={null} />
       ) : (
         <Asked query={query} loading={<LoadingRows rows={3} />}>
           {(answer) => <RetentionForm workspace={workspace} policy={answer.data as Policy} />}

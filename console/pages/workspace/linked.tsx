@@ -1,10 +1,9 @@
 /** Other workspaces that something ties to this one: listed, taken away, and more of them chosen. */
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
-import { paths } from "../../paths.ts";
-import { Link } from "../../ui/link.tsx";
+import { Picker } from "../../pickers.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
-import { WorkspacePicker } from "./picker.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
 
 interface Linked {
   /** What is taken away. */
@@ -30,16 +29,9 @@ interface LinkedWorkspacesProps {
 }
 
 export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWorkspacesProps) {
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<string>();
   const columns: (Column<Linked> | false)[] = [
-    {
-      title: "Workspace",
-      cell: ({ name }) => (
-        <Link to={paths.workspace(organization, name)} className="mono">
-          {name}
-        </Link>
-      ),
-    },
+    { title: "Workspace", cell: ({ name }) => <WorkspaceLink organization={organization} name={name} /> },
     change !== undefined && {
       title: "",
       width: 90,
@@ -65,9 +57,12 @@ export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWo
       )}
       {change && (
         <Group gap="xs">
-          <WorkspacePicker
+          <Picker
+            kind="workspaces"
             organization={organization}
-            label="Another workspace"
+            aria-label="Another workspace"
+            placeholder="Another workspace"
+            w={260}
             without={change.without}
             value={chosen}
             onChange={setChosen}
@@ -75,11 +70,11 @@ export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWo
           <Button
             variant="default"
             h={36}
-            disabled={chosen === null}
+            disabled={chosen === undefined}
             loading={change.isBusy}
             onClick={() => {
-              if (chosen !== null) change.onAdd(chosen);
-              setChosen(null);
+              if (chosen !== undefined) change.onAdd(chosen);
+              setChosen(undefined);
             }}
           >
             {change.verb}

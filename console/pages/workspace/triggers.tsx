@@ -1,14 +1,14 @@
 /** Run triggers: whose applies start runs here, and where applies of this one start runs. */
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { askingAll } from "../../api/pages.ts";
+import { askingWhole } from "../../api/whole.ts";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
 import type { Place } from "./frame.tsx";
 import { LinkedWorkspaces } from "./linked.tsx";
 
 const triggersOf = (workspaceId: string, type: "inbound" | "outbound") =>
-  askingAll("GET /workspaces/{workspace_id}/run-triggers", {
+  askingWhole("GET /workspaces/{workspace_id}/run-triggers", {
     path: { workspace_id: workspaceId },
     query: { "filter[run-trigger][type]": type },
   });

@@ -16,9 +16,11 @@ export function LockedBy({ workspace, included }: LockedByProps) {
         –
       </Text>
     );
+  // The run is in the column beside, or on the page of the workspace; its id says nothing to a person.
+  const isRun = workspace.relationships["locked-by"]?.data?.type === "runs";
   return (
     <span>
-      {holderOf({ workspace, included })}
+      {isRun ? "a run" : holderOf({ workspace, included })}
       {reason && <>, “{reason}”</>}
       {since && (
         <Text span inherit c="dimmed">

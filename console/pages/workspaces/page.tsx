@@ -6,8 +6,9 @@ import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { useRows } from "../../api/pages.ts";
-import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { Picker } from "../../pickers.tsx";
 import { useAddress, type Search } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
@@ -25,7 +26,7 @@ const columnsOf = (organization: string): Column<Item>[] => [
   {
     title: "Name",
     sort: "name",
-    width: "minmax(0, 2.2fr)",
+    width: "minmax(0, 2fr)",
     cell: ({ row }) => (
       <Link to={paths.workspace(organization, row.attributes.name)} className="mono" title={row.attributes.name}>
         {row.attributes.name}
@@ -78,7 +79,7 @@ const columnsOf = (organization: string): Column<Item>[] => [
   },
   {
     title: "Lock",
-    width: "minmax(0, 1.2fr)",
+    width: "minmax(0, 1.5fr)",
     isExtra: true,
     cell: ({ row, page }) => <LockedBy workspace={row} included={page.included} />,
   },
@@ -173,12 +174,6 @@ const locks = [
 ];
 
 function Filters({ organization, search, set, count }: FiltersProps) {
-  const projects = useQuery(
-    asking("GET /organizations/{organization_name}/projects", {
-      path: { organization_name: organization },
-      query: { "page[size]": 100 },
-    }),
-  );
   return (
     <Group mb="sm" gap="xs">
       <SearchInput
@@ -190,12 +185,15 @@ function Filters({ organization, search, set, count }: FiltersProps) {
         onChange={(q) => set({ q })}
         w={{ base: "100%", xs: 240 }}
       />
-      <Choice
-        label="Project"
+      <Picker
+        kind="projects"
+        organization={organization}
+        aria-label="Project"
+        placeholder="Project"
         value={search["project"]}
         onChange={(project) => set({ project })}
-        isSearchable
-        data={projects.data?.data.map(({ id, attributes }) => ({ value: id, label: attributes.name })) ?? []}
+        clearLabel="Any project"
+        w={150}
       />
       <SearchInput
         placeholder="Tags"
@@ -218,10 +216,9 @@ interface ChoiceProps {
   readonly value: string | undefined;
   readonly onChange: (value: string | undefined) => void;
   readonly data: { readonly value: string; readonly label: string }[];
-  readonly isSearchable?: boolean;
 }
 
-function Choice({ label, value, onChange, data, isSearchable = false }: ChoiceProps) {
+function Choice({ label, value, onChange, data }: ChoiceProps) {
   return (
     <Select
       aria-label={label}
@@ -230,7 +227,6 @@ function Choice({ label, value, onChange, data, isSearchable = false }: ChoicePr
       value={value ?? null}
       onChange={(value) => onChange(value ?? undefined)}
       clearable
-      searchable={isSearchable}
       w={150}
       clearButtonProps={{ "aria-label": `Any ${label.toLowerCase()}` }}
     />

@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { Worker } from "node:worker_threads";
 import { AppError } from "../../kernel/errors.ts";
+import { programBeside } from "../../kernel/programs.ts";
 import { outcomeUnknown } from "./transactions.ts";
 
 /** What is needed of a connection. */
@@ -102,7 +103,8 @@ export class DurableCommits {
 
   /** If it fails, the log is as it was, and another is started after the next transaction. */
   #startMover(): Worker {
-    const mover = new Worker(new URL("log-mover.ts", import.meta.url), { workerData: this.#path, execArgv: [] });
+    const program = programBeside(import.meta.url, "log-mover.ts");
+    const mover = new Worker(program, { workerData: this.#path, execArgv: [] });
     mover.on("error", () => {});
     mover.on("exit", () => {
       this.#mover = undefined;

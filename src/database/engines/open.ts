@@ -4,6 +4,6 @@ import { openPostgres, type PostgresLimits } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 
 /** `sqlite:PATH` or `postgres://…`; settings have checked the form. Only PostgreSQL has to be waited for. */
-export function openDatabase(address: string, limits?: PostgresLimits): Database {
+export function openDatabase(address: string, limits?: Partial<PostgresLimits>): Database {
   return address.startsWith("sqlite:") ? openSqlite(address.slice("sqlite:".length)) : openPostgres(address, limits);
 }

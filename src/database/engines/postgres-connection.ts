@@ -1,14 +1,16 @@
 /** One connection to PostgreSQL while somebody has it: statements prepared by name, none waited for in vain. */
 import type { CompiledQuery, DatabaseConnection, QueryResult } from "kysely";
 import type pg from "pg";
-import { classify, DatabaseSilent, endsConnection, isRefusal } from "./postgres-failures.ts";
+import { isPlannedOnce, postgresDialect } from "../dialect.ts";
+import { type Fence, type Standing, standingStatement } from "../fence.ts";
+import { classify, DatabaseSilent, endsConnection, isRefusal, isStalePlan } from "./postgres-failures.ts";
 import { rowMaker, type ToRow, toParameters } from "./rows.ts";
 import type { Watch } from "./postgres-watch.ts";
 import { outcomeUnknown, toAppError } from "./transactions.ts";
 
 interface Statement {
   readonly name: string;
-  toRow: ToRow | undefined;
+  shape: { readonly toRow: ToRow; readonly width: number } | undefined;
 }
 
 /** Past this many different texts, new ones run unprepared: each is memory on every connection of the server. */
@@ -17,24 +19,37 @@ const preparedMax = 400;
 /** How often a statement that reads is taken to another connection. */
 const movesMax = 2;
 
+/** Connections that plan each statement once. Otherwise PostgreSQL may plan one anew for the values that it is about to be asked with. */
+const planningOnce = new WeakSet<pg.PoolClient>();
+
 export class Statements {
   readonly #known = new Map<string, Statement>();
+  #generation = 0;
+  /** Whether connections are shared with others, who would find, or miss, what was prepared by name. */
+  isUnnamed = false;
   count = 0;
   commits = 0;
 
   of(text: string): Statement | undefined {
     let statement = this.#known.get(text);
     if (statement === undefined && this.#known.size < preparedMax) {
-      statement = { name: `s${this.#known.size}`, toRow: undefined };
+      statement = { name: `s${this.#generation}_${this.#known.size}`, shape: undefined };
       this.#known.set(text, statement);
     }
     return statement;
+  }
+
+  /** Somebody has changed the tables that they are about: all are prepared anew, by other names. */
+  renew(): void {
+    this.#generation += 1;
+    this.#known.clear();
   }
 }
 
 export interface ConnectionOptions {
   readonly connect: () => Promise<pg.PoolClient>;
   readonly statements: Statements;
+  readonly fence: Fence;
   readonly watch: Watch;
   /** After which a statement is asked after, again and again. */
   readonly suspectMs: number;
@@ -59,8 +74,22 @@ export class PostgresConnection implements DatabaseConnection {
     return new PostgresConnection(await connected(options), options);
   }
 
-  async begin(statement: string, transaction: "reading" | "writing"): Promise<void> {
-    await this.#run(statement);
+  /**
+   * Sends all of it at once. One that writes also makes sure, by what it then holds until its end, that the fence lets it through. Raises
+   * `unavailable` where it does not.
+   */
+  async begin(statements: readonly string[], transaction: "reading" | "writing"): Promise<void> {
+    const { fence } = this.#options;
+    const isFenced = transaction === "writing" && fence.isHeld;
+    const admission = isFenced ? [postgresDialect.lockSchema?.toWrite, standingStatement] : [];
+    try {
+      await this.#planOnce(false);
+      const results: unknown = await this.#run([...statements, ...admission].join("; "));
+      if (isFenced) fence.check(standingIn(results as pg.QueryResult[]));
+    } catch (error) {
+      await this.rollback();
+      throw error;
+    }
     this.#transaction = transaction;
   }
 
@@ -94,17 +123,22 @@ export class PostgresConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    this.#options.statements.count += 1;
-    const statement = this.#options.statements.of(query.sql);
+    const { statements } = this.#options;
+    statements.count += 1;
+    const statement = statements.of(query.sql);
     try {
       const result = await this.#runAnywhere({
-        ...(statement && { name: statement.name }),
+        ...(statement && !statements.isUnnamed && { name: statement.name }),
         text: query.sql,
         values: toParameters(query.parameters),
         rowMode: "array",
       });
       return { rows: toRows<R>(result, statement), numAffectedRows: BigInt(result.rowCount ?? 0) };
     } catch (error) {
+      if (isStalePlan(error)) {
+        statements.renew();
+        if (this.#transaction === "none") return this.executeQuery(query);
+      }
       const failure = classify(error);
       const isRetried = failure.kind === "retry" || (failure.kind === "lost" && this.#transaction !== "none");
       throw isRetried ? error : toAppError(error, failure);
@@ -126,11 +160,22 @@ export class PostgresConnection implements DatabaseConnection {
     await this.#run("CLOSE chunks");
   }
 
+  /** Outside of transactions, which would take it back with them. Told as seldom as can be: a connection remembers. */
+  async #planOnce(isWanted: boolean): Promise<void> {
+    const client = this.#client;
+    if (client === undefined || planningOnce.has(client) === isWanted) return;
+    await this.#run(isWanted ? "SET plan_cache_mode = force_generic_plan" : "RESET plan_cache_mode");
+    if (isWanted) planningOnce.add(client);
+    else planningOnce.delete(client);
+  }
+
   /** A single statement that reads does as well on another connection, where this one turns out to be cut. */
   async #runAnywhere(query: pg.QueryArrayConfig): Promise<pg.QueryArrayResult> {
-    const isMovable = this.#transaction === "none" && /^\s*select\b/i.test(query.text);
+    const isReading = isPlannedOnce(query.text) || /^\s*select\b/i.test(query.text);
+    const isMovable = this.#transaction === "none" && isReading;
     for (let moves = 0; ; moves += 1) {
       try {
+        if (this.#transaction === "none" && query.name !== undefined) await this.#planOnce(isPlannedOnce(query.text));
         return await this.#run(query);
       } catch (error) {
         if (!isMovable || moves === movesMax || classify(error).kind !== "lost") throw error;
@@ -205,7 +250,19 @@ async function connected({ connect }: ConnectionOptions): Promise<pg.PoolClient>
 
 function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement | undefined): R[] {
   if (result.rows.length === 0) return [];
-  const toRow = statement?.toRow ?? rowMaker(result.fields.map((field) => field.name));
-  if (statement) statement.toRow = toRow;
-  return result.rows.map(toRow) as R[];
+  const { fields } = result;
+  const known = statement?.shape;
+  // A connection that has prepared it later than others may know of a column more.
+  const shape =
+    known?.width === fields.length
+      ? known
+      : { toRow: rowMaker(fields.map((field) => field.name)), width: fields.length };
+  if (statement) statement.shape = shape;
+  return result.rows.map(shape.toRow) as R[];
+}
+
+/** Of the last of several statements that were sent together. */
+function standingIn(results: readonly pg.QueryResult[]): Standing {
+  const [row] = (results.at(-1) as pg.QueryResult<{ migrations: number; retired_keys: string | null }>).rows;
+  return { migrations: row?.migrations ?? 0, retiredKeys: row?.retired_keys ?? null };
 }

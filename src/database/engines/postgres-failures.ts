@@ -42,7 +42,7 @@ export function classify(error: unknown): Failure {
     if (/Connection terminated|not queryable/i.test(message)) return { kind: "lost" };
     return /timeout/i.test(message) ? { kind: "unavailable" } : { kind: "other" };
   }
-  if (code === "40001" || code === "40P01") return { kind: "retry" };
+  if (code === "40001" || code === "40P01" || isStalePlan(error)) return { kind: "retry" };
   // A lock was not to be had in time.
   if (code === "55P03") return { kind: "busy" };
   if (code === "23505") {
@@ -53,14 +53,28 @@ export function classify(error: unknown): Failure {
   // Class 08: connection; 57P01, 57P02 and 57P05: this connection was ended by the server.
   if (brokenWire.has(code) || /^(08|57P0[125])/.test(code)) return { kind: "lost" };
   if (code === "57014") return { kind: "slow" };
-  // Class 53: resources; 57P03: starting up; 25P03: idle in transaction; 25006: read-only.
-  if (noWire.has(code) || /^(53|57P0|25P03|25006)/.test(code)) return { kind: "unavailable" };
+  if (code === "53100") return { kind: "full" };
+  // Class 58: the system around it; class XX: what it finds is not what it wrote.
+  if (code === "58030") return { kind: "disk" };
+  if (code === "XX001" || code === "XX002") return { kind: "damaged" };
+  // Class 53: resources; the rest of class 58: its files; 57P03: starting up; 25P03: idle in transaction; 25006: read-only.
+  if (noWire.has(code) || /^(53|58|57P0|25P03|25006)/.test(code)) return { kind: "unavailable" };
   return { kind: "other" };
 }
 
-/** Nothing more can come over this connection. */
+/** What a prepared statement returns is not what it returned when it was prepared: a column was added. */
+export function isStalePlan(error: unknown): boolean {
+  const { code, message = "" } = error as EngineError;
+  return code === "0A000" && message.includes("cached plan");
+}
+
+/** Ended by the server in the middle of a transaction; or it has become a follower, of which nobody knows how far behind it is. */
+const noLongerOurs = new Set(["25P03", "25006"]);
+
+/** Nothing more can come over this connection that anybody should hear. */
 export function endsConnection(error: unknown): boolean {
-  return error instanceof DatabaseSilent || classify(error).kind === "lost" || (error as EngineError).code === "25P03";
+  const { code = "" } = error as EngineError;
+  return error instanceof DatabaseSilent || classify(error).kind === "lost" || noLongerOurs.has(code);
 }
 
 /** The server itself said no, and went on: then nothing was committed. Whatever else a COMMIT ends with tells nothing. */

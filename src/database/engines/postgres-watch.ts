@@ -22,6 +22,8 @@ const atWork = `
 
 export class Watch {
   readonly #options: WatchOptions;
+  /** Whether somebody shares the connections: then who is at work can't be seen, and to ask would take a connection from others. */
+  isBlind = false;
   #underway: Promise<Sight> | undefined;
 
   constructor(options: WatchOptions) {
@@ -30,6 +32,7 @@ export class Watch {
 
   /** Whether the server process of a connection has something to do for it. Raises nothing. */
   async isAtWork(processId: number | undefined): Promise<boolean> {
+    if (this.isBlind) return true;
     // One look for all who ask at once.
     this.#underway ??= this.#look().finally(() => (this.#underway = undefined));
     const sight = await this.#underway;

@@ -12,19 +12,22 @@ import {
 import pg from "pg";
 import type { Database } from "../database.ts";
 import { postgresDialect } from "../dialect.ts";
+import { Fence } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
 import { type ConnectionOptions, PostgresConnection, Statements } from "./postgres-connection.ts";
 import { classify } from "./postgres-failures.ts";
+import { isPooled } from "./postgres-pooler.ts";
 import { Watch } from "./postgres-watch.ts";
 import { NamesInStatements } from "./rows.ts";
 import { retrying, toAppError, withAfterwards } from "./transactions.ts";
 import { Turnstile } from "./turnstile.ts";
 
-const poolMax = 12;
-/** Fewer, because they wait for each other's rows: however many do, those who read find a connection. */
-const writersMax = 8;
+/** Fewer than connections, because they wait for each other's rows: however many do, those who read find one. */
+const writersOf = (connections: number) => Math.floor((connections * 2) / 3);
 
 export interface PostgresLimits {
+  /** How many connections there may be. */
+  readonly connections: number;
   /** How long to wait for a connection: a new one, or one of the pool. */
   readonly connectMs: number;
   /** After which the database itself gives a statement up, and says so. */
@@ -40,6 +43,7 @@ export interface PostgresLimits {
 }
 
 const limitsByDefault: PostgresLimits = {
+  connections: 12,
   connectMs: 5_000,
   statementMs: 30_000,
   turnMs: 20_000,
@@ -54,9 +58,11 @@ const keepAliveMs = 10_000;
 
 class PoolDriver implements Driver {
   readonly #options: ConnectionOptions;
+  readonly #pool: Connections;
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, pool: Connections) {
     this.#options = options;
+    this.#pool = pool;
   }
 
   async init(): Promise<void> {}
@@ -70,7 +76,7 @@ class PoolDriver implements Driver {
     const begin = isReading ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" : "BEGIN";
     const isPatient = this.#options.limitMs === undefined;
     await (connection as PostgresConnection).begin(
-      isPatient ? `${begin}; ${withoutLimits}` : begin,
+      [begin, ...(isPatient ? withoutLimits : this.#pool.limitsInTransactions)],
       isReading ? "reading" : "writing",
     );
   }
@@ -91,9 +97,16 @@ class PoolDriver implements Driver {
   async destroy(): Promise<void> {}
 }
 
-const withoutLimits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
-  .map((setting) => `SET LOCAL ${setting} = 0`)
-  .join("; ");
+/** What the database itself gives up, in milliseconds, by the names of its settings. */
+const limitSettings = ({ statementMs, lockMs }: PostgresLimits) => ({
+  statement_timeout: statementMs,
+  lock_timeout: lockMs,
+  idle_in_transaction_session_timeout: idleInTransactionMs,
+});
+
+const withoutLimits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"].map(
+  (setting) => `SET LOCAL ${setting} = 0`,
+);
 
 /** 64-bit integers and numerics as JavaScript numbers: nothing in the register counts past 2^53. */
 const numberTypes = new Set([20, 1700]);
@@ -102,14 +115,12 @@ const types: pg.CustomTypesConfig = {
     numberTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
-function newPool(url: string, { connectMs, statementMs, lockMs }: PostgresLimits): pg.Pool {
+function newPool(url: string, limits: PostgresLimits, isShared: boolean): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
-    max: poolMax,
-    connectionTimeoutMillis: connectMs,
-    statement_timeout: statementMs,
-    lock_timeout: lockMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
+    max: limits.connections,
+    connectionTimeoutMillis: limits.connectMs,
+    ...(!isShared && limitSettings(limits)),
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     application_name: "cadastre",
@@ -120,6 +131,57 @@ function newPool(url: string, { connectMs, statementMs, lockMs }: PostgresLimits
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
+}
+
+/** The pool, opened with the first connection that is asked for: by then it is known whether others share them. */
+class Connections {
+  readonly #url: string;
+  readonly #limits: PostgresLimits;
+  readonly #statements: Statements;
+  readonly #watch: Watch;
+  #opening: Promise<pg.Pool> | undefined;
+  #pool: pg.Pool | undefined;
+  /** What a transaction has to be told of limits itself, because its connection was not. */
+  limitsInTransactions: readonly string[] = [];
+
+  constructor(url: string, limits: PostgresLimits, { statements, watch }: { statements: Statements; watch: Watch }) {
+    this.#url = url;
+    this.#limits = limits;
+    this.#statements = statements;
+    this.#watch = watch;
+  }
+
+  async connect(): Promise<pg.PoolClient> {
+    const pool = this.#pool ?? (await (this.#opening ??= this.#open()));
+    return pool.connect();
+  }
+
+  counts(): { readonly busy: number; readonly open: number } {
+    const { totalCount: open = 0, idleCount: idle = 0 } = this.#pool ?? {};
+    return { busy: open - idle, open };
+  }
+
+  async end(): Promise<void> {
+    const pool = await this.#opening?.catch(() => undefined);
+    await pool?.end();
+  }
+
+  async #open(): Promise<pg.Pool> {
+    try {
+      const isShared = await isPooled({ url: this.#url, connectMs: this.#limits.connectMs });
+      if (isShared) {
+        const limits = Object.entries(limitSettings(this.#limits));
+        this.limitsInTransactions = limits.map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
+        this.#statements.isUnnamed = true;
+        this.#watch.isBlind = true;
+      }
+      return (this.#pool = newPool(this.#url, this.#limits, isShared));
+    } catch (error) {
+      // Whoever comes next asks again.
+      this.#opening = undefined;
+      throw error;
+    }
+  }
 }
 
 function kyselyOn(driver: Driver): Kysely<Schema> {
@@ -149,13 +211,16 @@ async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Pr
   return (answer as { readonly value: T }).value;
 }
 
-export function openPostgres(url: string, limits: PostgresLimits = limitsByDefault): Database {
-  const pool = newPool(url, limits);
+export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): Database {
+  const limits = { ...limitsByDefault, ...given };
   const statements = new Statements();
-  const { suspectMs, answerMs, statementMs } = limits;
-  const common = { statements, suspectMs, watch: new Watch({ url, answerMs }), connect: () => pool.connect() };
+  const watch = new Watch({ url, answerMs: limits.answerMs });
+  const pool = new Connections(url, limits, { statements, watch });
+  const { suspectMs, statementMs } = limits;
+  const fence = new Fence();
+  const common = { statements, fence, suspectMs, watch, connect: () => pool.connect() };
   const options = { ...common, limitMs: statementMs + graceMs };
-  const db = kyselyOn(new PoolDriver(options));
+  const db = kyselyOn(new PoolDriver(options, pool));
   const execute = async <Row>(query: CompiledQuery) => {
     const connection = await PostgresConnection.open(options);
     try {
@@ -164,12 +229,13 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
       connection.release();
     }
   };
-  const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }));
-  const turnstile = new Turnstile(writersMax, limits.turnMs);
+  const patient = kyselyOn(new PoolDriver({ ...common, limitMs: undefined }, pool));
+  const turnstile = new Turnstile(writersOf(limits.connections), limits.turnMs);
   let closed: Promise<void> | undefined;
 
   return {
     dialect: postgresDialect,
+    fence,
     reader: { db, dialect: postgresDialect, execute },
     write: (work, { isPatient = false } = {}) => {
       const run = () =>
@@ -197,7 +263,7 @@ export function openPostgres(url: string, limits: PostgresLimits = limitsByDefau
     moment: () => undefined,
     statementCount: () => statements.count,
     commitCount: () => statements.commits,
-    connections: () => ({ busy: pool.totalCount - pool.idleCount, open: pool.totalCount }),
+    connections: () => pool.counts(),
     close: () => (closed ??= pool.end()),
   };
 }

@@ -9,6 +9,8 @@ import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises"
 /** What a shared transaction needs of its connection. */
 export interface TransactionControl {
   control(statement: string): void;
+  /** Asked once a transaction has begun, when nobody else can write any more. Raises where nothing may be written. */
+  admit(): void;
   /** Resolves when it is on the disk. `isUnseen`: all that it holds is. */
   commit(isUnseen: boolean): Promise<void>;
   /** What is to be done between two transactions. Nobody but those who wait to write waits for it. */
@@ -135,7 +137,8 @@ export class SharedCommits {
   async #begin(): Promise<void> {
     for (const until = performance.now() + patienceMs; ;) {
       try {
-        return this.#connection.control("BEGIN IMMEDIATE");
+        this.#connection.control("BEGIN IMMEDIATE");
+        return this.#connection.admit();
       } catch (error) {
         if (!this.#isBusy(error) || performance.now() > until) throw error;
         await sleep(Math.random() * pauseMs);

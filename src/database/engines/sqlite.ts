@@ -14,8 +14,10 @@ import {
 } from "kysely";
 import type { Database, Tx } from "../database.ts";
 import { sqliteDialect } from "../dialect.ts";
+import { Fence, type Standing, standingStatement } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
 import { DurableCommits, type Sync } from "./durable-commits.ts";
+import { refuseDamagedLog } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
 import { type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
@@ -27,7 +29,9 @@ interface Counter {
 interface Prepared {
   readonly statement: StatementSync;
   /** Undefined for a statement that returns no rows. */
-  readonly toRow: ToRow | undefined;
+  toRow: ToRow | undefined;
+  /** How many columns it returns. */
+  width: number;
 }
 
 const preparedMax = 500;
@@ -78,6 +82,12 @@ class Connection implements DatabaseConnection {
     }
   }
 
+  /** For the fence; not counted, because it belongs to the beginning of a transaction. */
+  standing(): Standing {
+    const row = this.#prepare(standingStatement).statement.get() as unknown as [number, string | null];
+    return { migrations: row[0], retiredKeys: row[1] };
+  }
+
   /** How many pages are in the write-ahead log and not yet in the file. */
   pagesInLog(): number {
     const [, inLog, moved] = this.#log.get() as unknown as [number, number, number];
@@ -94,13 +104,15 @@ class Connection implements DatabaseConnection {
     // An error may end a transaction by itself; whoever goes on after it would write for good, one statement at a time.
     if (this.#inTransactions && !this.#file.isTransaction) throw new Error("a transaction went on after its end");
     try {
-      const { statement, toRow } = this.#prepare(query.sql);
+      const prepared = this.#prepare(query.sql);
       const parameters = toParameters(query.parameters) as SQLInputValue[];
-      if (toRow === undefined) {
-        return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
+      if (prepared.toRow === undefined) {
+        return { rows: [], numAffectedRows: BigInt(prepared.statement.run(...parameters).changes) };
       }
-      const rows = statement.all(...parameters) as unknown as unknown[][];
-      return { rows: rows.map(toRow) as R[] };
+      const rows = prepared.statement.all(...parameters) as unknown as unknown[][];
+      // Somebody has added a column to a table of which all columns are asked for: others have moved.
+      if (rows.length > 0 && rows[0]?.length !== prepared.width) Object.assign(prepared, shapeOf(prepared.statement));
+      return { rows: rows.map(prepared.toRow) as R[] };
     } catch (error) {
       const failure = classify(error);
       throw failure.kind === "retry" && this.#inTransactions ? error : toAppError(error, failure);
@@ -135,11 +147,7 @@ class Connection implements DatabaseConnection {
     if (prepared === undefined) {
       const statement = this.#file.prepare(withOpenLimits(text));
       statement.setReturnArrays(true);
-      const columns = statement.columns();
-      prepared = {
-        statement,
-        toRow: columns.length === 0 ? undefined : rowMaker(columns.map((column) => column.name)),
-      };
+      prepared = { statement, ...shapeOf(statement) };
       if (this.#prepared.size === preparedMax) this.#prepared.delete(this.#prepared.keys().next().value ?? "");
     } else {
       this.#prepared.delete(text);
@@ -147,6 +155,11 @@ class Connection implements DatabaseConnection {
     this.#prepared.set(text, prepared);
     return prepared;
   }
+}
+
+function shapeOf(statement: StatementSync): Omit<Prepared, "statement"> {
+  const names = statement.columns().map((column) => column.name);
+  return { toRow: names.length === 0 ? undefined : rowMaker(names), width: names.length };
 }
 
 /**
@@ -232,6 +245,7 @@ function kyselyOn(connection: Connection): Kysely<Schema> {
 
 /** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
 export function openSqlite(path: string, sync?: Sync): Database {
+  refuseDamagedLog(path);
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const counter: Counter = { statements: 0 };
   const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
@@ -248,7 +262,11 @@ export function openSqlite(path: string, sync?: Sync): Database {
   const durable = new DurableCommits(path, { writing, reading }, sync);
   const commit = (isUnseen: boolean) => durable.commit(isUnseen ? moments.passOver() : undefined);
   const settle = () => durable.settle();
-  const commits = new SharedCommits({ control, commit, settle }, (error) => classify(error).kind === "retry");
+  const fence = new Fence();
+  const admit = () => {
+    if (fence.isHeld) fence.check(writing.standing());
+  };
+  const commits = new SharedCommits({ control, admit, commit, settle }, (error) => classify(error).kind === "retry");
   const close = async () => {
     await durable.close();
     for (const connection of [reading, writing]) connection.close();
@@ -257,6 +275,7 @@ export function openSqlite(path: string, sync?: Sync): Database {
 
   return {
     dialect: sqliteDialect,
+    fence,
     reader,
     write: (work, { isUnseen } = {}) =>
       retrying(classify, () =>
@@ -290,10 +309,15 @@ function classify(error: unknown): Failure {
     case 6: // locked
       return { kind: "retry" };
     case 8: // read-only
-    case 10: // input or output failed
-    case 13: // full
     case 14: // can't open
       return { kind: "unavailable" };
+    case 10: // input or output failed
+      return { kind: "disk" };
+    case 13:
+      return { kind: "full" };
+    case 11: // malformed
+    case 26: // not a database
+      return { kind: "damaged" };
     case 19: {
       const columns = /UNIQUE constraint failed: (.*)$/.exec(message)?.[1];
       if (columns !== undefined) {

@@ -14,8 +14,14 @@ export type Failure =
   | { readonly kind: "busy" }
   /** It takes longer than anybody waits, and was undone. */
   | { readonly kind: "slow" }
-  /** No connection, shutting down, disk full. */
+  /** No connection, or shutting down. */
   | { readonly kind: "unavailable" }
+  /** There is no room for what was to be written, and it was undone. */
+  | { readonly kind: "full" }
+  /** The disk does not take what is written, or does not give what is read. */
+  | { readonly kind: "disk" }
+  /** What is stored is not what was written. */
+  | { readonly kind: "damaged" }
   | { readonly kind: "taken"; readonly columns: readonly string[] }
   | { readonly kind: "orphan" }
   | { readonly kind: "other" };
@@ -57,6 +63,14 @@ export function outcomeUnknown(cause: unknown): AppError {
   );
 }
 
+/** What no caller can mend, and nobody but those who run the service. */
+const troubles = {
+  full: "The disk of the database is full. Nothing was changed; whoever runs the service has to make room, then it goes on by itself.",
+  disk: "The disk of the database has failed. Nothing was changed; whoever runs the service has to look at the disk and its room.",
+  damaged:
+    "The database is damaged. Nothing was changed; whoever runs the service has to stop it and to restore a backup.",
+} as const;
+
 /** Turns an engine's error into what a caller may be told; an unknown one stays as it is and becomes a 500. */
 export function toAppError(error: unknown, failure: Failure): unknown {
   switch (failure.kind) {
@@ -77,6 +91,10 @@ export function toAppError(error: unknown, failure: Failure): unknown {
         internal: error,
         retryAfterSeconds,
       });
+    case "full":
+    case "disk":
+    case "damaged":
+      return new AppError("unavailable", troubles[failure.kind], { internal: error, retryAfterSeconds: 30 });
     case "taken": {
       const attribute = kebab((failure.columns.at(-1) ?? "id").replace(/_(key|id)$/, ""));
       return invalid([attributeFault(attribute, `${human(attribute)} has already been taken`)]);

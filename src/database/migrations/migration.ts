@@ -2,6 +2,15 @@
 
 export interface Migration {
   readonly name: string;
+  /**
+   * Servers of the version before go on reading while it is applied and afterwards, until they are replaced. What `adds` is nothing that
+   * they notice: tables, columns that have a default or may be null, indexes. What `removes` takes away tables and columns that no server
+   * has read since `unusedSince`, a version before the one that it is released with. Nothing is renamed or changed in place. See
+   * docs/decisions/0140-an-older-server-stops-writing.md. Migrations up to 0030 came before the first version that has a fence.
+   */
+  readonly kind?: "adds" | "removes";
+  /** With `removes`: the first version that needed nothing of what goes. */
+  readonly unusedSince?: string;
   /** Plain SQL with the type words TEXT, INTEGER (64 bits) and BYTES; `dialect.ddl` makes them the engine's own. */
   readonly statements: readonly string[];
   /**

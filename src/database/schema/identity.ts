@@ -34,6 +34,8 @@ export interface InvitationTable {
   userId: string | null;
   /** 1: whoever made it also vouches for the address, in every organization. */
   confirmsEmail: number;
+  /** As the trail names whoever does something; null for those of before this was kept. */
+  madeById: string | null;
   createdAt: string;
   expiresAt: string;
 }
@@ -205,4 +207,6 @@ export interface TokenTable {
   expiredAt: string | null;
   lastUsedAt: string | null;
   version: number;
+  /** Of a session, the token that somebody signed in with instead of a password: without it the session is none. */
+  begunById: string | null;
 }

@@ -27,10 +27,11 @@ export interface NotificationConfigurationTable {
   version: number;
 }
 
-export interface NotificationConfigurationUserTable {
+/** Whom to send mail: members, or people who are only invited. */
+export interface NotificationConfigurationMemberTable {
   organizationId: string;
   notificationConfigurationId: string;
-  userId: string;
+  membershipId: string;
 }
 
 export interface AuditWebhookTable {
@@ -55,8 +56,9 @@ export interface AuditWebhookTable {
 /** Something that somebody is to be told, or was. */
 export interface NoticeTable {
   id: string;
-  organizationId: string;
-  /** Who carries it: `notification`, `audit-webhook`, `mail` … */
+  /** Null for what concerns the whole register. */
+  organizationId: string | null;
+  /** Who carries it: `notification`, `audit-webhook` or `invitation`. */
   kind: string;
   /** What it goes by: the id of a configuration or a webhook. */
   subjectId: string;
@@ -66,6 +68,8 @@ export interface NoticeTable {
   place: string | null;
   /** JSON, as it was when it happened. */
   content: string;
+  /** Sealed for `notices/ID/secret`; null where there is none, and once it has ended. */
+  secret: Uint8Array | null;
   /** There is never a second one with the same key; null where that does not matter. */
   onceKey: string | null;
   /** `waiting`, `delivered` or `failed`. */

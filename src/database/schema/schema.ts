@@ -47,7 +47,7 @@ import type {
   AuditWebhookTable,
   NoticeTable,
   NotificationConfigurationTable,
-  NotificationConfigurationUserTable,
+  NotificationConfigurationMemberTable,
 } from "./notices.ts";
 import type { MetaTable, MigrationTable } from "./meta.ts";
 import type { SsoIdentityTable, SsoProviderTable, SsoReplyTable, SsoSessionTable } from "./sso.ts";
@@ -134,7 +134,7 @@ export interface Schema {
   vcsWebhooks: VcsWebhookTable;
   vcsStatuses: VcsStatusTable;
   notificationConfigurations: NotificationConfigurationTable;
-  notificationConfigurationUsers: NotificationConfigurationUserTable;
+  notificationConfigurationMembers: NotificationConfigurationMemberTable;
   auditWebhooks: AuditWebhookTable;
   notices: NoticeTable;
   auditNotices: AuditNoticeTable;

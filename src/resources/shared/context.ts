@@ -43,9 +43,11 @@ export interface Browser {
 
 /** How often somebody may fail to say who they are, counted by address and by name. */
 export interface SignIns {
-  /** Raises `too-many-requests`. */
-  check(name?: string): void;
-  failed(name?: string): void;
+  /** For secrets that are too long to be guessed. Raises `too-many-requests`. */
+  check(): void;
+  failed(): void;
+  /** For a password: counts, unless it turns out to be right. Raises `too-many-requests`. */
+  attempt(name: string, isRight: () => Promise<boolean>): Promise<boolean>;
 }
 
 export interface Context {

@@ -28,7 +28,7 @@ export interface TakingPlace {
 }
 
 /** A token of a thing that the room of tokens does not know of, as all tokens are shown. */
-export interface HeldToken extends Omit<TokenTable, "hash"> {
+export interface HeldToken extends Omit<TokenTable, "hash" | "begunById"> {
   readonly organizationName: string | null;
   readonly agentPoolId: string;
 }
@@ -51,6 +51,8 @@ export interface Neighbours {
   organizationMade(tx: Tx, organization: OrganizationTable): Promise<void>;
   /** The organization's default project, to show it beside it; nothing where the caller may not read it. */
   defaultProject(tx: Tx, context: Context, organization: { id: string; defaultProjectId: string }): Promise<Included[]>;
+  /** Before invitations are joined with the memberships that their person has in the same organizations, and go. */
+  invitationsJoined(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void>;
   /** Before a team and its records go. */
   teamLeaves(tx: Tx, teamId: string): Promise<void>;
   /** A workspace or a project went, and nothing may name it any more. */

@@ -1,5 +1,6 @@
 /** URLs that carry their own permission: what is signed of one, and how it is checked. They are never logged. */
 import { forbidden, notFound } from "../../kernel/errors.ts";
+import { nowMs } from "../../kernel/time.ts";
 import type { Context } from "./context.ts";
 
 export interface Signed {
@@ -19,5 +20,5 @@ export function checkSignedUrl(
   { thing, expired }: { readonly thing: string; readonly expired: string },
 ): void {
   if (!vault.isSignature([...what, expires].join("\n"), signature)) throw notFound(thing);
-  if (Number(expires) < Date.now()) throw forbidden(expired);
+  if (Number(expires) < nowMs()) throw forbidden(expired);
 }

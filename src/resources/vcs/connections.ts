@@ -1,6 +1,6 @@
 /** A workspace's connection as it is used: which provider, which repository, and the keys to it. */
 import type { Tx } from "../../database/database.ts";
-import { callOut, OutgoingFault } from "../../outgoing/request.ts";
+import { callOut, ForbiddenAddress, OutgoingFault } from "../../outgoing/request.ts";
 import { type KnownConnection, knownConnection } from "../connections/oauth-clients/reads.ts";
 import { type OpenedToken, openToken } from "../connections/oauth-tokens/reads.ts";
 import type { Context } from "../shared/context.ts";
@@ -31,10 +31,13 @@ export class ApiFault extends Error {
   override readonly name = "ApiFault";
   /** Whether the same once more would be answered the same. */
   readonly isFinal: boolean;
+  /** Undefined where it did not answer. */
+  readonly status: number | undefined;
 
-  constructor(sentence: string, isFinal: boolean) {
+  constructor(sentence: string, isFinal: boolean, status?: number) {
     super(sentence);
     this.isFinal = isFinal;
+    this.status = status;
   }
 }
 
@@ -42,9 +45,15 @@ const apiTimeoutMs = 15_000;
 const apiBytesMax = 4 * 1024 * 1024;
 const worthAnother = [408, 425, 429];
 
+/** Whom to call, and as whom. */
+export type Callee = Pick<OpenConnection, "provider"> & { readonly token: Pick<OpenedToken, "secret"> };
+
 /** The answer, read as JSON where it is. Raises ApiFault. */
-export async function callApi(context: Context, connection: OpenConnection, call: ApiCall): Promise<unknown> {
-  const { provider, token } = connection;
+export async function callApi(
+  context: Pick<Context, "options">,
+  { provider, token }: Callee,
+  call: ApiCall,
+): Promise<unknown> {
   const { privateAddresses: allowed = [] } = context.options;
   const headers = {
     ...(token.secret !== undefined && { authorization: provider.apiAuthorization(token.secret) }),
@@ -56,14 +65,16 @@ export async function callApi(context: Context, connection: OpenConnection, call
     { method: call.method, headers, ...body },
     { allowed, timeoutMs: apiTimeoutMs, bytesMax: apiBytesMax },
   ).catch((error: unknown) => {
-    if (error instanceof OutgoingFault) throw new ApiFault(error.message, false);
+    if (error instanceof OutgoingFault) throw new ApiFault(error.message, error instanceof ForbiddenAddress);
     throw error;
   });
   const { status, body: text } = answer;
+  const { host } = new URL(call.url);
   if (status < 200 || status >= 300) {
     const isFinal = status >= 300 && status < 500 && !worthAnother.includes(status);
-    throw new ApiFault(`${new URL(call.url).host} answered with the status ${status}${reasonIn(text)}.`, isFinal);
+    throw new ApiFault(`${host} answered with the status ${status}${reasonIn(text)}.`, isFinal, status);
   }
+  if (answer.isCut) throw new ApiFault(`${host} answers with more than ${apiBytesMax} bytes.`, true, status);
   return parsed(text);
 }
 

@@ -1,7 +1,7 @@
 /** A real browser on a real server: the console as a person meets it. `npm run test:console` builds it and finds the browser. */
 import { readFileSync } from "node:fs";
 import type axe from "axe-core";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
 import pino from "pino";
 import { afterAll, beforeAll, expect } from "vitest";
 import { ConsoleFiles } from "../../../src/console.ts";
@@ -98,10 +98,23 @@ async function signIn(page: Page, url: string, token: string): Promise<void> {
 
 const axeSource = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
-/** Nothing serious for those who use a keyboard or a screen reader. */
-export async function expectAccessible(page: Page): Promise<void> {
+/** Nothing serious for those who use a keyboard or a screen reader, once what fades in or out has done so. */
+export async function expectAccessible(page: Page, where?: string): Promise<void> {
   await page.evaluate(axeSource);
+  const message = where === undefined ? {} : { message: where };
+  await expect.poll(() => seriousFaults(page), { timeout: 10_000, interval: 500, ...message }).toEqual([]);
+}
+
+async function seriousFaults(page: Page): Promise<object[]> {
+  await page.evaluate(
+    "Promise.allSettled(document.getAnimations().filter((each) => each instanceof CSSTransition).map(({ finished }) => finished))",
+  );
   const { violations } = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as axe.AxeResults;
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-  expect(serious.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html.slice(0, 300)) }))).toEqual([]);
+  return serious.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html }) => html.slice(0, 300)) }));
+}
+
+/** So many of these, at once or as soon as the page has come to rest. */
+export async function expectCount(found: Locator, count: number, what?: string): Promise<void> {
+  await expect.poll(() => found.count(), { timeout: 30_000, ...(what !== undefined && { message: what }) }).toBe(count);
 }

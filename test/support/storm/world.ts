@@ -108,7 +108,7 @@ export class World {
 }
 
 /** The generator "mulberry32". */
-function chanceFrom(seed: number): () => number {
+export function chanceFrom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

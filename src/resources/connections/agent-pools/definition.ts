@@ -35,6 +35,7 @@ export const agentPoolName = text({
 });
 
 const include = ["workspaces"] as const;
+const includeOfOne = ["workspaces", "allowed_workspaces", "allowed_projects", "excluded_workspaces"] as const;
 const writers = "an owner, a team with 'manage-agent-pools', or the organization's token";
 const readers = "a member of the organization, or a token of it or of one of its teams";
 const ofPool = "/agent-pools/:agent_pool_id";
@@ -114,7 +115,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
       path: ofPool,
       summary: "Show an agent pool",
       needs: readers,
-      query: { include },
+      query: { include: includeOfOne },
       answer: "document",
     },
     updateAgentPool: {

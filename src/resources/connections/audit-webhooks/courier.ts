@@ -4,7 +4,7 @@ import type { Vault } from "../../../database/vault.ts";
 import { AppError, attributeFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import type { Context } from "../../shared/context.ts";
-import type { Courier, DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import { type Courier, type Verification, verificationEvent } from "../../shared/outbox/delivery.ts";
 import { refusalOf, sendWebhook } from "../../shared/outbox/webhook.ts";
 import { tokenOwner, urlOwner } from "./rules.ts";
 import { findWebhookToCall, noteDelivery } from "./store.ts";
@@ -37,9 +37,9 @@ interface Asked {
 }
 
 /** Whether somebody listens. Raises `bad-request` with what was answered, or with why nothing was. */
-export async function verify({ options }: Context, asked: Asked): Promise<DeliveryResponse> {
+export async function verify({ options }: Context, asked: Asked): Promise<Verification> {
   const { id: webhookId, organizationName, url, token } = asked;
-  const [id, eventName] = [newId("deliveries"), "verification"];
+  const [id, eventName] = [newId("deliveries"), verificationEvent];
   const body = {
     payload_version: 1,
     delivery_id: id,
@@ -48,6 +48,6 @@ export async function verify({ options }: Context, asked: Asked): Promise<Delive
     event: eventName,
   };
   const response = await sendWebhook(options, { url, token, id, eventName, body });
-  if (response.successful === "true") return response;
+  if (response.successful === "true") return { id, response };
   throw new AppError("bad-request", [attributeFault("url", refusalOf(response))]);
 }

@@ -7,6 +7,7 @@ import { flag, nullIfBlank, text, timestamp } from "../../../jsonapi/schemas.ts"
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import { listedDeliveries } from "../deliveries/definition.ts";
 import { eventName } from "./events.ts";
 
 /** The token is not part of it: nothing that is shown needs it. */
@@ -123,6 +124,12 @@ export const auditWebhooks = defineResource<AuditWebhookView>()(({ required, opt
       summary: "Delete an audit webhook; what still waits to be told is not",
       needs,
       answer: "nothing",
+    },
+    listAuditWebhookDeliveries: {
+      ...listedDeliveries,
+      path: `${byId}/deliveries`,
+      summary: "List what was told by an audit webhook, and what came of it, the newest first",
+      needs,
     },
     verifyAuditWebhook: {
       method: "POST",

@@ -11,9 +11,12 @@ import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
+import type { Verification } from "../../shared/outbox/delivery.ts";
+import { pageOfDeliveries } from "../../shared/outbox/reads.ts";
+import { noteVerification } from "../../shared/outbox/writes.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
-import { openedToken, openedUrl, verify } from "./courier.ts";
+import { auditKind, openedToken, openedUrl, verify } from "./courier.ts";
 import { auditWebhooks, type AuditWebhookView as View } from "./definition.ts";
 import {
   changedWebhook,
@@ -45,7 +48,8 @@ export const auditWebhookResource = implement(auditWebhooks, {
     const seen = await load(context.database.reader);
     const row = newWebhook(attributes, { id: newId("audit-webhooks"), organizationId: seen.id, createdAt: now() });
     const asked = { id: row.id, organizationName: seen.name, url, token };
-    if (row.enabled === 1) row.lastDelivery = JSON.stringify(await verify(context, asked));
+    const verified = row.enabled === 1 ? await verify(context, asked) : undefined;
+    if (verified) row.lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
       const organization = await load(tx);
       const { count, isTaken } = await store.lookAmong(tx, organization.id, row.name);
@@ -57,6 +61,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       await store.insertWebhook(tx, organization, { ...row, ...secrets });
       const view = { ...row, ...factsOf(organization), standing: organization.standing, shownUrl: url };
       await recordChange(tx, context, auditWebhooks, { after: view }, { after: { destination: view.destination } });
+      await noteIn(tx, view, verified);
       return { view };
     });
   },
@@ -86,12 +91,13 @@ export const auditWebhookResource = implement(auditWebhooks, {
       checkIfMatch(ifMatch, auditWebhooks, before);
       const changes = changesOf<View>(before, wanted);
       if (changes === undefined && token === undefined && asked === undefined) return { view: before };
-      const beside = { updatedAt: now(), ...(asked && { lastDelivery: JSON.stringify(asked) }) };
+      const beside = { updatedAt: now(), ...(asked && { lastDelivery: JSON.stringify(asked.response) }) };
       const after = afterUpdate<View>(before, { ...changes, ...beside });
       const isRenamed = after.nameKey !== before.nameKey;
       const isTaken = isRenamed && (await store.lookAmong(tx, before.organizationId, after.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await write(tx, context, { before, after, changes: { ...changes, ...beside }, token });
+      await noteIn(tx, after, asked);
       return { view: after };
     });
   },
@@ -105,16 +111,24 @@ export const auditWebhookResource = implement(auditWebhooks, {
     });
   },
 
+  async listAuditWebhookDeliveries({ context, params, query }) {
+    const tx = context.database.reader;
+    const { view } = await load(tx, context, params.auditWebhookId);
+    return pageOfDeliveries(tx, view, query.page);
+  },
+
   async verifyAuditWebhook({ context, params }) {
     const id = params.auditWebhookId;
     const { view: seen, token } = await load(context.database.reader, context, id);
     const { organizationName, shownUrl: url } = seen;
-    const lastDelivery = JSON.stringify(await verify(context, { id, organizationName, url, token }));
+    const verified = await verify(context, { id, organizationName, url, token });
+    const lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
       const { view } = await load(tx, context, id, true);
       await store.updateWebhook(tx, view, { lastDelivery });
       const subject = { type: auditWebhooks.type, id };
       await recordEvent(tx, context, { organizationId: view.organizationId, verb: "verify", subject });
+      await noteIn(tx, view, verified);
       return { view: afterUpdate<View>(view, { lastDelivery }) };
     });
   },
@@ -146,6 +160,12 @@ async function write(tx: Tx, context: Context, { before, after, changes, token }
       after: { destination: after.destination, ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
     },
   );
+}
+
+/** Whoever was asked stands among what was delivered. */
+async function noteIn(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
+  const { id: subjectId, organizationId, destination } = view;
+  if (verified) await noteVerification(tx, { organizationId, kind: auditKind, subjectId, destination }, verified);
 }
 
 /** Raises `forbidden`, or `not-found` where the caller is a stranger. */

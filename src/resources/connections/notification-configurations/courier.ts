@@ -1,11 +1,9 @@
 /** Brings what happened to those who have subscribed, and asks whether they listen. */
 import type { Vault } from "../../../database/vault.ts";
 import type { NotificationConfigurationTable } from "../../../database/schema/notices.ts";
-import { now } from "../../../kernel/time.ts";
-import { sendMail } from "../../../outgoing/mail.ts";
-import { OutgoingFault } from "../../../outgoing/request.ts";
 import type { Context } from "../../shared/context.ts";
-import { type Courier, type DeliveryResponse, unanswered } from "../../shared/outbox/delivery.ts";
+import type { Courier, DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import { mailNotice } from "../../shared/outbox/mail.ts";
 import { sendWebhook } from "../../shared/outbox/webhook.ts";
 import type { Told } from "./happenings.ts";
 import type { Sender } from "./links.ts";
@@ -35,7 +33,8 @@ export async function tell(
 ): Promise<DeliveryResponse> {
   const { id, name, destinationType, url } = destination;
   const sender = { configurationId: id, configurationName: name, publicUrl: options.publicUrl };
-  if (destinationType === "email") return mail({ options }, destination, mailOf(sender, told), deliveryId);
+  if (destinationType === "email")
+    return mailNotice(options, { id: deliveryId, to: destination.recipients, ...mailOf(sender, told) });
   const body = bodyOf(destinationType, sender, told);
   const token = destinationType === "generic" ? destination.token : null;
   return sendWebhook(options, { url: url ?? "", token, id: deliveryId, eventName: told.trigger, body });
@@ -44,25 +43,6 @@ export async function tell(
 function bodyOf(destinationType: string, sender: Sender, told: Told): object {
   if (destinationType === "slack") return slackMessageOf(sender, told);
   return destinationType === "microsoft-teams" ? teamsMessageOf(sender, told) : payloadOf(sender, told);
-}
-
-async function mail(
-  { options }: Sending,
-  { recipients }: Destination,
-  content: { readonly subject: string; readonly text: string },
-  id: string,
-): Promise<DeliveryResponse> {
-  const sentAt = now();
-  if (options.mail === undefined)
-    return unanswered("The service sends no mail: its operator has not set CADASTRE_SMTP_URL.", sentAt);
-  if (recipients.length === 0) return unanswered("Nobody is named whom mail could be sent to.", sentAt);
-  try {
-    const body = await sendMail(options.mail, { id, to: recipients, ...content });
-    return { code: body.slice(0, 3), body, headers: {}, "sent-at": sentAt, successful: "true" };
-  } catch (error) {
-    if (error instanceof OutgoingFault) return unanswered(error.message, sentAt);
-    throw error;
-  }
 }
 
 const opened = (vault: Vault, owner: string, sealed: Uint8Array | null): string | null =>

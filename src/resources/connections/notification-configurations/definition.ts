@@ -4,6 +4,7 @@ import type { NotificationConfigurationTable } from "../../../database/schema/no
 import { defineResource } from "../../../jsonapi/define.ts";
 import { flag, nullIfBlank, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import { listedDeliveries } from "../deliveries/definition.ts";
 import { type SubscribableType, triggerNames } from "./triggers.ts";
 
 export const destinationTypes = ["generic", "slack", "microsoft-teams", "email"] as const;
@@ -13,6 +14,8 @@ export interface NotificationConfigurationView extends Omit<NotificationConfigur
   /** Opened. */
   readonly shownUrl: string | null;
   readonly userIds: readonly string[];
+  /** How many of them are only invited: their ids change when they come in. */
+  readonly invitedCount: number;
 }
 
 export function subscribableTypeOf(
@@ -93,7 +96,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
     alsoTyped: "notification-configuration",
     doc: "Tells somebody of what happens in a workspace, in all workspaces of a project, or in those that a team may read.",
     id: (configuration) => configuration.id,
-    version: ({ version, userIds }) => [version, userIds.length],
+    version: ({ version, userIds, invitedCount }) => [version, userIds.length, invitedCount],
     attributes: {
       name: required(name, "What it is called."),
       "destination-type": once(
@@ -146,7 +149,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
       }),
       users: toMany(
         "users",
-        "Whom of the organization to send mail; for a team, all of its members where none is named. An update of a configuration for mail that names none leaves none.",
+        "Whom of the organization to send mail, also who is only invited; for a team, all of its members where none is named. An update of a configuration for mail that names none leaves none.",
         { create: "optional", update: "optional", ids: ({ userIds }) => userIds },
       ),
     },
@@ -180,6 +183,12 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
         summary: "Delete a notification configuration; what still waits to be told is not",
         needs: readers,
         answer: "nothing",
+      },
+      listNotificationDeliveries: {
+        ...listedDeliveries,
+        path: `${byId}/deliveries`,
+        summary: "List what was told by a notification configuration, and what came of it, the newest first",
+        needs: readers,
       },
       verifyNotificationConfiguration: {
         method: "POST",

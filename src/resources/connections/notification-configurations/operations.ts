@@ -16,7 +16,9 @@ import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import type { DeliveryResponse } from "../../shared/outbox/delivery.ts";
+import type { Verification } from "../../shared/outbox/delivery.ts";
+import { pageOfDeliveries } from "../../shared/outbox/reads.ts";
+import { noteVerification } from "../../shared/outbox/writes.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type Destination, openedToken } from "./courier.ts";
@@ -26,6 +28,7 @@ import {
   changedConfiguration,
   configurationFaults,
   configurationsMax,
+  invitedAmong,
   needsVerification,
   newConfiguration,
   strangers,
@@ -37,6 +40,7 @@ import {
 import * as store from "./store.ts";
 import type { SubscribableType } from "./triggers.ts";
 import { verify } from "./verification.ts";
+import { notificationKind } from "./writes.ts";
 
 export const notificationConfigurationResource = implement(notificationConfigurations, {
   listWorkspaceNotificationConfigurations: ({ context, params, query }) =>
@@ -63,17 +67,14 @@ export const notificationConfigurationResource = implement(notificationConfigura
     const foreseen = change(seen.view);
     refuseIfAny(configurationFaults(foreseen));
     const asked = needsVerification(seen.view, foreseen)
-      ? {
-          ...foreseen,
-          response: await verify(context, destinationOf(foreseen, openedToken(context.vault, { ...seen, id }))),
-        }
+      ? await verify(context, destinationOf(foreseen, openedToken(context.vault, { ...seen, id })))
       : undefined;
     return context.database.write(async (tx) => {
       const { view: before } = await loadConfiguration(tx, context, id, true);
       checkIfMatch(ifMatch, notificationConfigurations, before);
       const wanted = change(before);
       refuseIfAny(configurationFaults(wanted));
-      return { view: await update(tx, context, before, wanted, asked?.response) };
+      return { view: await update(tx, context, before, wanted, asked) };
     });
   },
 
@@ -86,6 +87,12 @@ export const notificationConfigurationResource = implement(notificationConfigura
     });
   },
 
+  async listNotificationDeliveries({ context, params, query }) {
+    const tx = context.database.reader;
+    const { view } = await loadConfiguration(tx, context, params.notificationConfigurationId);
+    return pageOfDeliveries(tx, view, query.page);
+  },
+
   async verifyNotificationConfiguration({ context, params }) {
     const id = params.notificationConfigurationId;
     const tx = context.database.reader;
@@ -93,12 +100,14 @@ export const notificationConfigurationResource = implement(notificationConfigura
     const recipients = seen.destinationType === "email" ? await recipientsOf(tx, seen) : [];
     const wanted = { view: seen, token: undefined, userIds: seen.userIds };
     const destination = { ...destinationOf(wanted, openedToken(context.vault, { id, token })), recipients };
-    const lastDelivery = JSON.stringify(await verify(context, destination));
+    const verified = await verify(context, destination);
+    const lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (write) => {
       const { view } = await loadConfiguration(write, context, id, true);
       await store.updateConfiguration(write, view, { lastDelivery });
       const subject = { type: notificationConfigurations.type, id };
       await recordEvent(write, context, { organizationId: view.organizationId, verb: "verify", subject });
+      await noteIn(write, view, verified);
       return { view: afterUpdate<View>(view, { lastDelivery }) };
     });
   },
@@ -150,19 +159,24 @@ async function create(context: Context, on: Subscribable, body: NewBody): Promis
   const seen = await on.load(context.database.reader, context, false);
   const wanted = wantedIn(on.type, seen, body);
   refuseIfAny(configurationFaults(wanted));
-  const response = needsVerification(undefined, wanted)
+  const verified = needsVerification(undefined, wanted)
     ? await verify(context, destinationOf(wanted, null))
     : undefined;
   return context.database.write(async (tx) => {
     const place = await on.load(tx, context, true);
     const known = { organizationId: place.organizationId, id: place.id };
-    const unknown = await store.strangersAmong(tx, place.organizationId, wanted.userIds);
+    const members = await store.findMembers(tx, place.organizationId, wanted.userIds);
     const isFull = (await store.countConfigurations(tx, known)) >= configurationsMax;
-    refuseIfAny([...strangers(unknown), ...(isFull ? [tooMany(on.noun)] : [])]);
-    const view = { ...wanted.view, ...(response && { lastDelivery: JSON.stringify(response) }) };
+    refuseIfAny([...strangers(wanted.userIds, members), ...(isFull ? [tooMany(on.noun)] : [])]);
+    const view = {
+      ...wanted.view,
+      invitedCount: invitedAmong(members),
+      ...(verified && { lastDelivery: JSON.stringify(verified.response) }),
+    };
     await store.insertConfiguration(tx, place, rowOf(context, view, wanted.token ?? null));
-    await store.insertUsers(tx, place, view, wanted.userIds);
+    await store.insertMembers(tx, place, view, members);
     await recordChange(tx, context, notificationConfigurations, { after: view }, { after: besideOf(view) });
+    await noteIn(tx, view, verified);
     return { view: madeIn(place, view) };
   });
 }
@@ -192,27 +206,26 @@ async function update(
   context: Context,
   before: store.Managed<View>,
   { view, token, userIds }: WantedConfiguration,
-  response: DeliveryResponse | undefined,
+  verified: Verification | undefined,
 ): Promise<View> {
   const areUsersNew = userIds.join() !== before.userIds.join();
-  const { shownUrl, userIds: _users, ...columns } = view;
+  const { shownUrl, userIds: _users, invitedCount: _invited, ...columns } = view;
   const changes = changesOf<View>(before, columns);
   const isUrlNew = shownUrl !== before.shownUrl;
-  if (changes === undefined && token === undefined && !areUsersNew && !isUrlNew && response === undefined)
+  if (changes === undefined && token === undefined && !areUsersNew && !isUrlNew && verified === undefined)
     return before;
-  if (areUsersNew) refuseIfAny(strangers(await store.strangersAmong(tx, before.organizationId, userIds)));
-  const beside = { updatedAt: now(), ...(response && { lastDelivery: JSON.stringify(response) }) };
+  const members = areUsersNew ? await store.findMembers(tx, before.organizationId, userIds) : undefined;
+  if (members !== undefined) refuseIfAny(strangers(userIds, members));
+  const beside = { updatedAt: now(), ...(verified && { lastDelivery: JSON.stringify(verified.response) }) };
   await store.updateConfiguration(tx, before, {
     ...changes,
     ...beside,
     ...(isUrlNew && { url: sealed(context, urlOwner(before.id), shownUrl) }),
     ...(token !== undefined && { token: sealed(context, tokenOwner(before.id), token) }),
   });
-  if (areUsersNew) {
-    await store.deleteUsers(tx, before);
-    await store.insertUsers(tx, before, before, userIds);
-  }
-  const after = afterUpdate<View>(before, { ...changes, ...beside, shownUrl, userIds });
+  if (members !== undefined) await store.replaceMembers(tx, before, members);
+  const people = members && { userIds, invitedCount: invitedAmong(members) };
+  const after = afterUpdate<View>(before, { ...changes, ...beside, shownUrl, ...people });
   // The trail says that a secret was replaced, never by what.
   const replaced = [...(isUrlNew ? ["url"] : []), ...(token === undefined ? [] : ["token"])];
   await recordChange(
@@ -225,7 +238,15 @@ async function update(
       after: { ...besideOf(after), ...(replaced.length > 0 && { "replaced-secrets": replaced }) },
     },
   );
+  await noteIn(tx, after, verified);
   return after;
+}
+
+/** Whoever was asked stands among what was delivered. */
+async function noteIn(tx: Tx, view: View, verified: Verification | undefined): Promise<void> {
+  const { id: subjectId, organizationId, destination } = view;
+  if (verified)
+    await noteVerification(tx, { organizationId, kind: notificationKind, subjectId, destination }, verified);
 }
 
 /** Where it leads, as far as that is no secret, and what it is about. */
@@ -236,7 +257,7 @@ const besideOf = ({ subscribableId, destination, userIds }: View): object => ({
 });
 
 function rowOf(context: Context, view: View, token: string | null) {
-  const { shownUrl, userIds: _users, ...columns } = view;
+  const { shownUrl, userIds: _users, invitedCount: _invited, ...columns } = view;
   return {
     ...columns,
     url: sealed(context, urlOwner(view.id), shownUrl),

@@ -4,6 +4,7 @@ import { projectPermissionNeeds, teamPermissionNeeds, workspacePermissionNeeds }
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import { invitedUserId } from "../../identity/users/definition.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { openedUrl } from "./courier.ts";
 import { type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
@@ -37,6 +38,7 @@ export async function loadConfiguration(
 
 /** What it shows: of what is sealed the address alone, which those see who may change it. */
 export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): NotificationConfigurationView {
+  const named = row.memberIds === null ? [] : row.memberIds.split(",").map(memberOf);
   return {
     id: row.id,
     organizationId: row.organizationId,
@@ -55,6 +57,13 @@ export function toView(context: Pick<Context, "vault">, row: ConfigurationRow): 
     updatedAt: row.updatedAt,
     version: row.version,
     shownUrl: openedUrl(context.vault, row),
-    userIds: row.userIds === null ? [] : row.userIds.split(","),
+    userIds: named.map(({ userId }) => userId).toSorted(),
+    invitedCount: named.filter(({ isInvited }) => isInvited).length,
   };
+}
+
+/** Of `ConfigurationRow.memberIds`. */
+function memberOf(id: string): { userId: string; isInvited: boolean } {
+  const userId = invitedUserId(id);
+  return { userId, isInvited: userId !== id };
 }

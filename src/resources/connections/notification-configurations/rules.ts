@@ -41,7 +41,8 @@ export function newConfiguration(attributes: New, userIds: readonly string[], id
     updatedAt: identity.createdAt,
     version: 1,
     shownUrl: url,
-    userIds: unique(userIds),
+    userIds: unique(userIds).toSorted(),
+    invitedCount: 0,
   };
   return { view, token, userIds: view.userIds };
 }
@@ -60,7 +61,7 @@ export function changedConfiguration(
     ...(emailAddresses !== undefined && { emailAddresses: listOf(emailAddresses ?? []) }),
     shownUrl: url,
     destination: destinationOf(before.destinationType, url),
-    userIds: unique(userIds ?? []),
+    userIds: unique(userIds ?? []).toSorted(),
   };
   return { view, token, userIds: view.userIds };
 }
@@ -104,8 +105,23 @@ export const tooMany = (noun: string): Fault => ({
   pointer: "/data",
 });
 
-export const strangers = (ids: readonly string[]): Fault[] =>
-  ids.map((id) => relationshipFault("users", `There is no user '${id}' in this organization`));
+/** A person of the organization who is named: by whose membership, and shown as which user. */
+export interface NamedMember {
+  readonly membershipId: string;
+  readonly userId: string;
+  readonly isInvited: boolean;
+}
+
+export function strangers(userIds: readonly string[], members: readonly NamedMember[]): Fault[] {
+  const known = new Set(members.map(({ userId }) => userId));
+  return userIds
+    .filter((id) => !known.has(id))
+    .map((id) => relationshipFault("users", `There is no user '${id}' in this organization`));
+}
+
+/** How many of them are only invited. */
+export const invitedAmong = (members: readonly NamedMember[]): number =>
+  members.filter(({ isInvited }) => isInvited).length;
 
 /** Whether an address has to be asked before it is told anything: it is new, or leads elsewhere, or signs otherwise. */
 export function needsVerification(

@@ -21,15 +21,17 @@ import {
   workspaceGrants,
 } from "../../shared/grants/reads.ts";
 import { includesActor } from "../../identity/teams/visibility.ts";
+import { invitedMembershipId, invitedUserId } from "../../identity/users/definition.ts";
 import { everywhereIn, fulfilsIn, wide } from "../../shared/grants/sums.ts";
 import { held, type Lock } from "../../shared/locks.ts";
 import type { SubscriberRow } from "../../shared/outbox/writes.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
+import type { NamedMember } from "./rules.ts";
 
-/** As it is stored; the ids of its users joined by commas. */
+/** As it is stored; the ids of those who are named joined by commas: of users, and of the memberships of who is only invited. */
 export interface ConfigurationRow extends NotificationConfigurationTable {
-  readonly userIds: string | null;
+  readonly memberIds: string | null;
 }
 
 /** Whoever may manage what it is subscribed to: a workspace, a project or a team. */
@@ -42,8 +44,9 @@ const configurations = (db: Kysely<Schema>) =>
     .selectAll("c")
     .select(
       sql<string | null>`(
-        select string_agg(named.user_id, ',' order by named.user_id) from notification_configuration_users as named
-        where named.notification_configuration_id = c.id)`.as("userIds"),
+        select string_agg(coalesce(m.user_id, m.id), ',') from notification_configuration_members as named
+        inner join organization_memberships as m on m.id = named.membership_id
+        where named.notification_configuration_id = c.id)`.as("memberIds"),
     );
 
 export async function findConfiguration(tx: Tx, id: string): Promise<ConfigurationRow | undefined> {
@@ -138,18 +141,26 @@ export async function countConfigurations(tx: Tx, { organizationId, id }: Subscr
   return Number(row?.count ?? 0);
 }
 
-/** Which of these are no active members of the organization. */
-export async function strangersAmong(tx: Tx, organizationId: string, userIds: readonly string[]): Promise<string[]> {
+/** Those of these who are in the organization, or invited to it. */
+export async function findMembers(tx: Tx, organizationId: string, userIds: readonly string[]): Promise<NamedMember[]> {
   if (userIds.length === 0) return [];
+  const { isOneOf } = tx.dialect;
   const rows = await tx.db
     .selectFrom("organizationMemberships")
-    .select("userId")
+    .select(["id", "userId"])
     .where("organizationId", "=", organizationId)
-    .where("status", "=", "active")
-    .where(tx.dialect.isOneOf(sql.ref("userId"), userIds))
+    .where((where) =>
+      where.or([
+        isOneOf(sql.ref("userId"), userIds),
+        where.and([where("userId", "is", null), isOneOf(sql.ref("id"), userIds.map(invitedMembershipId))]),
+      ]),
+    )
     .execute();
-  const members = new Set(rows.map(({ userId }) => userId));
-  return userIds.filter((id) => !members.has(id));
+  return rows.map(({ id, userId }) => ({
+    membershipId: id,
+    userId: userId ?? invitedUserId(id),
+    isInvited: userId === null,
+  }));
 }
 
 export async function insertConfiguration(
@@ -168,19 +179,40 @@ export async function updateConfiguration(
   await updateRow(tx, "notificationConfigurations", id, changes);
 }
 
-export async function insertUsers(
+export async function insertMembers(
   tx: Tx,
   _into: Managed<object>,
   { id, organizationId }: Subscribable,
-  userIds: readonly string[],
+  members: readonly NamedMember[],
 ): Promise<void> {
-  if (userIds.length === 0) return;
-  const rows = userIds.map((userId) => ({ organizationId, notificationConfigurationId: id, userId }));
-  await tx.db.insertInto("notificationConfigurationUsers").values(rows).execute();
+  if (members.length === 0) return;
+  const rows = members.map(({ membershipId }) => ({ organizationId, notificationConfigurationId: id, membershipId }));
+  await tx.db
+    .insertInto("notificationConfigurationMembers")
+    .values(rows)
+    .onConflict((named) => named.doNothing())
+    .execute();
 }
 
-export async function deleteUsers(tx: Tx, { id }: Managed<Subscribable>): Promise<void> {
-  await tx.db.deleteFrom("notificationConfigurationUsers").where("notificationConfigurationId", "=", id).execute();
+/**
+ * Whoever is new first, then the others go: whoever removes a membership holds it, and wants what was named by it, so nobody may hold
+ * the latter and wait for the former.
+ */
+export async function replaceMembers(
+  tx: Tx,
+  configuration: Managed<Subscribable>,
+  members: readonly NamedMember[],
+): Promise<void> {
+  await insertMembers(tx, configuration, configuration, members);
+  const kept = tx.dialect.isOneOf(
+    sql.ref("membershipId"),
+    members.map(({ membershipId }) => membershipId),
+  );
+  await tx.db
+    .deleteFrom("notificationConfigurationMembers")
+    .where("notificationConfigurationId", "=", configuration.id)
+    .where((where) => where.not(kept))
+    .execute();
 }
 
 export async function deleteConfiguration(tx: Tx, { id }: Managed<Subscribable>): Promise<void> {
@@ -225,13 +257,12 @@ export function subscribersTo({ isOneOf }: Dialect, workspaceIds: readonly strin
     where ${isWorkspace} and ${fulfilsIn(mask, { sees: wide(reading.sees), any: wide(reading.any) })}`;
 }
 
-/** The mail addresses of the users that are named, of those who are in the organization still; of a team's members where none is. */
+/** The mail addresses of those who are named, or invited by that address still; of a team's members where none is. */
 export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
   const result = await sql<{ email: string }>`
-    select u.email as email from notification_configuration_users as named
-    inner join organization_memberships as m
-      on m.organization_id = named.organization_id and m.user_id = named.user_id and m.status = 'active'
-    inner join users as u on u.id = named.user_id
+    select coalesce(u.email, m.email) as email from notification_configuration_members as named
+    inner join organization_memberships as m on m.id = named.membership_id
+    left join users as u on u.id = m.user_id
     where named.notification_configuration_id = ${id}
     union
     select u.email as email from notification_configurations as c
@@ -239,7 +270,7 @@ export async function findRecipients(tx: Tx, id: string): Promise<string[]> {
     inner join organization_memberships as m on m.id = seat.membership_id and m.status = 'active'
     inner join users as u on u.id = seat.user_id
     where c.id = ${id} and not exists (
-      select 1 from notification_configuration_users as named where named.notification_configuration_id = c.id)
+      select 1 from notification_configuration_members as named where named.notification_configuration_id = c.id)
     order by email`.execute(tx.db);
   return result.rows.map(({ email }) => email);
 }

@@ -1,4 +1,8 @@
-/** What rooms above have told of what happens in workspaces, in the transaction of what happened. */
+/**
+ * What rooms above have told of what happens in workspaces, and what rooms below have done where people come in, in the transaction of
+ * what happened.
+ */
+import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { postToSubscribers } from "../../shared/outbox/writes.ts";
@@ -30,4 +34,16 @@ export async function announce(
     onceKey,
   }));
   return postToSubscribers(tx, context, notificationKind, subscribersTo(tx.dialect, ids), occurrences);
+}
+
+/** Invitations that are joined with the memberships which a person has already: whatever names them names these. */
+export async function renameInvited(tx: Tx, userId: string, invitationIds: readonly string[]): Promise<void> {
+  await sql`
+    insert into notification_configuration_members (organization_id, notification_configuration_id, membership_id)
+    select named.organization_id, named.notification_configuration_id, own.id
+    from notification_configuration_members as named
+    inner join organization_memberships as own
+      on own.organization_id = named.organization_id and own.user_id = ${userId}
+    where ${tx.dialect.isOneOf(sql.ref("named.membership_id"), invitationIds)}
+    on conflict do nothing`.execute(tx.db);
 }

@@ -9,7 +9,7 @@ import type { Identifier, IfMatch, Included } from "../../../jsonapi/define.ts";
 import { pageSizeMax } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId, newSecret } from "../../../kernel/ids.ts";
-import { now } from "../../../kernel/time.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { projects } from "../../register/projects/definition.ts";
@@ -207,7 +207,7 @@ async function rotate(
 ): Promise<string | undefined> {
   if (sent === undefined) return undefined;
   const { webhookSecret, made } = webhookSecretOf(context, client.id, sent);
-  await replaceWebhookSecret(tx, client, webhookSecret, new Date(Date.now() + formerSecretMs).toISOString());
+  await replaceWebhookSecret(tx, client, webhookSecret, new Date(nowMs() + formerSecretMs).toISOString());
   return made;
 }
 

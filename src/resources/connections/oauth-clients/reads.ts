@@ -3,6 +3,7 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
@@ -80,7 +81,7 @@ export async function knownConnection(
   const found = await findConnection(tx, id);
   if (found === undefined) return undefined;
   const { webhookSecret, formerWebhookSecret, formerWebhookSecretUntil, ...connection } = found;
-  const isFormerGood = formerWebhookSecretUntil !== null && Date.parse(formerWebhookSecretUntil) > Date.now();
+  const isFormerGood = formerWebhookSecretUntil !== null && Date.parse(formerWebhookSecretUntil) > nowMs();
   const sealed = [webhookSecret, isFormerGood ? formerWebhookSecret : null].filter((each) => each !== null);
   const opened = sealed.map((each) => Buffer.from(vault.open(webhookSecretOwner(id), each)).toString());
   return { ...connection, webhookSecrets: opened };

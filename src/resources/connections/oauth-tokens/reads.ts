@@ -52,6 +52,10 @@ export async function tokensOfClients(
 /** What a token opens: for the service itself, which fetches code and tells of commits without a caller. */
 export interface OpenedToken {
   readonly oauthClientId: string;
+  /** Of its client. */
+  readonly serviceProvider: string;
+  readonly apiUrl: string;
+  readonly httpUrl: string;
   readonly secret: string | undefined;
   readonly sshKey: string | undefined;
 }
@@ -66,7 +70,7 @@ export async function openToken(
   const opened = (owner: string, sealed: Uint8Array | null) =>
     sealed === null ? undefined : Buffer.from(vault.open(owner, sealed)).toString();
   return {
-    oauthClientId: row.oauthClientId,
+    ...row,
     secret: opened(secretOwner(id), row.secret),
     sshKey: opened(sshKeyOwner(id), row.sshKey),
   };

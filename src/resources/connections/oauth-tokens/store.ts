@@ -120,11 +120,12 @@ export async function lockTokensOf(tx: Tx, oauthClientId: string): Promise<strin
   return rows.map((row) => row.id);
 }
 
-/** With its secrets, sealed. */
+/** With its secrets, sealed, and where it leads. */
 export async function findSealed(tx: Tx, id: string) {
   return tx.db
-    .selectFrom("oauthTokens")
-    .select(["oauthClientId", "secret", "sshKey"])
-    .where("id", "=", id)
+    .selectFrom("oauthTokens as t")
+    .innerJoin("oauthClients as c", "c.id", "t.oauthClientId")
+    .select(["t.oauthClientId", "t.secret", "t.sshKey", "c.serviceProvider", "c.apiUrl", "c.httpUrl"])
+    .where("t.id", "=", id)
     .executeTakeFirst();
 }

@@ -4,7 +4,7 @@ import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
-export interface TokenView extends Omit<TokenTable, "hash"> {
+export interface TokenView extends Omit<TokenTable, "hash" | "begunById"> {
   /** Of the organization that the document shows; a user's token belongs to none. */
   readonly organizationName: string | null;
   readonly organizationFacts?: number | null;

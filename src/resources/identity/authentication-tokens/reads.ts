@@ -1,17 +1,11 @@
 /** What authentication asks of tokens: whom a secret stands for, and for how long. */
 import { timingSafeEqual } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
-import type { Actor } from "../../../access/actor.ts";
+import { nowMs } from "../../../kernel/time.ts";
+import { type Actor, ageInPerson } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import {
-  holderIn,
-  machineIn,
-  type MachineHolder,
-  machineWith,
-  type TokenHolder,
-  type TokenTold,
-  tokenWith,
-} from "./store.ts";
+import { machineIn, type MachineHolder, machineWith } from "./machines.ts";
+import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
 
 /** Whoever a token stands for, as it was found at one moment of the database. */
 export interface Session {
@@ -50,7 +44,7 @@ export async function sessionOf(tx: Tx, hash: string, known?: KnownBefore): Prom
 export function sessionWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
   const find = tokenWith(says);
   return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
-    const told = await find(tx, { ...parameters, hash, nowMs: Date.now() });
+    const told = await find(tx, { ...parameters, hash, nowMs: nowMs() });
     if (told === undefined) return { session: await machineOf(tx, hash, known), says: null };
     return { session: sessionIn(told, hash, known), says: told.says };
   };
@@ -87,7 +81,7 @@ function machineActor({ kind, id, organizationId, ...holder }: MachineHolder): T
 
 function sessionIn(told: TokenTold, hash: string, known: KnownBefore | undefined): Session | undefined {
   const { holder, nextEnd, moment } = told;
-  const token = known?.text === holder && known.tokenUntil > Date.now() ? known : toToken(holder, hash);
+  const token = known?.text === holder && known.tokenUntil > nowMs() ? known : toToken(holder, hash);
   if (token === undefined) return undefined;
   const until = nextEnd === null ? token.tokenUntil : Math.min(token.tokenUntil, Date.parse(nextEnd));
   return { ...token, until, moment };
@@ -99,17 +93,16 @@ function toToken(text: string, hash: string): Omit<KnownBefore, "until"> | undef
   const createdMs = Date.parse(holder.createdAt);
   const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
-  const actor = toActor(holder, createdMs);
-  if (end <= Date.now() || actor === undefined) return undefined;
-  return { tokenHash: hash, actor, tokenUntil: Math.min(end, after(createdMs, holder.nextTtlMs)), text };
+  // By a token that was made then, or by this one: organizations bound how old it may be.
+  const madeMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
+  const actor = toActor(holder, madeMs);
+  if (end <= nowMs() || actor === undefined) return undefined;
+  return { tokenHash: hash, actor, tokenUntil: Math.min(end, after(madeMs, holder.nextTtlMs)), text };
 }
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
-/** Organizations bound how long tokens work, and whether they do: a person who has signed in is younger than any bound. */
-const ageOfSessions = -1;
-
-function toActor({ id, kind, ...holder }: TokenHolder, createdMs: number): TokenActor | undefined {
+function toActor({ id, kind, ...holder }: TokenHolder, madeMs: number): TokenActor | undefined {
   if ((kind === "user" || kind === "session") && holder.userId !== "") {
     return {
       kind: "user",
@@ -118,7 +111,9 @@ function toActor({ id, kind, ...holder }: TokenHolder, createdMs: number): Token
       siteAdmin: holder.isSiteAdmin === "1",
       tokenId: id,
       get tokenAgeMs() {
-        return kind === "session" ? ageOfSessions : Math.max(0, Date.now() - createdMs);
+        // Whoever has signed in by a token is as old as that.
+        const isPerson = kind === "session" && holder.begunAt === "";
+        return isPerson ? ageInPerson : Math.max(0, nowMs() - madeMs);
       },
     };
   }

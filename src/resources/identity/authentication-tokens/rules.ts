@@ -28,6 +28,8 @@ export interface WantedToken {
   readonly holder: TokenOwner;
   readonly isLegacy: boolean;
   readonly description?: string | null | undefined;
+  /** The token that a session is begun by. */
+  readonly begunById?: string | undefined;
 }
 
 interface Identity {
@@ -37,7 +39,7 @@ interface Identity {
 }
 
 export function newTokenRow(
-  { id, holder, isLegacy, description }: WantedToken,
+  { id, holder, isLegacy, description, begunById }: WantedToken,
   { expiredAt, ...identity }: Identity,
 ): Omit<TokenTable, "hash"> {
   return {
@@ -51,6 +53,7 @@ export function newTokenRow(
     ...identity,
     lastUsedAt: null,
     version: 1,
+    begunById: begunById ?? null,
   };
 }
 

@@ -180,14 +180,29 @@ export async function insertToken(tx: Tx, _by: TokenGiver, row: TokenTable): Pro
   await tx.db.insertInto("tokens").values(row).execute();
 }
 
+const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
+
+/** A token, and the sessions that it began: one statement, which tells what was removed. */
 export async function deleteTokenRow(
   tx: Tx,
   { id }: Granted<{ readonly id: string }, "can-manage" | "can-administer">,
-): Promise<void> {
-  await tx.db.deleteFrom("tokens").where("id", "=", id).execute();
+) {
+  return tx.db
+    .deleteFrom("tokens")
+    .where((where) => where.or([where("id", "=", id), where("begunById", "=", id)]))
+    .returning(toldOfRemoved)
+    .execute();
 }
 
-const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
+/** When a token ends that is to begin a session; held, so that it can't go meanwhile. Undefined where it has gone. */
+export async function holdToken(tx: Tx, id: string): Promise<Pick<TokenTable, "id" | "expiredAt"> | undefined> {
+  return tx.db
+    .selectFrom("tokens")
+    .select(["id", "expiredAt"])
+    .where("id", "=", id)
+    .modifyEnd(tx.dialect.lockRows("tokens", "reference"))
+    .executeTakeFirst();
+}
 
 /** Whoever signs out, and whoever changes a user so that it has to sign in again. */
 export type SessionEnder = Granted<
@@ -281,6 +296,8 @@ const told = {
   hash: sql`k.hash`,
   createdAt: sql`k.created_at`,
   expiredAt: sql`k.expired_at`,
+  /** When the token was made that began it, of a session that a token did. */
+  begunAt: sql`b.created_at`,
   /** How long its organization lets such tokens work, in milliseconds. */
   maxTtlMs: sql`case when o.max_ttl_enabled = 1 then (
     select max_ttl_ms from organization_token_ttl_policies
@@ -298,7 +315,7 @@ const told = {
 export type TokenHolder = Readonly<Record<keyof typeof told | "nextTtlMs", string>>;
 
 /** Characters that no name, id or instant has. */
-const between = "\u001f";
+export const between = "\u001f";
 const betweenParts = "\u001e";
 
 export interface TokenTold {
@@ -316,19 +333,24 @@ export interface TokenTold {
  */
 export function tokenWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
   const find = prepared<Parameters & { hash: string; nowMs: number }, { told: string }>((db, parameters, dialect) => {
-    const age = sql`cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql.ref("k.createdAt"))}`;
-    const nextTtlMs = sql`case when k.kind = 'user' then (
+    const age = sql`cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql<string>`coalesce(b.created_at, k.created_at)`)}`;
+    const nextTtlMs = sql`case when k.kind = 'user' or b.id is not null then (
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
     const asText = (value: RawBuilder<unknown>) => sql`coalesce(cast(${value} as text), '')`;
     const holder = sql.join([...Object.values(told), nextTtlMs].map(asText), sql.raw(`|| '${between}' ||`));
     const parts = [sql`${holder}`, asText(dialect.moment), asText(nextEnd), asText(says(parameters))];
-    return db
-      .selectFrom("tokens as k")
-      .leftJoin("users as u", "u.id", "k.userId")
-      .leftJoin("teams as t", "t.id", "k.teamId")
-      .leftJoin("organizations as o", "o.id", "k.organizationId")
-      .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("told"))
-      .where("k.hash", "=", parameters.hash);
+    return (
+      db
+        .selectFrom("tokens as k")
+        .leftJoin("users as u", "u.id", "k.userId")
+        .leftJoin("teams as t", "t.id", "k.teamId")
+        .leftJoin("organizations as o", "o.id", "k.organizationId")
+        .leftJoin("tokens as b", "b.id", "k.begunById")
+        .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("told"))
+        .where("k.hash", "=", parameters.hash)
+        // A session ends with the token that began it, however that went.
+        .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
+    );
   });
   return async (tx: Tx, parameters: Parameters & { hash: string; nowMs: number }): Promise<TokenTold | undefined> => {
     const [row] = await find(tx, parameters);
@@ -343,50 +365,4 @@ export function holderIn(text: string): TokenHolder {
   return Object.fromEntries(
     [...Object.keys(told), "nextTtlMs"].map((name, at) => [name, values[at] ?? ""]),
   ) as TokenHolder;
-}
-
-/** What stands for an agent or for a run: no token of a person, a team or an organization has its hash. */
-const machineTold = {
-  kind: { agent: sql`'agent'`, run: sql`'run'` },
-  id: { agent: sql`k.id`, run: sql`f.id` },
-  hash: { agent: sql`k.hash`, run: sql`f.token_hash` },
-  agentPoolId: { agent: sql`coalesce(k.agent_pool_id, k.site_agent_pool_id)`, run: sql`''` },
-  poolName: { agent: sql`coalesce(p.name, s.name)`, run: sql`''` },
-  organizationId: { agent: sql`k.organization_id`, run: sql`f.organization_id` },
-  runId: { agent: sql`''`, run: sql`f.run_id` },
-  workspaceId: { agent: sql`''`, run: sql`f.workspace_id` },
-} as const;
-type MachineFact = keyof typeof machineTold;
-
-/** As text; empty where there is nothing. */
-export type MachineHolder = Readonly<Record<MachineFact, string>>;
-
-const findMachine = prepared<{ hash: string }, { told: string; moment: string | null }>((db, { hash }, dialect) => {
-  const facts = (kind: "agent" | "run") =>
-    sql.join(
-      Object.values(machineTold).map((fact) => sql`coalesce(cast(${fact[kind]} as text), '')`),
-      sql.raw(`|| '${between}' ||`),
-    );
-  // A phase that has ended, or that another agent has, has no hash or another.
-  const found = sql<{ told: string; moment: string | null }>`
-    select ${facts("agent")} as told, ${dialect.moment} as moment from agent_tokens as k
-    left join agent_pools as p on p.id = k.agent_pool_id
-    left join site_agent_pools as s on s.id = k.site_agent_pool_id
-    where k.hash = ${hash}
-    union all
-    select ${facts("run")} as told, ${dialect.moment} as moment from run_phases as f
-    where f.token_hash = ${hash} and f.status = 'running'`;
-  return { compile: () => found.compile(db) };
-});
-
-/** The second look, for a secret that is nobody's among the tokens of people, teams and organizations. */
-export async function machineWith(tx: Tx, hash: string): Promise<TokenTold | undefined> {
-  const [row] = await findMachine(tx, { hash });
-  // Nothing that agents and runs are shown rests on what teams were given.
-  return row && { holder: row.told, moment: row.moment, nextEnd: null, says: null };
-}
-
-export function machineIn(text: string): MachineHolder {
-  const values = text.split(between);
-  return Object.fromEntries(Object.keys(machineTold).map((name, at) => [name, values[at] ?? ""])) as MachineHolder;
 }

@@ -16,6 +16,7 @@ import {
   deleteExpiredTokenRows,
   deleteSessionRowsOfProvider,
   deleteTokenRow,
+  holdToken,
   deleteUsersRows,
   insertToken,
   lockFreeTokens,
@@ -24,6 +25,7 @@ import {
 } from "./store.ts";
 
 export { GrantFault } from "./grant-fault.ts";
+export { holdToken };
 
 export interface NewToken extends WantedToken {
   /** Null for never; two years from now where nothing is said. */
@@ -62,23 +64,22 @@ export async function issueToken(
   refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
   const secret = wanted.secret ?? newToken();
   const token = newTokenRow(wanted, { createdById: actorId(context.actor), createdAt, expiredAt });
-  if (replaced !== undefined) await deleteTokenRow(tx, replaced);
+  const gone = replaced === undefined ? [] : await deleteTokenRow(tx, replaced);
   const hash = holder.kind === "session" ? sessionHash(secret) : tokenHash(secret);
   await insertToken(tx, by, { ...token, hash });
-  const events = [...(replaced === undefined ? [] : [eventOf(replaced, "delete")]), eventOf(token, "create")];
+  const events = [...gone.map((each) => eventOf(each, "delete")), eventOf(token, "create")];
   await recordEvents(tx, context, events);
   const { organizationName = null, organizationFacts = null } = "userId" in holder ? {} : holder;
   return { ...token, secret, organizationName, organizationFacts };
 }
 
-/** By whoever may manage its holder's tokens. */
+/** By whoever may manage its holder's tokens. The sessions that it began end with it. */
 export async function revokeToken(
   tx: Tx,
   context: Maker,
   token: Granted<ToldOfToken, "can-manage" | "can-administer">,
 ): Promise<void> {
-  await deleteTokenRow(tx, token);
-  await recordEvents(tx, context, [eventOf(token, "delete")]);
+  await recordRevoked(tx, context, await deleteTokenRow(tx, token));
 }
 
 /** By the operator. */

@@ -1,4 +1,5 @@
 /** What is done for a program that sends a code, and by the job that tidies up. */
+import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { deleteOldAuthorizations } from "./store.ts";
 
@@ -8,4 +9,4 @@ export { redeemCode } from "./redemption.ts";
 const keptMs = 86_400_000;
 
 export const removeOldAuthorizations = (tx: Tx, limit: number): Promise<number> =>
-  deleteOldAuthorizations(tx, new Date(Date.now() - keptMs).toISOString(), limit);
+  deleteOldAuthorizations(tx, new Date(nowMs() - keptMs).toISOString(), limit);

@@ -3,7 +3,7 @@ import { decodeJwt, errors, jwtVerify } from "jose";
 import { grant } from "../../../access/granted.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
-import { now } from "../../../kernel/time.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
 import { OutgoingFault } from "../../../outgoing/request.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
@@ -33,7 +33,7 @@ const clockToleranceSeconds = 60;
 
 /** Raises GrantFault. */
 export async function exchangeIdentity(context: Context, asked: Exchange): Promise<Exchanged> {
-  const issuer = issuerIn(asked.subjectToken);
+  const issuer = issuerIn(asked.subjectToken, nowMs() / 1000 - clockToleranceSeconds);
   const trusts = await findTrustsOfIssuer(context.database.reader, asked.organization, issuer);
   if (trusts.length === 0) throw nobody;
   const claims = await verified(context, asked.subjectToken, issuer);
@@ -41,26 +41,40 @@ export async function exchangeIdentity(context: Context, asked: Exchange): Promi
   return give(context, trust, claims);
 }
 
-/** Which organizations there are, and whom they trust, is nobody's business. */
+/** Which organizations there are, and whom they trust, is nobody's business: also not of who makes a token up. */
 const nobody = new GrantFault(
   "invalid_grant",
-  "No trust of this organization fits the token: compare its issuer, audience and claims with the organization's identity-trusts.",
+  "No trust of this organization fits the token, or its issuer has not signed it: compare its issuer, audience and claims with the organization's identity-trusts.",
 );
 
-function issuerIn(token: string): string {
+/** What a token says of itself, before anything of it is believed. Raises GrantFault. */
+function issuerIn(token: string, expiredBefore: number): string {
+  const { iss, exp } = decoded(token);
+  if (typeof iss !== "string" || iss.includes("\0") || !iss.isWellFormed())
+    throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
+  // Told to everybody alike, whoever is trusted.
+  if (typeof exp === "number" && exp <= expiredBefore)
+    throw new GrantFault(
+      "invalid_grant",
+      "The subject_token has expired. Ask for a new one just before it is exchanged.",
+    );
+  return iss;
+}
+
+function decoded(token: string): Readonly<Record<string, unknown>> {
   try {
-    const { iss } = decodeJwt(token);
-    if (iss !== undefined) return iss;
+    return decodeJwt(token);
   } catch {
     // Then it is none.
+    return {};
   }
-  throw new GrantFault("invalid_request", "The subject_token is not a JSON Web Token with an issuer.");
 }
 
 /** By the issuer's own keys; only those of issuers who are trusted are ever asked for. */
 async function verified({ options }: Context, token: string, issuer: string): Promise<Claims> {
   const outgoing = { allowed: options.privateAddresses ?? [] };
-  const checks = { issuer, algorithms, clockTolerance: clockToleranceSeconds, requiredClaims: ["exp"] };
+  const currentDate = new Date(nowMs());
+  const checks = { issuer, algorithms, currentDate, clockTolerance: clockToleranceSeconds, requiredClaims: ["exp"] };
   const verify = async (isUnknownKey: boolean) =>
     (await jwtVerify(token, await keysOf(issuer, outgoing, isUnknownKey), checks)).payload;
   try {
@@ -74,19 +88,9 @@ async function verified({ options }: Context, token: string, issuer: string): Pr
 }
 
 function faultOf(error: unknown): unknown {
-  if (error instanceof errors.JWTExpired)
-    return new GrantFault(
-      "invalid_grant",
-      "The subject_token has expired. Ask for a new one just before it is exchanged.",
-    );
   if (error instanceof OutgoingFault)
     return new GrantFault("invalid_grant", `The issuer's keys can't be had: ${error.message}`);
-  if (error instanceof errors.JOSEError || error instanceof TypeError)
-    return new GrantFault(
-      "invalid_grant",
-      "The subject_token is not one that its issuer has signed, or not valid at this moment.",
-    );
-  return error;
+  return error instanceof errors.JOSEError || error instanceof TypeError ? nobody : error;
 }
 
 function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
@@ -154,7 +158,8 @@ function toldOf(trust: TrustOfIssuer, claims: Claims): Record<string, string> {
   return Object.fromEntries(
     said.map((name) => {
       const value = claims[name];
-      return [name, (typeof value === "string" ? value : JSON.stringify(value)).slice(0, toldLengthMax)];
+      const text = typeof value === "string" ? value.replaceAll("\0", "") : JSON.stringify(value);
+      return [name, text.slice(0, toldLengthMax).toWellFormed()];
     }),
   );
 }

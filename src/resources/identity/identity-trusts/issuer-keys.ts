@@ -1,6 +1,7 @@
 /** The keys of those who are trusted, fetched from themselves when they are first needed and kept for a while. */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
+import { nowMs } from "../../../kernel/time.ts";
 import { fetchJson, OutgoingFault, type OutgoingOptions } from "../../../outgoing/request.ts";
 
 const discovery = z.object({ issuer: z.string(), jwks_uri: z.string() });
@@ -21,11 +22,11 @@ const kept = new Map<string, Kept>();
 /** Raises OutgoingFault. */
 export function keysOf(issuer: string, options: OutgoingOptions, isUnknownKey = false): Promise<JWTVerifyGetKey> {
   const known = kept.get(issuer);
-  const age = Date.now() - (known?.at ?? -Infinity);
+  const age = nowMs() - (known?.at ?? -Infinity);
   if (known !== undefined && age < (isUnknownKey ? againMs : keptMs)) return known.keys;
   if (kept.size >= issuersMax) kept.clear();
   const keys = fetchKeys(issuer, options);
-  kept.set(issuer, { keys, at: Date.now() });
+  kept.set(issuer, { keys, at: nowMs() });
   // What failed is not kept.
   keys.catch(() => kept.delete(issuer));
   return keys;

@@ -13,13 +13,18 @@ const dayMs = 86_400_000;
 /** What a link is for: a membership that waits, or a user without a password. */
 export type Destination = Pick<InvitationTable, "organizationId" | "membershipId" | "userId">;
 
-export function newInvitation(destination: Destination, secret: string, confirmsEmail: boolean): InvitationTable {
+export function newInvitation(
+  destination: Destination,
+  secret: string,
+  { confirmsEmail, madeById }: { readonly confirmsEmail: boolean; readonly madeById: string },
+): InvitationTable {
   const createdAt = now();
   return {
     id: newId("invitations"),
     hash: invitationHash(secret),
     ...destination,
     confirmsEmail: Number(confirmsEmail),
+    madeById,
     createdAt,
     expiresAt: new Date(Date.parse(createdAt) + daysOpen * dayMs).toISOString(),
   };

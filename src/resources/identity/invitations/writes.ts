@@ -1,10 +1,13 @@
 /** What neighbours have done with invitations: those who make members, and the job that tidies up. */
-import { isSiteAdmin } from "../../../access/actor.ts";
+import { actorId, isSiteAdmin } from "../../../access/actor.ts";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { newToken } from "../../../kernel/ids.ts";
+import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
+import { mailInvitation } from "./courier.ts";
 import { type Destination, invitationUrl, newInvitation } from "./rules.ts";
-import { deleteInvitationTo, insertInvitation, type Inviter } from "./store.ts";
+import { deleteInvitationTo, deleteLinksOfOthers, insertInvitation, type Inviter } from "./store.ts";
 
 export { deleteEndedInvitations as removeEndedInvitations } from "./store.ts";
 
@@ -15,18 +18,41 @@ export interface MadeInvitation {
   readonly expiresAt: string;
 }
 
-/** The only way to the link is this answer. Whoever holds what it leads to makes it, so there is one at a time. */
+/** The only ways to the link are this answer, and mail where the operator sends any. Whoever holds what it leads to makes it, so there is one at a time. */
 export async function makeInvitation(
   tx: Tx,
-  { actor, options }: Pick<Context, "actor" | "options">,
+  context: Pick<Context, "actor" | "options" | "vault" | "wake">,
   by: Inviter,
   destination: Destination,
   { isFirst = false } = {},
 ): Promise<MadeInvitation> {
   const secret = newToken();
   // A site admin vouches for addresses everywhere (decision 0125); an organization says whom it invites, and no more.
-  const row = newInvitation(destination, secret, isSiteAdmin(actor));
+  const { actor } = context;
+  const row = newInvitation(destination, secret, { confirmsEmail: isSiteAdmin(actor), madeById: actorId(actor) });
   if (!isFirst) await deleteInvitationTo(tx, by, destination);
   await insertInvitation(tx, by, row);
-  return { ...row, url: invitationUrl(options, secret) };
+  const url = invitationUrl(context.options, secret);
+  await mailInvitation(tx, context, row, url);
+  return { ...row, url };
+}
+
+/**
+ * People who are only invited were given a place in a team. Whoever made their links has these, and could follow them into a team that
+ * they could not have given: so they end, unless it is the caller who made them, or an owner. See docs/decisions/0126-what-a-link-can-do.md.
+ */
+export async function endLinksOfOthers(
+  tx: Tx,
+  context: Pick<Context, "actor" | "requestId">,
+  team: Granted<{ readonly organizationId: string }, "can-update-membership">,
+  membershipIds: readonly string[],
+): Promise<void> {
+  const ended = await deleteLinksOfOthers(tx, team, membershipIds, actorId(context.actor));
+  const { organizationId } = team;
+  const events = ended.map((id) => ({
+    organizationId,
+    verb: "end-invitation",
+    subject: { type: "organization-memberships", id },
+  }));
+  if (events.length > 0) await recordEvents(tx, context, events);
 }

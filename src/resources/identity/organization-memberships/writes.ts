@@ -18,6 +18,8 @@ import { membershipsWhere } from "./store.ts";
 
 /** Who makes a change. */
 type Maker = Pick<Context, "actor" | "requestId">;
+/** The same, where an invitation may be joined with a membership. */
+type Joiner = Maker & Pick<Context, "neighbours">;
 
 /** The maker of an organization becomes a member and an owner. */
 export async function addFirstOwner(
@@ -176,7 +178,7 @@ export async function activateInvitations(
  * A user has another address: the memberships go by it from now on, and the invitations to it are the user's. One in an
  * organization that the user is in already is taken over with its teams.
  */
-export async function moveMemberships(tx: Tx, context: Maker, user: UserTable, held: Held): Promise<void> {
+export async function moveMemberships(tx: Tx, context: Joiner, user: UserTable, held: Held): Promise<void> {
   const own = await withAllTeams(tx, context, sql<SqlBool>`m.user_id = ${user.id}`);
   const invitations = await invitationsTo(tx, context, user);
   refuseUnheld([...own, ...invitations], held);
@@ -214,7 +216,7 @@ export async function moveMemberships(tx: Tx, context: Maker, user: UserTable, h
  */
 export async function takeInvitation(
   tx: Tx,
-  context: Maker,
+  context: Joiner,
   { membershipId, organizationId }: Granted<Pick<InvitationTable, "membershipId" | "organizationId">, "can-accept">,
   user: UserTable,
   held: Held,
@@ -335,8 +337,8 @@ function newTeams(invitation: MembershipView, membership: MembershipView): strin
   return invitation.teamIds.filter((id) => !membership.teamIds.includes(id));
 }
 
-/** Gives the teams of invitations to the memberships that are there already, then ends the invitations. */
-async function takeOver(tx: Tx, context: Maker, doubles: readonly Double[]): Promise<void> {
+/** Gives the teams of invitations, and whatever names them, to the memberships that are there already, then ends the invitations. */
+async function takeOver(tx: Tx, context: Joiner, doubles: readonly Double[]): Promise<void> {
   if (doubles.length === 0) return;
   // A place that has ended would stand in the way of one in the same team.
   await endSeatsOf(
@@ -349,14 +351,12 @@ async function takeOver(tx: Tx, context: Maker, doubles: readonly Double[]): Pro
     to: membership.id,
     teamIds,
   }));
-  await inheritSeats(tx, doubles[0]?.membership.userId ?? null, inherited);
+  const userId = doubles[0]?.membership.userId ?? null;
+  const invitationIds = inherited.map(({ from }) => from);
+  await inheritSeats(tx, userId, inherited);
+  if (userId !== null) await context.neighbours.invitationsJoined(tx, userId, invitationIds);
   await tx.db
     .deleteFrom("organizationMemberships")
-    .where(
-      tx.dialect.isOneOf(
-        sql.ref("id"),
-        inherited.map(({ from }) => from),
-      ),
-    )
+    .where(tx.dialect.isOneOf(sql.ref("id"), invitationIds))
     .execute();
 }

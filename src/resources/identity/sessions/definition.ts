@@ -98,6 +98,7 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
         "End one of the caller's sessions: sign out there; 204, or the session with its sign-out-url where its provider signs people out, too",
       needs,
       answer: "document",
+      elseNothing: "It has ended, and there is nowhere else to sign out of.",
     },
     deleteSessions: {
       method: "DELETE",
@@ -106,6 +107,7 @@ export const sessions = defineResource<SessionView>()(({ fixed, readOnly, toOne 
         "End all of the caller's sessions: sign out everywhere; 204, or the present one with its sign-out-url where its provider signs people out, too",
       needs,
       answer: "document",
+      elseNothing: "It has ended, and there is nowhere else to sign out of.",
     },
   },
 }));

@@ -2,17 +2,16 @@
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
-import { AppError, notFound } from "../../../kernel/errors.ts";
+import { notFound } from "../../../kernel/errors.ts";
 import { tokenHash } from "../../../kernel/ids.ts";
-import { isPassword } from "../../../kernel/passwords.ts";
 import { sessionOf } from "../authentication-tokens/reads.ts";
 import { endSession, endSessions } from "../authentication-tokens/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadSignOut } from "../sso-providers/reads.ts";
 import { sessions, type SessionView } from "./definition.ts";
 import { type Signing, signedIn, wrongCredentials } from "./rules.ts";
-import { findSigning, listSessionRows } from "./store.ts";
-import { beginSession } from "./writes.ts";
+import { findSigning, listSessionRows, type SigningIn } from "./store.ts";
+import { beginSession, isRightPassword } from "./writes.ts";
 
 export const sessionResource = implement(sessions, {
   async createSession({ context, body }) {
@@ -69,24 +68,23 @@ function self(actor: Actor): Self {
 /** Raises `unauthorized`, or `too-many-requests` for whoever has tried too often. */
 async function identified(
   context: Context,
-  { username, password, token }: CreateAttributes<typeof sessions>,
+  { username = "", password = "", token }: CreateAttributes<typeof sessions>,
 ): Promise<Granted<Signing, "can-sign-in">> {
-  const { signIns, database } = context;
-  const name = username ?? "";
-  signIns?.check(name);
-  try {
-    if (token !== undefined) return signedIn(await holderOf(context, token), true);
-    const user = await findSigning(database.reader, name);
-    return signedIn(user, await isPassword(password ?? "", user?.passwordHash ?? undefined));
-  } catch (error) {
-    if (error instanceof AppError && error.code === "unauthorized") signIns?.failed(name);
-    throw error;
-  }
+  if (token !== undefined) return signedIn(await holderOf(context, token), true);
+  let user: SigningIn | undefined;
+  const isRight = await isRightPassword(context, username, password, async () => {
+    user = await findSigning(context.database.reader, username);
+    return user?.passwordHash ?? undefined;
+  });
+  return signedIn(user, isRight);
 }
 
 /** Raises `unauthorized`, also for a token of somebody who is no person: there is nobody to sign in. */
-async function holderOf({ database }: Context, token: string): Promise<Signing> {
+async function holderOf({ database, signIns }: Context, token: string): Promise<Signing> {
+  signIns?.check();
   const found = (await sessionOf(database.reader, tokenHash(token)))?.actor;
-  if (found?.kind !== "user") throw wrongCredentials();
-  return { id: found.userId, username: found.name, isSiteAdmin: Number(found.siteAdmin) };
+  if (found?.kind === "user")
+    return { id: found.userId, username: found.name, isSiteAdmin: Number(found.siteAdmin), byTokenId: found.tokenId };
+  signIns?.failed();
+  throw wrongCredentials();
 }

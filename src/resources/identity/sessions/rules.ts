@@ -4,7 +4,10 @@ import type { UserTable } from "../../../database/schema/identity.ts";
 import { AppError } from "../../../kernel/errors.ts";
 
 /** Who a person is, as far as signing in needs it. */
-export type Signing = Pick<UserTable, "id" | "username" | "isSiteAdmin">;
+export type Signing = Pick<UserTable, "id" | "username" | "isSiteAdmin"> & {
+  /** Whom a token stands for who shows that instead of a password. */
+  readonly byTokenId?: string;
+};
 
 /** Which part was wrong is nobody's business. */
 export const wrongCredentials = (): AppError =>

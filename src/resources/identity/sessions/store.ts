@@ -55,7 +55,20 @@ export async function listSessionRows(
   userId: string,
   page: Page,
 ): Promise<{ rows: Omit<SessionView, "isCurrent" | "userId">[]; totalCount: number }> {
-  const rows = tx.db.selectFrom("tokens").select(columns).where("userId", "=", userId).where("kind", "=", "session");
+  const rows = tx.db
+    .selectFrom("tokens")
+    .select(columns)
+    .where("userId", "=", userId)
+    .where("kind", "=", "session")
+    // Those that a token began which has gone since are none.
+    .where((where) =>
+      where.or([
+        where("begunById", "is", null),
+        where("begunById", "in", (query) =>
+          query.selectFrom("tokens as b").select("b.id").where("b.userId", "=", userId),
+        ),
+      ]),
+    );
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "createdAt", descending: true }, { column: "id" }],

@@ -4,14 +4,15 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
-import { hashPassword } from "../../../kernel/passwords.ts";
+import { hashPassword, isPassword } from "../../../kernel/passwords.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import { endSessions, issueToken } from "../authentication-tokens/writes.ts";
+import { earlier } from "../authentication-tokens/rules.ts";
+import { endSessions, holdToken, issueToken } from "../authentication-tokens/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SessionView } from "./definition.ts";
-import { sessionEnd, type Signing } from "./rules.ts";
+import { sessionEnd, type Signing, wrongCredentials } from "./rules.ts";
 import { putPassword } from "./store.ts";
 import { passwordFaults } from "./strength.ts";
 
@@ -23,6 +24,17 @@ export interface NewPassword {
 
 export async function newPasswordOf(password: string): Promise<NewPassword> {
   return { password, hash: await hashPassword(password) };
+}
+
+/** Whether a password is that of whoever has this name; few guesses are looked at. Raises `too-many-requests`. */
+export async function isRightPassword(
+  { signIns }: Pick<Context, "signIns">,
+  name: string,
+  password: string,
+  stored: () => Promise<string | undefined>,
+): Promise<boolean> {
+  const isRight = async () => isPassword(password, await stored());
+  return signIns === undefined ? isRight() : signIns.attempt(name, isRight);
 }
 
 /** Whoever knew the one before is no longer signed in anywhere. Raises `invalid` for one that is too weak. */
@@ -63,19 +75,23 @@ export async function beginSession(context: Context, user: Granted<Signing, "can
 
 export type IssuedSession = SessionView & { readonly secret: string };
 
-/** Within the transaction of whatever else signing in does. */
+/** Within the transaction of whatever else signing in does. Raises `unauthorized` where the token has gone that it is begun by. */
 export async function issueSession(
   tx: Tx,
   context: Context,
   user: Granted<Signing, "can-sign-in">,
   id: string,
 ): Promise<IssuedSession> {
+  const { byTokenId } = user;
+  const token = byTokenId === undefined ? undefined : await holdToken(tx, byTokenId);
+  if (byTokenId !== undefined && token === undefined) throw wrongCredentials();
   const session = await issueToken(tx, context, user, {
     id,
     holder: { kind: "session", userId: user.id },
     isLegacy: false,
     description: context.browser?.name ?? null,
-    expiredAt: sessionEnd(now(), context.options.sessionHours),
+    begunById: token?.id,
+    expiredAt: earlier(sessionEnd(now(), context.options.sessionHours), token?.expiredAt ?? undefined),
   });
   return { ...session, userId: user.id, isCurrent: true };
 }

@@ -25,7 +25,10 @@ const groupsMax = 1000;
 const groupMax = 255;
 
 const own = (claims: Claims, name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined);
-const textOf = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+/** Neither engine stores the character 0 or half a character. */
+const isText = (value: unknown): value is string =>
+  typeof value === "string" && value !== "" && !value.includes("\0") && value.isWellFormed();
+const textOf = (value: unknown): string | undefined => (isText(value) ? value : undefined);
 
 /** A claim by its name; or, where none is called so, by the way to it: `realm_access.roles`. */
 export function claimOf(claims: Claims, name: string): unknown {
@@ -62,7 +65,8 @@ export function identityOf(
   const telling = isWhole || own(more, "email") === undefined ? told : more;
   const email = textOf(own(telling, "email"));
   const verified = own(telling, "email_verified");
-  const isAddress = email !== undefined && email.length <= emailMax && /^[^\s@]+@[^\s@]+$/.test(email);
+  const isAddress =
+    email !== undefined && email.length <= emailMax && /^[^\s@]+@[^\s@]+$/.test(email) && !isDisguised(email);
   return {
     issuer: provider.issuer,
     subject,
@@ -74,6 +78,11 @@ export function identityOf(
   };
 }
 
+const isPlain = (text: string) => /^[\x21-\x7e]*$/.test(text);
+
+/** The same as another's once case is ignored, and not the same address: a letter from elsewhere whose small form is one of ours. */
+const isDisguised = (email: string): boolean => !isPlain(email) && isPlain(fold(email));
+
 /** Raises `forbidden` where the provider keeps them to itself: nobody is to lose or keep access by a list that is not whole. */
 function groupsIn(
   { name, groupsClaim }: Pick<SsoProviderView, "name" | "groupsClaim">,
@@ -83,20 +92,22 @@ function groupsIn(
   const claim = groupsClaim ?? "";
   const found = claimOf(told, claim) ?? claimOf(more, claim);
   const isElsewhere = [told, more].some((claims) => claimOf((own(claims, "_claim_names") ?? {}) as Claims, claim));
-  const groups = [found].flat().filter((group): group is string => typeof group === "string");
+  const groups = [found].flat().filter(isText);
   if ((found === undefined && isElsewhere) || groups.length > groupsMax)
     throw new AppError(
       "forbidden",
       `You are in more groups than ${name} tells of at once (${groupsMax} are taken). Ask its administrators to send only the groups that matter here.`,
     );
-  return [...new Set(groups.filter((group) => group !== "" && group.length <= groupMax))];
+  return [...new Set(groups.filter((group) => group.length <= groupMax))];
 }
 
 const nameMax = 50;
 
-/** What is left of a name when it is spelled as users' names are. */
+/** What is left of a name when it is spelled as users' names are; of its beginning, because that takes longer the longer it is. */
 const spelled = (name: string): string =>
   name
+    .slice(0, emailMax)
+    .toWellFormed()
     .normalize("NFKD")
     .replace(/@.*$/, "")
     .replace(/[^A-Za-z0-9_.-]+/g, "-")

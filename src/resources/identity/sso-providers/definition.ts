@@ -34,6 +34,10 @@ const scopes = text({
   sentence: "must be scopes with single spaces between them, 'openid' among them",
 });
 
+/** Where a browser comes back to from a provider; and from an organization's that does not say its name then. */
+export const callbackPath = signInPath("callback");
+export const ownCallbackPath = (id: string): string => `${signInPath(id)}/callback`;
+
 export const scopesByDefault = "openid email profile";
 const needs = "a site admin";
 const ofProvider = "/admin/sso-providers/:sso_provider_id";
@@ -90,6 +94,8 @@ export const ssoProviders = defineResource<SsoProviderView>()(({ required, optio
   links: (provider) => ({
     self: `/api/v2/admin/sso-providers/${provider.id}`,
     "sign-in": signInPath(provider.id),
+    callback: callbackPath,
+    ...(provider.organizationId !== null && { "own-callback": ownCallbackPath(provider.id) }),
   }),
   operations: {
     listSsoProviders: {

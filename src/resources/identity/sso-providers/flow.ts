@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { nowMs } from "../../../kernel/time.ts";
 import type { Vault } from "../../../database/vault.ts";
 
 export interface Flow {
@@ -32,7 +33,7 @@ const owner = "a way to a provider of single sign-on and back";
 const random = () => randomBytes(32).toString("base64url");
 
 export function newFlow(providerId: string, returnTo: string): Flow {
-  const until = Date.now() + flowSeconds * 1000;
+  const until = nowMs() + flowSeconds * 1000;
   return { providerId, state: random(), nonce: random(), codeVerifier: random(), returnTo, until };
 }
 
@@ -45,7 +46,7 @@ export function openFlow(vault: Vault, sealed: string | undefined): Flow | undef
   try {
     const opened = vault.open(owner, Buffer.from(sealed, "base64url"));
     const flow = shape.parse(JSON.parse(Buffer.from(opened).toString("utf8")));
-    return flow.until > Date.now() ? flow : undefined;
+    return flow.until > nowMs() ? flow : undefined;
   } catch {
     return undefined;
   }

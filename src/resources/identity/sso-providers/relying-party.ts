@@ -5,10 +5,12 @@
  */
 import * as oidc from "openid-client";
 import { AppError } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import { outgoingFetch } from "../../../outgoing/fetch.ts";
 import { OutgoingFault } from "../../../outgoing/request.ts";
 import type { Context } from "../../shared/context.ts";
 import { type Claims, type Identity, identityOf, isIncomplete } from "./claims.ts";
+import { callbackPath, ownCallbackPath } from "./definition.ts";
 import type { Flow } from "./flow.ts";
 import { secretOwner } from "./rules.ts";
 import type { findProviderToAsk } from "./store.ts";
@@ -16,14 +18,23 @@ import type { findProviderToAsk } from "./store.ts";
 export type Provider = NonNullable<Awaited<ReturnType<typeof findProviderToAsk>>>;
 type Asking = Pick<Context, "options" | "vault">;
 
-export const callbackPath = "/app/sign-in/sso/callback";
-const callbackUrl = ({ options }: Asking) => `${options.publicUrl}${callbackPath}`;
+/**
+ * An organization's provider could lead people on to the site's, and wait for the code that the site's gives. So it says its name on the
+ * way back, which is then checked before a code is shown to anybody; or it has a place of its own to come back to.
+ * See docs/decisions/0162-a-way-back-of-its-own.md.
+ */
+const hasOwnPlace = ({ organizationId }: Provider, configuration: oidc.Configuration): boolean =>
+  organizationId !== null && configuration.serverMetadata().authorization_response_iss_parameter_supported !== true;
+
+function callbackUrl({ options }: Asking, provider: Provider, configuration: oidc.Configuration): string {
+  return `${options.publicUrl}${hasOwnPlace(provider, configuration) ? ownCallbackPath(provider.id) : callbackPath}`;
+}
 
 /** Where to send the browser. Raises `unavailable`. */
 export async function authorizationUrl(context: Asking, provider: Provider, flow: Flow): Promise<URL> {
   const configuration = await configurationOf(context, provider);
   return oidc.buildAuthorizationUrl(configuration, {
-    redirect_uri: callbackUrl(context),
+    redirect_uri: callbackUrl(context, provider, configuration),
     scope: provider.scopes,
     state: flow.state,
     nonce: flow.nonce,
@@ -38,16 +49,27 @@ export interface Returned {
   readonly signOutUrl: string | undefined;
 }
 
-/** Who came back, by the query that the browser brought. Raises `unauthorized`, `forbidden` or `unavailable`. */
+/** What a browser brings back, and where to: the provider whose own place it is, or undefined for everybody's. */
+export interface Brought {
+  readonly query: string;
+  readonly providerId: string | undefined;
+}
+
+/**
+ * Who came back; undefined where that is not the place to come back to. Both go by one description of the provider: it may give another
+ * a moment later. Raises `unauthorized`, `forbidden` or `unavailable`.
+ */
 export async function identityReturned(
   context: Asking,
   provider: Provider,
   flow: Flow,
-  query: string,
-): Promise<Returned> {
+  { query, providerId }: Brought,
+): Promise<Returned | undefined> {
   const configuration = await configurationOf(context, provider);
+  if (providerId !== (hasOwnPlace(provider, configuration) ? provider.id : undefined)) return undefined;
   return told(provider, async () => {
-    const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${callbackUrl(context)}?${query}`), {
+    const cameBackTo = new URL(`${callbackUrl(context, provider, configuration)}?${query}`);
+    const tokens = await oidc.authorizationCodeGrant(configuration, cameBackTo, {
       expectedState: flow.state,
       expectedNonce: flow.nonce,
       pkceCodeVerifier: flow.codeVerifier,
@@ -92,10 +114,10 @@ async function configurationOf(context: Asking, provider: Provider): Promise<oid
   const { id, version, issuer } = provider;
   const key = `${id} ${issuer}`;
   const known = kept.get(key);
-  if (known !== undefined && known.version === version && known.until > Date.now()) return known.found;
+  if (known !== undefined && known.version === version && known.until > nowMs()) return known.found;
   if (kept.size >= providersMax) kept.clear();
   const found = told(provider, () => discovered(context, provider));
-  kept.set(key, { version, found, until: Date.now() + keptMs });
+  kept.set(key, { version, found, until: nowMs() + keptMs });
   // What failed is not kept.
   found.catch(() => kept.delete(key));
   return found;

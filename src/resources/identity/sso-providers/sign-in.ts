@@ -20,7 +20,7 @@ import { newUser } from "../users/rules.ts";
 import { addProvidedUser, putUnderManagement } from "../users/writes.ts";
 import { freeName, type Identity, namesToTry } from "./claims.ts";
 import { type Flow, newFlow, openFlow, sealFlow } from "./flow.ts";
-import { authorizationUrl, identityReturned, type Provider, type Returned } from "./relying-party.ts";
+import { authorizationUrl, type Brought, identityReturned, type Provider, type Returned } from "./relying-party.ts";
 import { signOutOwner } from "./rules.ts";
 import {
   findCandidates,
@@ -44,21 +44,24 @@ export async function beginSignIn(
   return { url: (await authorizationUrl(context, provider, flow)).href, sealedFlow: sealFlow(context.vault, flow) };
 }
 
-export interface Reply {
+/** The query is as the provider had it written. */
+export interface Reply extends Brought {
   /** What the browser was given to bring back. */
   readonly sealedFlow: string | undefined;
-  /** As the provider had it written. */
-  readonly query: string;
 }
 
 /** Raises `unauthorized`, `forbidden`, `not-found`, `too-many-requests` or `unavailable`. */
-export async function finishSignIn(context: Context, { sealedFlow, query }: Reply): Promise<{ returnTo: string }> {
+export async function finishSignIn(context: Context, reply: Reply): Promise<{ returnTo: string }> {
+  const { sealedFlow, query } = reply;
   context.signIns?.check();
   try {
     const flow = flowOf(context, sealedFlow, query);
     const provider = await loadProvider(context, flow.providerId);
     await refuseRepetition(context, flow);
-    await signIn(context, provider, await identityReturned(context, provider, flow, query));
+    const returned = await identityReturned(context, provider, flow, reply);
+    // Whoever comes back elsewhere was led on to another provider, whose code is not this one's to see.
+    if (returned === undefined) throw beginAgain();
+    await signIn(context, provider, returned);
     return { returnTo: flow.returnTo };
   } catch (error) {
     if (error instanceof AppError && error.code === "unauthorized") context.signIns?.failed();

@@ -4,6 +4,7 @@ import type { Identifier, Included } from "../../../jsonapi/define.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange, recordEvents } from "../../shared/audit-events/writes.ts";
+import { endLinksOfOthers } from "../invitations/writes.ts";
 import { listMembershipsInTeam, membershipsByIds } from "../organization-memberships/reads.ts";
 import { raiseMemberships, raiseMembershipsInTeam } from "../organization-memberships/writes.ts";
 import { organizationMemberships } from "../organization-memberships/definition.ts";
@@ -181,6 +182,8 @@ async function addMembers(
     const coming = joining.filter((member) => member.userId !== null && member.hasEnded === 0);
     await changeUsersCount(tx, team, coming.length);
     await recordEvents(tx, context, seatingEvents(team, found, seating));
+    const invited = joining.filter((member) => member.userId === null);
+    if (invited.length > 0) await endLinksOfOthers(tx, context, team, idsOf(invited));
   });
 }
 

@@ -29,6 +29,9 @@ export const looksLikeUserId = (text: string): boolean => /^user-[A-Za-z0-9]{16}
 /** What stands for the person in an invitation until there is a user: made from the membership's id, so it is always the same. */
 export const invitedUserId = (membershipId: string): string => membershipId.replace(/^ou-/, "user-");
 
+/** The membership whose invited person this would stand for. */
+export const invitedMembershipId = (userId: string): string => userId.replace(/^user-/, "ou-");
+
 export const username = text({
   min: 1,
   max: 60,

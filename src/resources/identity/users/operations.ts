@@ -1,12 +1,11 @@
 /** Operations on users: load → authorize → decide → write. */
-import { isSiteAdmin } from "../../../access/actor.ts";
+import { type Actor, isInPerson, isSiteAdmin } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, forbidden, invalid, notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
-import { isPassword } from "../../../kernel/passwords.ts";
 import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { type Held, holdOrganizations, moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
@@ -19,7 +18,7 @@ import { discountUser } from "../teams/writes.ts";
 import { loadPassword } from "../sessions/reads.ts";
 import { signedIn } from "../sessions/rules.ts";
 import { passwordFaults } from "../sessions/strength.ts";
-import { beginSession, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
+import { beginSession, isRightPassword, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
 import { users, type UserView } from "./definition.ts";
 import { changedUser, grantUser, serviceAccountView, takenFaults, toUserView } from "./rules.ts";
 import { readableUsers } from "./reads.ts";
@@ -50,7 +49,7 @@ export const userResource = implement(users, {
     const { actor } = context;
     if (actor.kind !== "user")
       throw forbidden("This token is not a user's, so there is no password to change; use a user's token.");
-    const user = await changeOwnPassword(context, actor.userId, body.data.attributes);
+    const user = await changeOwnPassword(context, actor, body.data.attributes);
     // Whoever came by a session goes on in another: the one it came by has ended with all others.
     if (isIdOf("sessions", actor.tokenId)) await beginSession(context, user);
     return { view: toUserView(actor, user, context.options) };
@@ -104,15 +103,23 @@ export const userResource = implement(users, {
   },
 });
 
-/** Raises `invalid`, all faults at once. */
+/** A password would be more than the token: it would outlive it, and let in where tokens are refused. */
+const noneByToken = () =>
+  forbidden(
+    "You have no password yet, and a token does not give you one. Sign in by your provider of single sign-on, or ask a site admin for a link to set it.",
+  );
+
+/** Raises `invalid`, all faults at once; `forbidden` and `too-many-requests`. */
 async function changeOwnPassword(
   context: Context,
-  id: string,
+  { userId: id, name }: Actor & { readonly kind: "user" },
   sent: { readonly current_password: string; readonly password: string; readonly password_confirmation: string },
 ): Promise<Granted<UserTable, "can-sign-in">> {
   const { database, actor } = context;
   const present = await loadPassword(database.reader, id);
-  const isRight = present === undefined || (await isPassword(sent.current_password, present));
+  if (present === undefined && !isInPerson(actor)) throw noneByToken();
+  const isRight =
+    present === undefined || (await isRightPassword(context, name, sent.current_password, async () => present));
   const password = await newPasswordOf(sent.password);
   return database.write(async (tx) => {
     const { user } = await lockUser(tx, id, { purpose: "change", withSiteAdmins: false });

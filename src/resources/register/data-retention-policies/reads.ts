@@ -1,4 +1,5 @@
 /** What those who enforce data retention policies ask: which there are, and how old a thing may be under each. */
+import { nowMs } from "../../../kernel/time.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { daysMax } from "./definition.ts";
 
@@ -31,7 +32,7 @@ export async function underPolicies(
     for (const policy of policies) {
       // Policies of before there was a limit may name more days than a calendar has.
       const days = Math.min(policy.deleteOlderThanNDays, daysMax);
-      handled += await enforce(policy, new Date(Date.now() - days * dayMs).toISOString());
+      handled += await enforce(policy, new Date(nowMs() - days * dayMs).toISOString());
     }
     after = policies.at(-1)?.id ?? "";
     if (policies.length < policiesAtOnce) break;

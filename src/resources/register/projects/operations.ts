@@ -20,6 +20,7 @@ import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
 import { projects, type ProjectView } from "./definition.ts";
 import { grantProject, loadProject } from "./reads.ts";
 import { defaultPoolFaults } from "./execution.ts";
+import { listProjectRows } from "./list.ts";
 import {
   changedProject,
   defaultsOf,
@@ -29,14 +30,7 @@ import {
   poolNotServing,
   poolUnknown,
 } from "./rules.ts";
-import {
-  deleteProjectRow,
-  hasAgentPool,
-  insertProject,
-  isProjectNameTaken,
-  listProjectRows,
-  updateProjectRow,
-} from "./store.ts";
+import { deleteProjectRow, hasAgentPool, insertProject, isProjectNameTaken, updateProjectRow } from "./store.ts";
 import { recordProjectChange } from "./trail.ts";
 
 export const projectResource = implement(projects, {

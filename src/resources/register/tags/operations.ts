@@ -3,13 +3,13 @@ import type { Granted } from "../../../access/granted.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { recordEvent, recordEvents } from "../../shared/audit-events/writes.ts";
-import { loadOrganization } from "../../identity/organizations/reads.ts";
+import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantWorkspace, loadWorkspace, loadWorkspaces } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 import { rewriteTagNames } from "../workspaces/writes.ts";
 import { tags } from "./definition.ts";
-import { grantDeletingTags, namedIn, namesIn, refuseTooMany, unknownIds } from "./rules.ts";
+import { namedIn, namesIn, refuseTooMany, unknownIds } from "./rules.ts";
 import {
   carryAll,
   deleteTags,
@@ -73,7 +73,11 @@ export const tagResource = implement(tags, {
 
   async deleteOrganizationTags({ context, params, body }) {
     return context.database.write(async (tx) => {
-      const organization = grantDeletingTags(await loadOrganization(tx, context, params.organizationName));
+      // Deleting takes them away from every workspace.
+      const organization = grantOrganization(
+        await loadOrganization(tx, context, params.organizationName),
+        "can-delete-tags",
+      );
       const carriers = await lockCarriers(tx, organization.id, idsOf(body));
       const found = await lockTags(tx, organization.id, { ids: idsOf(body) });
       refuseIfAny(unknownIds(body, new Set(idsOf(found))));

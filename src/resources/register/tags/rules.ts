@@ -1,8 +1,5 @@
 /** Pure rules of tags. */
-import { grant, type Granted } from "../../../access/granted.ts";
-import { holdsOrganization } from "../../../access/organization.ts";
 import { type Fault, invalid } from "../../../kernel/errors.ts";
-import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { tagName } from "./definition.ts";
 
 /** A tag as callers send it: by name, or by the id of one that the organization has. */
@@ -31,18 +28,6 @@ export function refuseTooMany(tagNames: string, added: number): void {
     throw invalid([
       { pointer: "/data", detail: `A workspace carries at most ${tagsMax} tags; this would make ${count}` },
     ]);
-}
-
-/** Deleting takes tags away from every workspace. Raises `forbidden` or `not-found`. */
-export function grantDeletingTags(organization: OrganizationView): Granted<OrganizationView, "can-delete-tags"> {
-  const { standing } = organization;
-  return grant(organization, {
-    thing: "organization",
-    permission: "can-delete-tags",
-    visible: standing.member,
-    allowed: standing.owner || holdsOrganization(standing, "manage-workspaces"),
-    needs: "the organization permission 'manage-workspaces'",
-  });
 }
 
 /** Of items with an id the id counts, and of others the name. */

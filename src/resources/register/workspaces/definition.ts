@@ -57,10 +57,13 @@ const workingDirectory = textThat(
   (value) => !value.split("/").includes(".."),
   "must stay inside the repository: '..' is not allowed",
 );
-const repository = textThat(
+/** `.` and `..`, also as addresses may spell them: a repository is part of addresses that are called with its connection's token. */
+const isDots = (part: string): boolean => /^(?:\.|%2e){1,2}$/i.test(part);
+/** As workspaces name a repository. */
+export const repository = textThat(
   { min: 1, max: 512 },
-  (value) => /^[^/\s]+(\/[^/\s]+)+$/.test(value) && !value.split("/").some((part) => part === "." || part === ".."),
-  "must be of the form ORGANIZATION/REPOSITORY, without '.' and '..'",
+  (value) => /^[^/\\?#\s]+(\/[^/\\?#\s]+)+$/.test(value) && !value.split("/").some(isDots),
+  "must be of the form ORGANIZATION/REPOSITORY, without '.' and '..', '?', '#' and '\\'",
 );
 
 const tagsRegex = text({ max: 512 }).superRefine((value, context) => {

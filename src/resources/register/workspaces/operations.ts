@@ -5,7 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { IfMatch, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, type Fault, invalid, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { now } from "../../../kernel/time.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { refuseWorkspacesBeyondLimit } from "../../identity/organizations/reads.ts";
 import { loadProjectForNewWorkspace, loadProjectToMoveInto } from "../projects/reads.ts";
@@ -106,7 +106,7 @@ export const workspaceResource = implement(workspaces, {
       projectId: query.filterProjectId,
       runStatuses: query.filterCurrentRunStatus ?? [],
       tagged: query.filterTagged,
-      lockedBefore: lockedMs === undefined ? undefined : new Date(Date.now() - lockedMs).toISOString(),
+      lockedBefore: lockedMs === undefined ? undefined : new Date(nowMs() - lockedMs).toISOString(),
     });
     const shown = await shownWith(tx, context, views, query.include);
     // Every moment may bring another workspace that has been locked for so long.

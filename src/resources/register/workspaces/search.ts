@@ -1,12 +1,25 @@
 /** The filters and the order of a list of workspaces, as conditions of its statement. */
 import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
-import { isIndexed } from "../../../database/name-index.ts";
+import { isIndexed, isPair } from "../../../database/name-index.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
+import {
+  type Asked,
+  countTagged,
+  countWithAny,
+  type Driver,
+  hasAllTags,
+  hasNoTag,
+  isNamed,
+  isTagged,
+  upToFew,
+  withKey,
+  withTag,
+} from "./tagged.ts";
 
 export interface WorkspaceSearch {
   readonly page: Page;
@@ -36,9 +49,15 @@ export function isFiltered(search: WorkspaceSearch): boolean {
   );
 }
 
-/** What must be in a name that the search finds, as far as the index of names helps. */
+/**
+ * What must be in a name that the search finds, as far as the index of names helps. A pair finds many, so that it is looked for only where
+ * nothing longer is; and what a name begins with is found in the order of names.
+ */
 export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
-  return [part ?? "", ...(wildcard ?? "").split("*")].map(fold).filter(isIndexed);
+  const fixed = (wildcard ?? "").split("*");
+  const long = [part ?? "", ...fixed].map(fold).filter((each) => isIndexed(each) && !isPair(each));
+  if (long.length > 0 || fixed[0]) return long;
+  return [part ?? "", ...fixed].map(fold).filter(isIndexed).slice(0, 1);
 }
 
 /**
@@ -49,12 +68,12 @@ export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSear
   if (search.projectId !== undefined) return undefined;
   const part = fold(search.part ?? "");
   if (isIndexed(part) && !isFiltered({ ...search, part: undefined }))
-    return tx.dialect.names.counted?.(organizationId, part);
+    return tx.dialect.names.counted(organizationId, part);
   if (search.runStatuses.length > 0 && !isFiltered({ ...search, runStatuses: [] }))
     return countWithStatus(tx, organizationId, search.runStatuses);
   const [filter, ...moreFilters] = search.tagged;
   if (filter?.key && moreFilters.length === 0 && !isFiltered({ ...search, tagged: [] }))
-    return countTagged(organizationId, filter.key, filter.value);
+    return countTagged(tx, organizationId, { key: filter.key, value: filter.value });
   const [tag = "", ...moreTags] = new Set(search.tags);
   if (tag !== "" && moreTags.length === 0 && !isFiltered({ ...search, tags: [] }))
     return countWithAny(tx, organizationId, [tag]);
@@ -63,25 +82,23 @@ export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSear
     - ${countWithAny(tx, organizationId, [...new Set(search.excludedTags)])}`;
 }
 
-/** Its index holds all that is looked at. */
+/** If nobody counts these, an index holds all that is looked at. */
 function countWithStatus(tx: Tx, organizationId: string, statuses: readonly string[]): RawBuilder<number> {
-  return sql<number>`(select count(*) from workspaces as w
-    where w.organization_id = ${organizationId} and ${isNamed(tx, statuses)("w.currentRunStatus")})`;
+  const fits = isNamed(tx, statuses);
+  const counted = tx.dialect.counts?.inState(organizationId, fits);
+  return (
+    counted ??
+    sql<number>`(select count(*) from workspaces as w
+    where w.organization_id = ${organizationId} and ${fits("w.currentRunStatus")})`
+  );
 }
 
-/** A flat tag counts its workspaces. Where its name is a key, too, or there are several, one that has both must count once. */
-function countWithAny(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<number> {
-  const counted = sql<number>`(
-    select count(distinct found.workspace_id) from (${carriers(tx, organizationId, tags)}) as found)`;
-  const [tag = "", ...more] = tags;
-  if (more.length > 0) return counted;
-  return sql<number>`(case
-    when exists (select 1 from tag_bindings where organization_id = ${organizationId} and key = ${tag}) then ${counted}
-    else coalesce((select instance_count from tags where organization_id = ${organizationId} and name = ${tag}), 0) end)`;
+/** Of the caller's workspaces each is asked: asked for like this, no engine begins with all of the organization's in that state instead. */
+function isInState(tx: Tx, statuses: readonly string[], by: Asked): RawBuilder<SqlBool> {
+  return by === "by project"
+    ? tx.dialect.isOneOf(sql<string | null>`(w.current_run_status || '')`, statuses)
+    : isNamed(tx, statuses)("w.currentRunStatus");
 }
-
-/** How conditions are asked: of each workspace, where few are looked at; or by the sets of those that fulfil them. */
-export type Asked = "one by one" | "sets";
 
 /** What a workspace, called `w`, must fulfil. Raises `bad-request` for a pattern that is too complicated. */
 export function conditionsOf(
@@ -96,107 +113,13 @@ export function conditionsOf(
   if (search.wildcard) conditions.push(matches(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
   if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags, by));
-  if (search.runStatuses.length > 0) {
-    conditions.push(isNamed(tx, search.runStatuses)("w.currentRunStatus"));
-  }
+  if (search.runStatuses.length > 0) conditions.push(isInState(tx, search.runStatuses, by));
   // A lease that is over locks nothing, whether or not somebody has come by since.
   if (search.lockedBefore !== undefined)
     conditions.push(sql<SqlBool>`w.locked_at < ${search.lockedBefore}
       and (w.lock_expires_at is null or w.lock_expires_at > ${now()})`);
-  for (const filter of search.tagged) {
-    conditions.push(
-      by === "sets" && filter.key
-        ? isOneTagged(organizationId, filter.key, filter.value)
-        : isTagged(organizationId, filter, by),
-    );
-  }
+  for (const filter of search.tagged) conditions.push(isTagged(organizationId, filter, by));
   return conditions;
-}
-
-/**
- * Whether there is such a row. Of one workspace after the other this is asked with an offset, because PostgreSQL would otherwise
- * rather collect all rows that any workspace may ask for.
- */
-const existsBy =
-  (by: Asked) =>
-  (rows: RawBuilder<unknown>): RawBuilder<SqlBool> =>
-    by === "sets" ? sql<SqlBool>`exists (select 1 ${rows})` : sql<SqlBool>`exists (select 1 ${rows} limit 1 offset 0)`;
-
-/** So many tags are looked for as sets of workspaces; the planners of both engines are quick with a few of these. */
-const tagSetsMax = 5;
-
-/**
- * A tag is a flat one, or the key of a binding: the workspace's own, or its project's. (One that overrides the project's has
- * the same key.) Tags beyond the first few are looked for on each workspace that carries those: engines bound how deep a
- * statement may be nested.
- */
-function hasAllTags(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
-  const first = tags.slice(0, tagSetsMax).map((tag) => {
-    if (by === "sets") return sql`w.id in (${carriers(tx, organizationId, [tag])})`;
-    const [flat, own, inherited] = tagsOn(tx, organizationId, [tag]);
-    return sql`(${sql.join([flat, own, inherited].map(existsBy(by)), sql` or `)})`;
-  });
-  const others = tags.slice(tagSetsMax);
-  const [flat, own, inherited] = tagsOn(tx, organizationId, others);
-  const rest = sql`(
-    select count(*) from (
-      select t.name as tag ${flat} union select own.key ${own} union select inherited.key ${inherited}) as found
-    ) = cast(${others.length} as bigint)`;
-  return sql<SqlBool>`(${sql.join(others.length === 0 ? first : [...first, rest], sql` and `)})`;
-}
-
-/** Whether a column is one of these; a list of one is asked for as what it is, which is quicker. */
-function isNamed(tx: Tx, tags: readonly string[]) {
-  const [only, ...more] = tags;
-  return (column: string): RawBuilder<SqlBool> =>
-    only !== undefined && more.length === 0
-      ? sql<SqlBool>`${sql.ref(column)} = ${only}`
-      : tx.dialect.isOneOf(sql.ref(column), tags);
-}
-
-/** The ids of the workspaces that carry one of these tags, some of them more than once. */
-function carriers(tx: Tx, organizationId: string, tags: readonly string[]): RawBuilder<unknown> {
-  const named = isNamed(tx, tags);
-  return sql`
-    select wt.workspace_id from tags as t
-    inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
-    where t.organization_id = ${organizationId} and ${named("t.name")}
-    union all
-    select own.workspace_id from tag_bindings as own
-    where own.organization_id = ${organizationId} and ${named("own.key")} and own.workspace_id is not null
-    union all
-    select heir.id from tag_bindings as inherited cross join workspaces as heir
-    where inherited.organization_id = ${organizationId} and ${named("inherited.key")} and inherited.project_id is not null
-      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id`;
-}
-
-/** Neither a flat one of these, nor a key. */
-function hasNoTag(tx: Tx, organizationId: string, tags: readonly string[], by: Asked): RawBuilder<SqlBool> {
-  const none = tagsOn(tx, organizationId, tags).map((rows) => sql`not ${existsBy(by)(rows)}`);
-  return sql<SqlBool>`(${sql.join(none, sql` and `)})`;
-}
-
-/** Where a workspace `w` may have one of these tags. */
-function tagsOn(tx: Tx, organizationId: string, tags: readonly string[]) {
-  const named = isNamed(tx, tags);
-  const bound = (to: string, table: string) => sql`
-    from tag_bindings as ${sql.table(table)}
-    where ${sql.ref(`${table}.${to}`)} = ${sql.ref(`w.${to === "workspaceId" ? "id" : to}`)}
-      and ${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${named(`${table}.key`)}`;
-  return [
-    sql`from workspace_tags as wt inner join tags as t on t.id = wt.tag_id
-      where wt.workspace_id = w.id and t.organization_id = ${organizationId} and ${named("t.name")}`,
-    bound("workspaceId", "own"),
-    bound("projectId", "inherited"),
-  ] as const;
-}
-
-/** The ids of the workspaces with a flat tag. */
-function withTag(organizationId: string, tag: string): RawBuilder<unknown> {
-  return sql`
-    select wt.workspace_id from tags as t
-    inner join workspace_tags as wt on wt.organization_id = t.organization_id and wt.tag_id = t.id
-    where t.organization_id = ${organizationId} and t.name = ${tag}`;
 }
 
 /** `*` stands for any text; everything else, `%` and `_` too, stands for itself. */
@@ -215,89 +138,31 @@ function matches(pattern: string): RawBuilder<SqlBool> {
   return sql<SqlBool>`(w.name_key >= ${prefix} and w.name_key < ${`${prefix}\u{10ffff}`} and ${matching})`;
 }
 
-/** By a binding of its own, one of its project that it does not override, or a flat tag, which is a key without a value. */
-function isTagged(
+/** Of more filters, the others are asked of those that the narrowest of the first few finds. */
+const driversMax = 3;
+
+/** What a search could begin with instead of with everything: each of its first few tags, keys, and statuses, and what is then left to ask. */
+export function driversOf(
+  tx: Tx,
   organizationId: string,
-  { key, value }: { key?: string; value?: string },
-  by: Asked,
-): RawBuilder<SqlBool> {
-  const exists = existsBy(by);
-  const fits = (table: string) => {
-    const keyFits = key ? sql`${sql.ref(`${table}.key`)} = ${key}` : sql`1 = 1`;
-    return value ? sql`${keyFits} and ${sql.ref(`${table}.value`)} = ${value}` : keyFits;
-  };
-  const overriding = sql`from tag_bindings as own where own.workspace_id = w.id and own.key = inherited.key`;
-  const ways = [
-    exists(sql`from tag_bindings as own where own.workspace_id = w.id and ${fits("own")}`),
-    exists(sql`from tag_bindings as inherited where inherited.project_id = w.project_id and ${fits("inherited")}
-      and not ${exists(overriding)}`),
-    ...(key && !value
-      ? [
-          exists(sql`from tags as t
-            inner join workspace_tags as wt on wt.tag_id = t.id and wt.workspace_id = w.id
-            where t.organization_id = ${organizationId} and t.name = ${key}`),
-        ]
-      : []),
-  ];
-  return sql<SqlBool>`(${sql.join(ways, sql` or `)})`;
+  search: WorkspaceSearch,
+): readonly (Driver & { readonly rest: WorkspaceSearch })[] {
+  const tags = [...new Set(search.tags)];
+  const byTags = tags.map((tag) => ({
+    ...withTag(tx, organizationId, tag),
+    rest: { ...search, tags: tags.filter((other) => other !== tag) },
+  }));
+  const byKeys = search.tagged.flatMap(({ key, value }, number) =>
+    key
+      ? [{ ...withKey(organizationId, key, value), rest: { ...search, tagged: search.tagged.toSpliced(number, 1) } }]
+      : [],
+  );
+  const byStatus = { ...withStatus(tx, organizationId, search.runStatuses), rest: { ...search, runStatuses: [] } };
+  return [...byTags, ...byKeys, ...(search.runStatuses.length > 0 ? [byStatus] : [])].slice(0, driversMax);
 }
 
-/** The same for a key, from those that have it: they may be few in a large organization. */
-function isOneTagged(organizationId: string, key: string, value: string | undefined): RawBuilder<SqlBool> {
-  return sql<SqlBool>`w.id in (${sql.join(taggedSets(organizationId, key, value), sql` union all `)})`;
-}
-
-/** Nothing is in both of the first two sets. A flat tag's may be in the others, too. */
-function countTagged(organizationId: string, key: string, value: string | undefined): RawBuilder<number> {
-  const sets = taggedSets(organizationId, key, value);
-  const [own, inherited, flat] = sets;
-  const apart = sql<number>`((select count(*) from (${own}) as own)
-    + ${countHeirs(organizationId, key, value, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
-  if (flat === undefined) return apart;
-  return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${key})
-    then (select count(distinct workspace_id) from (${sql.join(sets, sql` union all `)}) as found) else ${apart} end)`;
-}
-
-/**
- * How many inherit a key and do not override it. Projects count their workspaces; where fewer workspaces have the key themselves than
- * might inherit it, these are looked at and taken off. Otherwise each heir is asked: `oneByOne`.
- */
-function countHeirs(
-  organizationId: string,
-  key: string,
-  value: string | undefined,
-  oneByOne: RawBuilder<number>,
-): RawBuilder<number> {
-  const carrying = sql`inherited.organization_id = ${organizationId} and inherited.key = ${key}
-    and inherited.project_id is not null ${value ? sql`and inherited.value = ${value}` : sql``}`;
-  const own = sql`own.organization_id = ${organizationId} and own.key = ${key} and own.workspace_id is not null`;
-  // From those that have it themselves, of which there may be none: PostgreSQL would rather begin with all heirs.
-  const overrides = existsBy("one by one")(sql`from workspaces as heir cross join tag_bindings as inherited
-    where heir.id = own.workspace_id and inherited.project_id = heir.project_id and ${carrying}`);
-  return sql<number>`(
-    with heirs as materialized (
-      select cast(coalesce(sum(p.workspace_count), 0) as bigint) as number
-      from tag_bindings as inherited cross join projects as p where ${carrying} and p.id = inherited.project_id)
-    select case
-      when (select count(*) from (
-        select 1 from tag_bindings as own where ${own} limit (select number from heirs)) as counted) < heirs.number
-      then heirs.number - (select count(*) from tag_bindings as own where ${own} and ${overrides})
-      else ${oneByOne} end
-    from heirs)`;
-}
-
-/** The ids of those with a key: on their own, from their project, and as a flat tag where no value is asked for. */
-function taggedSets(organizationId: string, key: string, value: string | undefined): RawBuilder<unknown>[] {
-  const fits = (table: string) => {
-    const bindings = sql`${sql.ref(`${table}.organizationId`)} = ${organizationId} and ${sql.ref(`${table}.key`)} = ${key}`;
-    return value ? sql`${bindings} and ${sql.ref(`${table}.value`)} = ${value}` : bindings;
-  };
-  const own = sql`
-    select own.workspace_id from tag_bindings as own where ${fits("own")} and own.workspace_id is not null`;
-  const inherited = sql`
-    select heir.id from tag_bindings as inherited cross join workspaces as heir
-    where ${fits("inherited")} and inherited.project_id is not null
-      and heir.organization_id = ${organizationId} and heir.project_id = inherited.project_id
-      and not exists (select 1 from tag_bindings as own where own.workspace_id = heir.id and own.key = inherited.key)`;
-  return value ? [own, inherited] : [own, inherited, withTag(organizationId, key)];
+function withStatus(tx: Tx, organizationId: string, statuses: readonly string[]): Driver {
+  const ids = sql`select s.id as workspace_id from workspaces as s
+    where s.organization_id = ${organizationId} and ${isNamed(tx, statuses)("s.currentRunStatus")}`;
+  return { ids, size: upToFew(ids) };
 }

@@ -89,6 +89,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
       summary: "Wait for a job and take it; 204 when none came",
       body: { custom: z.object({ wait: z.number().min(0).max(waitSecondsMax.claim).optional(), engines }) },
       answer: "document",
+      elseNothing: "No job came.",
       example: { wait: 0, engines: { terraform: ["1.5.7"] } },
     },
     heartbeatJob: {

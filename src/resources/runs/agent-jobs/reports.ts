@@ -3,6 +3,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
 import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import {
   abandonContents,
   completeContent,
@@ -220,7 +221,7 @@ export async function finish(context: Context, by: Serving, report: Report, outc
       description: columns.errorMessage,
     }).then((after) => ({ status: after.status, held }));
   });
-  if (ended !== undefined) tellEndedPhase(endedPhaseOf(ended.held, outcome.result, Date.now()));
+  if (ended !== undefined) tellEndedPhase(endedPhaseOf(ended.held, outcome.result, nowMs()));
   if (ended?.status === "applied") context.wake?.(triggeringJob);
 }
 

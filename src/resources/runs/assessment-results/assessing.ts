@@ -2,7 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { now } from "../../../kernel/time.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { assessmentsEnabledOf, executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { setRunColumns } from "../../register/workspaces/writes.ts";
@@ -46,7 +46,7 @@ export async function assess({ context, signal, step }: Work): Promise<number> {
     const found = await lookInto(context, underway);
     if (await step((tx) => settle(tx, context, underway, found))) handled += 1;
   }
-  const since = new Date(Date.now() - everyMs).toISOString();
+  const since = new Date(nowMs() - everyMs).toISOString();
   for (const id of await findDueWorkspaces(context.database.reader, since, batch)) {
     if (signal.aborted) return handled;
     if (await step((tx) => begin(tx, context, id))) handled += 1;

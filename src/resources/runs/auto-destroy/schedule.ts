@@ -1,7 +1,7 @@
 /** The work of the job that destroys workspaces when their time has come: each time exactly one run, or a word on why there is none. */
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { now } from "../../../kernel/time.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import { announce } from "../../connections/notification-configurations/writes.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
@@ -10,6 +10,7 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
 import { createRun } from "../runs/writes.ts";
+import { scheduledMs } from "./rules.ts";
 import { findDue } from "./store.ts";
 
 interface Work {
@@ -24,7 +25,7 @@ const batch = 100;
 export async function destroyDue({ context, signal, step }: Work): Promise<number> {
   let handled = 0;
   for (;;) {
-    const due = await findDue(context.database.reader, now(), batch);
+    const due = await findDue(context.database.reader, { limit: batch });
     for (const id of due) {
       if (signal.aborted) return handled;
       if (await step((tx) => destroy(tx, context, id))) handled += 1;
@@ -54,12 +55,8 @@ async function destroy(tx: Tx, context: Context, id: string): Promise<boolean> {
 }
 
 function isDue(workspace: WorkspaceView): boolean {
-  const at = autoDestroyAtOf(workspace);
-  const { autoDestroyStatus: status, resourceCount, stateEncrypted } = workspace;
-  if (at === null || Date.parse(at) > Date.now() || status === "queued") return false;
-  // As the search has it: a duration is about what is there.
-  const counts = status !== "errored" && (resourceCount > 0 || stateEncrypted === 1);
-  return workspace.autoDestroyActivityDuration === null || counts;
+  const atMs = scheduledMs(workspace);
+  return atMs !== undefined && atMs <= nowMs();
 }
 
 /** A run that there is tells of its end by itself. */

@@ -1,6 +1,7 @@
 /** SQL that finds workspaces whose time to be destroyed has come. */
 import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
+import { nowMs as presentMs } from "../../../kernel/time.ts";
 
 /** `14d` or `12h` in milliseconds. */
 const msOfDuration = (column: string): RawBuilder<number> => {
@@ -9,23 +10,39 @@ const msOfDuration = (column: string): RawBuilder<number> => {
     * case when substr(${duration}, length(${duration}), 1) = 'd' then 86400000 else 3600000 end`;
 };
 
+export interface Search {
+  readonly limit: number;
+  /** Also those whose time comes within so long. */
+  readonly withinMs?: number;
+  /** Only those that somebody may want to be reminded of, behind one that was looked at already. */
+  readonly remind?: { readonly trigger: string; readonly afterId: string };
+}
+
 /**
  * By the time that somebody chose; or by a duration, of the workspace's own or of its project, since the latest of its making, its
  * states and its runs. A duration counts only while there is something to destroy, and not again after a failure until something
  * happens. The run that it started goes first.
  */
-export async function findDue(tx: Tx, nowIso: string, limit: number): Promise<string[]> {
-  const { msOf, nowMs } = tx.dialect;
+export async function findDue(tx: Tx, { limit, withinMs = 0, remind }: Search): Promise<string[]> {
+  const { msOf, nowMs, contains } = tx.dialect;
+  const untilIso = new Date(presentMs() + withinMs).toISOString();
   const passed = (instant: string, duration: string) =>
-    sql`${msOf(sql.ref(instant))} + ${msOfDuration(duration)} <= ${nowMs}`;
+    sql`${msOf(sql.ref(instant))} + ${msOfDuration(duration)} <= ${nowMs} + cast(${withinMs} as bigint)`;
   const idle = (duration: string) => sql`
     (w.resource_count > 0 or w.state_encrypted = 1) and coalesce(w.auto_destroy_status, '') not in ('queued', 'errored')
     and ${passed("w.createdAt", duration)} and ${passed("w.latestChangeAt", duration)}
     and (w.current_run_created_at is null or ${passed("w.currentRunCreatedAt", duration)})`;
+  const wants = contains(sql.ref("c.triggers"), `"${remind?.trigger}"`);
+  const chosen =
+    remind === undefined
+      ? sql``
+      : sql`where id > ${remind.afterId} and exists (
+          select 1 from workspaces as w inner join notification_configurations as c on c.organization_id = w.organization_id
+          where w.id = due.id and c.enabled = 1 and ${wants} and (c.team_id is not null or c.subscribable_id in (w.id, w.project_id)))`;
   const { rows } = await sql<{ id: string }>`
     select id from (
       select w.id from workspaces as w inner join projects as p on p.id = w.project_id
-      where w.auto_destroy_at is not null and w.auto_destroy_at <= ${nowIso} and coalesce(w.auto_destroy_status, '') <> 'queued'
+      where w.auto_destroy_at is not null and w.auto_destroy_at <= ${untilIso} and coalesce(w.auto_destroy_status, '') <> 'queued'
         and case when w.inherits_project_auto_destroy = 1 then p.auto_destroy_activity_duration
           else w.auto_destroy_activity_duration end is null
       union all
@@ -37,6 +54,6 @@ export async function findDue(tx: Tx, nowIso: string, limit: number): Promise<st
       inner join workspaces as w on w.organization_id = p.organization_id and w.project_id = p.id
       where p.auto_destroy_activity_duration is not null and w.inherits_project_auto_destroy = 1
         and ${idle("p.autoDestroyActivityDuration")}
-    ) as due order by id limit ${limit}`.execute(tx.db);
+    ) as due ${chosen} order by id limit ${limit}`.execute(tx.db);
   return rows.map(({ id }) => id);
 }

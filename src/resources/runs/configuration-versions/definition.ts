@@ -6,6 +6,7 @@ import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
 import { flag, text } from "../../../jsonapi/schemas.ts";
+import { backingDataOperations } from "../../shared/backing-data.ts";
 
 export const statuses = [
   "pending",
@@ -54,11 +55,7 @@ const download = {
   mediaType: "application/gzip",
 } as const satisfies Operation;
 
-const backingData = {
-  method: "POST",
-  needs: "admin access to the workspace; self-hosted edition only",
-  answer: "done",
-} as const satisfies Partial<Operation>;
+const backingData = backingDataOperations(byId, "done", { thing: "a configuration's", noun: "archive" });
 
 export const configurationVersions = defineResource<ConfigurationVersionView>()(({ fixed, readOnly, toOne }) => ({
   type: "configuration-versions",
@@ -158,20 +155,8 @@ export const configurationVersions = defineResource<ConfigurationVersionView>()(
       needs: "'plan' on the workspace's runs; not with an organization's token",
       answer: "accepted",
     },
-    softDeleteConfigurationBackingData: {
-      ...backingData,
-      path: `${byId}/actions/soft_delete_backing_data`,
-      summary: "Hide a configuration's archive, so that it can still be restored",
-    },
-    restoreConfigurationBackingData: {
-      ...backingData,
-      path: `${byId}/actions/restore_backing_data`,
-      summary: "Restore a hidden archive",
-    },
-    permanentlyDeleteConfigurationBackingData: {
-      ...backingData,
-      path: `${byId}/actions/permanently_delete_backing_data`,
-      summary: "Remove a hidden archive for good",
-    },
+    softDeleteConfigurationBackingData: backingData.softDelete,
+    restoreConfigurationBackingData: backingData.restore,
+    permanentlyDeleteConfigurationBackingData: backingData.permanentlyDelete,
   },
 }));

@@ -6,6 +6,7 @@ import { now } from "../../../kernel/time.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
+import type { BackingDataMove } from "../../shared/backing-data.ts";
 import { abandonContents, findContent, readContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { runsBeside } from "../runs/reads.ts";
@@ -19,7 +20,6 @@ import {
 } from "./reads.ts";
 import {
   archiveObstacle,
-  type BackingDataMove,
   backingDataMoves,
   backingDataObstacle,
   becomesCurrent,

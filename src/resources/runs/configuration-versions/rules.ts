@@ -5,6 +5,7 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
+import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
 import type { Context } from "../../shared/context.ts";
 import { type ConfigurationStatus, configurationVersions, type VcsSource } from "./definition.ts";
 import type { Ingress } from "./ingress.ts";
@@ -107,13 +108,7 @@ export function archiveObstacle(version: Situation, hasRunInProgress: boolean): 
   return undefined;
 }
 
-/** What each action on a version's archive leads from and to. */
-export const backingDataMoves = {
-  "soft-delete": { from: "uploaded", to: "backing_data_soft_deleted" },
-  restore: { from: "backing_data_soft_deleted", to: "uploaded" },
-  "permanently-delete": { from: "backing_data_soft_deleted", to: "backing_data_permanently_deleted" },
-} as const satisfies Record<string, { from: ConfigurationStatus; to: ConfigurationStatus }>;
-export type BackingDataMove = keyof typeof backingDataMoves;
+export const backingDataMoves = backingDataMovesOf("uploaded");
 
 /** Why the archive of a version can't be hidden, restored or removed, if it can't. */
 export function backingDataObstacle(

@@ -7,7 +7,7 @@ import type { Database, Tx } from "../../../database/database.ts";
 import type { IdentityKeyTable } from "../../../database/schema/runs.ts";
 import type { Vault } from "../../../database/vault.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { now } from "../../../kernel/time.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import {
@@ -44,7 +44,7 @@ export async function signIdentity(
   const key = createPrivateKey({ key: opened, format: "der", type: "pkcs8" });
   return asked.map(({ name, audience }) => ({
     name,
-    value: signedToken(key, id, claimsOf(facts, audience, Date.now())),
+    value: signedToken(key, id, claimsOf(facts, audience, nowMs())),
   }));
 }
 
@@ -52,7 +52,7 @@ export async function signIdentity(
 export async function publishedKeys(database: Database, vault: Vault): Promise<object[]> {
   const keys = await findKeys(database.reader);
   const all = keys.length > 0 ? keys : [await database.write((tx) => signingKey(tx, vault))];
-  return stillShown(all, Date.now()).map(({ publicKey }) => JSON.parse(publicKey) as object);
+  return stillShown(all, nowMs()).map(({ publicKey }) => JSON.parse(publicKey) as object);
 }
 
 /** Of two servers that make the first one together, both keys are published and the newer signs. */
@@ -86,7 +86,7 @@ export async function rotateIdentityKey(
 ): Promise<{ readonly id: string; readonly published: readonly string[] }> {
   const before = await findKeys(tx);
   const key = await addKey(tx, vault, before[0]);
-  const shown = revoke ? [key] : stillShown([key, ...before], Date.now());
+  const shown = revoke ? [key] : stillShown([key, ...before], nowMs());
   const gone = before.filter((each) => !shown.includes(each));
   await deleteKeys(
     tx,

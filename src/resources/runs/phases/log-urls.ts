@@ -2,6 +2,7 @@
  * URLs that carry the permission to read one log. It stands in the path: readers replace the query by their own, and send no token.
  * It is never logged.
  */
+import { nowMs } from "../../../kernel/time.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Context } from "../../shared/context.ts";
 import { checkSignedUrl, signUrl } from "../../shared/signed-urls.ts";
@@ -17,7 +18,7 @@ const readingOf = (phaseId: string) => ["GET", "logs", phaseId];
 
 /** The same for a whole day, so that a document that is read twice is the same. */
 export function logUrl(context: Pick<Context, "vault" | "options">, phaseId: string): string {
-  const expires = String(Math.ceil(Date.now() / dayMs) * dayMs + lifeMs);
+  const expires = String(Math.ceil(nowMs() / dayMs) * dayMs + lifeMs);
   const signature = signUrl(context, readingOf(phaseId), expires);
   return `${context.options.publicUrl}/api/v2/logs/${phaseId}.${expires}.${signature}`;
 }

@@ -8,6 +8,7 @@ const whole = {
   summary: "Fetch a plan in JSON, with its secrets in clear; nothing while there is none yet",
   needs: admins,
   answer: "content",
+  elseNothing: "There is none yet.",
 } as const satisfies Operation;
 
 export const planOutputs = defineResource<never>()(() => ({
@@ -29,6 +30,7 @@ export const planOutputs = defineResource<never>()(() => ({
       summary: "Fetch what an engine draws a plan from, without its secrets; nothing while there is none yet",
       needs: "read access to the workspace's runs",
       answer: "content",
+      elseNothing: "There is none yet.",
     },
     showPlanSchemas: {
       method: "GET",
@@ -36,6 +38,7 @@ export const planOutputs = defineResource<never>()(() => ({
       summary: "Fetch the schemas of the providers that a plan uses; nothing while there are none yet",
       needs: admins,
       answer: "content",
+      elseNothing: "There is none yet.",
     },
     showErroredState: {
       method: "GET",

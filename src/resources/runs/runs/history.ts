@@ -4,6 +4,7 @@
  */
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
+import { createdColumns } from "../../../jsonapi/columns.ts";
 import { conflict } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
@@ -13,9 +14,10 @@ import { recordEvents } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { insertPhases, newPhase, updatePhases } from "../phases/writes.ts";
 import { type MayMove, movedBy } from "../proofs.ts";
+import { runs } from "./definition.ts";
 import { figuresOf, figuresOver } from "./figures.ts";
 import { type finalStatuses, type PhaseStatus } from "./machine.ts";
-import { operationOf } from "./rules.ts";
+import { operationOf, untouched } from "./rules.ts";
 import { currentRun } from "./steps.ts";
 import { findEndedRuns, findLatestRunId, insertRun } from "./store.ts";
 
@@ -105,10 +107,11 @@ async function tellWorkspace(
 }
 
 function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
-  const { status, message, source, triggerReason, createdAt, endedAt, maker, planOnly } = run;
+  const { status, source, triggerReason, createdAt, endedAt, maker, planOnly } = run;
   return {
+    ...untouched,
+    ...createdColumns(runs, { ...run, engineVersion: undefined }),
     status,
-    message,
     source,
     triggerReason,
     createdAt,
@@ -119,42 +122,24 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
     position: 0,
     statusTimestamps: JSON.stringify(run.timestamps),
     operation: operationOf(run, planOnly),
-    isDestroy: Number(run.isDestroy),
-    refresh: Number(run.refresh),
-    refreshOnly: Number(run.refreshOnly),
     planOnly: Number(planOnly),
-    savePlan: 0,
     autoApply: Number(run.autoApply),
-    allowEmptyApply: Number(run.allowEmptyApply),
-    allowConfigGeneration: 0,
-    debuggingMode: 0,
     structured: 0,
-    targetAddrs: null,
-    replaceAddrs: null,
-    policyPaths: null,
-    invokeActionAddrs: null,
     variables: null,
-    pinnedVariables: null,
     engine: workspace.engine ?? "terraform",
     engineVersion: run.engineVersion ?? workspace.engineVersion,
     executionMode: "remote",
     agentPoolId: null,
     configurationVersionId: null,
-    inputStateVersionId: null,
     planId: newId("plans"),
     applyId: newId("applies"),
     hasChanges: Number(run.hasChanges),
-    canceledAt: null,
-    forceCancelAvailableAt: null,
-    forceCanceledAt: null,
-    confirmedById: null,
     createdByKind: maker.userId === null ? null : "user",
     createdById: maker.userId,
     createdByName: maker.name,
     causedByRunId: null,
     chainLength: 0,
     commitSha: null,
-    version: 1,
   };
 }
 

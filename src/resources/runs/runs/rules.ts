@@ -107,7 +107,8 @@ interface NewRunFacts {
   readonly context: Pick<Context, "actor" | "options" | "integration">;
 }
 
-const untouched = {
+/** What nothing has happened to yet. */
+export const untouched = {
   hasChanges: 0,
   inputStateVersionId: null,
   canceledAt: null,

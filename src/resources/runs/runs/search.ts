@@ -1,5 +1,6 @@
 /** What lists of runs are filtered by: pieces of SQL for a statement with runs `r` and their workspaces `w`. */
 import { type RawBuilder, type SqlBool, sql } from "kysely";
+import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import { discardableStatuses } from "./machine.ts";
 
@@ -53,7 +54,7 @@ function groupCondition(group: string): Condition {
 
 function timeCondition(timeframe: string): Condition {
   if (timeframe === "year") {
-    const since = new Date();
+    const since = new Date(nowMs());
     since.setUTCFullYear(since.getUTCFullYear() - 1);
     return sql<SqlBool>`r.created_at >= ${since.toISOString()}`;
   }

@@ -1,4 +1,5 @@
 /** What happens to runs with time alone. */
+import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Context } from "../../shared/context.ts";
 import { loadRunToMove } from "./reads.ts";
@@ -18,7 +19,7 @@ interface Work {
 export async function discardOldSavedPlans({ context, signal, step }: Work): Promise<number> {
   let discarded = 0;
   while (!signal.aborted) {
-    const id = await findOldSavedPlan(context.database.reader, new Date(Date.now() - savedPlanMs).toISOString());
+    const id = await findOldSavedPlan(context.database.reader, new Date(nowMs() - savedPlanMs).toISOString());
     if (id === undefined) break;
     discarded += await step(async (tx) => {
       const run = await loadRunToMove(tx, "by itself", id);

@@ -1,4 +1,5 @@
 /** What is loaded of a run, and what its document says beside its own columns. */
+import { nowMs } from "../../../kernel/time.ts";
 import type { WorkspaceFacts } from "../../../access/permissions.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
@@ -71,7 +72,7 @@ export function factsOf(run: RunInPlace): RunFacts {
     allowEmptyApply: run.allowEmptyApply === 1,
     autoApply: run.autoApply === 1,
     cancelAsked: run.canceledAt !== null,
-    coolOffPassed: run.forceCancelAvailableAt !== null && Date.parse(run.forceCancelAvailableAt) <= Date.now(),
+    coolOffPassed: run.forceCancelAvailableAt !== null && Date.parse(run.forceCancelAvailableAt) <= nowMs(),
     hasChanges: run.hasChanges === 1,
     workspaceFree: run.lockedByType === null,
     heldByDiscardable: false,

@@ -12,15 +12,16 @@ import { actorTeams } from "./reads.ts";
 type Sql<Value> = RawBuilder<Value>;
 
 /**
- * Three tables for a statement's WITH, named after whose they are: `NAME_mine` (the teams), `NAME_granted` (by project) and `NAME_single`
- * (by workspace), the last two with the sum of the records as `mask`. Small where the teams have few records, however large the organization.
+ * Three tables for a statement's WITH: `mine` (the teams), `granted` (by project) and `single` (by workspace), the last two with the sum
+ * of the records as `mask`; a prefix says whose they are where somebody else's stand beside them. Small where the teams have few records,
+ * however large the organization.
  */
 export function grantTables(
-  name: string,
+  prefix: "" | `${string}_`,
   organizationId: Expression<string>,
   principal: Expression<string> | string,
 ): Sql<unknown> {
-  const table = (suffix: string) => sql.table(`${name}_${suffix}`);
+  const table = (name: string) => sql.table(`${prefix}${name}`);
   // CROSS JOIN keeps the order of the tables: from the few teams to their records, never the other way round.
   return sql`${table("mine")} as materialized ${actorTeams(organizationId, principal as string)},
     ${table("granted")} as materialized (

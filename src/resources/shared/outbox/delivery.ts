@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Tx } from "../../../database/database.ts";
-import { now } from "../../../kernel/time.ts";
+import { now, nowMs } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
 import { tellAttempt } from "../measures.ts";
 import { pauseAfter } from "./backoff.ts";
@@ -23,6 +23,16 @@ export interface DeliveryResponse {
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly "sent-at": string;
   readonly successful: "true" | "false";
+}
+
+/** What is told to somebody who is asked whether they listen. */
+export const verificationEvent = "verification";
+
+/** Somebody who was asked, and listens. */
+export interface Verification {
+  /** Of the delivery, as the receiver was sent it. */
+  readonly id: string;
+  readonly response: DeliveryResponse;
 }
 
 /** `gone`: nobody is left who could be told. */
@@ -62,7 +72,7 @@ const batch = 500;
 
 /** Gives how many attempts were made. */
 export async function deliverNotices(work: Work, couriers: Couriers, pace: Pace = paceByDefault): Promise<number> {
-  const before = new Date(Date.now() - keptMs).toISOString();
+  const before = new Date(nowMs() - keptMs).toISOString();
   while (!work.signal.aborted && (await work.step((tx) => deleteFinished(tx, before, batch))) === batch);
   return new Deliveries(work, couriers, pace).run();
 }

@@ -17,22 +17,25 @@ export type Waiting = Pick<
   | "destination"
   | "place"
   | "content"
+  | "secret"
   | "attempts"
   | "createdAt"
 >;
 
-export type NewNotice = Omit<Waiting, "attempts"> & Pick<NoticeTable, "onceKey">;
+export interface NewNotice extends Omit<Waiting, "attempts">, Pick<NoticeTable, "onceKey"> {
+  /** Of what was delivered already; null for what is to be. */
+  readonly response: string | null;
+}
 
-/** They may be tried at once. One that was told before, by its key, is passed over; gives how many were not. */
+/** Those that wait may be tried at once. One that was told before, by its key, is passed over; gives how many were not. */
 export async function insertNotices(tx: Tx, notices: readonly NewNotice[]): Promise<number> {
   if (notices.length === 0) return 0;
   const rows = notices.map((notice) => ({
     ...notice,
-    state: "waiting",
-    attempts: 0,
+    ...(notice.response === null
+      ? { state: "waiting", attempts: 0, finishedAt: null }
+      : { state: "delivered", attempts: 1, finishedAt: notice.createdAt }),
     dueMs: tx.dialect.nowMs,
-    response: null,
-    finishedAt: null,
     version: 1,
   }));
   const { numInsertedOrUpdatedRows } = await tx.db
@@ -106,7 +109,7 @@ export async function findDue(tx: Tx, { ids, destinations, isFresh, limit }: Pas
   const { nowMs, isOneOf } = tx.dialect;
   return waiting(tx.db)
     .select(["id", "organizationId", "kind", "subjectId", "eventName", "destination", "place"])
-    .select(["content", "attempts", "createdAt"])
+    .select(["content", "secret", "attempts", "createdAt"])
     .where("dueMs", "<=", nowMs)
     .$if(ids.length > 0, (query) => query.where((where) => where.not(isOneOf(sql.ref("id"), ids))))
     .$if(destinations.length > 0, (query) =>
@@ -146,6 +149,7 @@ export async function settleNotice(tx: Tx, { id }: Pick<Waiting, "id">, settled:
       state,
       response,
       finishedAt,
+      ...(finishedAt !== null && { secret: null }),
       attempts: sql<number>`attempts + 1`,
       dueMs: sql<number>`${tx.dialect.nowMs} + cast(${inMs} as bigint)`,
     })
@@ -158,8 +162,9 @@ export async function deleteNotice(tx: Tx, { id }: Pick<Waiting, "id">): Promise
   await tx.db.deleteFrom("notices").where("id", "=", id).execute();
 }
 
-/** Gives whether the organization is there still. */
+/** Gives whether the organization is there still, where there is to be one. */
 export async function holdOrganization(tx: Tx, { organizationId }: Pick<Waiting, "organizationId">): Promise<boolean> {
+  if (organizationId === null) return true;
   const row = await tx.db
     .selectFrom("organizations as o")
     .select("o.id")
@@ -182,15 +187,19 @@ export async function deleteFinished(tx: Tx, before: string, limit: number): Pro
   return Number(numDeletedRows);
 }
 
+/** Without what is told: nothing that shows it needs that. */
+export type KeptNotice = Omit<NoticeTable, "content" | "secret" | "onceKey">;
+
 /** What went by one configuration or webhook, the newest first. */
 export async function pageOfNotices(
   tx: Tx,
   { organizationId, id }: { readonly organizationId: string; readonly id: string },
   page: Page,
-): Promise<{ rows: NoticeTable[]; totalCount: number }> {
+): Promise<{ rows: KeptNotice[]; totalCount: number }> {
   const rows = tx.db
     .selectFrom("notices as n")
-    .selectAll("n")
+    .select(["n.id", "n.organizationId", "n.kind", "n.subjectId", "n.eventName", "n.destination", "n.place", "n.state"])
+    .select(["n.attempts", "n.dueMs", "n.response", "n.createdAt", "n.finishedAt", "n.version"])
     .where("n.organizationId", "=", organizationId)
     .where("n.subjectId", "=", id);
   const order = [

@@ -7,6 +7,8 @@ import type { Tx } from "../../../database/database.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import type { Context } from "../context.ts";
+import { type Verification, verificationEvent } from "./delivery.ts";
+import { sealedSecret } from "./secrets.ts";
 import { insertForSubscribers, insertNotices, type SubscriberRow } from "./store.ts";
 
 export type { SubscriberRow };
@@ -15,7 +17,8 @@ export type { SubscriberRow };
 export const noticesJob = "notices";
 
 export interface Notice {
-  readonly organizationId: string;
+  /** Null for what concerns the whole register. */
+  readonly organizationId: string | null;
   /** Who carries it. */
   readonly kind: string;
   /** What it goes by: the id of a configuration or a webhook. */
@@ -26,24 +29,46 @@ export interface Notice {
   readonly place?: string;
   /** As it is now: whoever is told learns what happened, and not what became of it. */
   readonly content: object;
+  /** What nobody but its receiver may read. */
+  readonly secret?: string;
   /** For what is found again and again and told once. */
   readonly onceKey?: string;
 }
 
 /** All of them by one statement. Gives how many were new. */
-export async function post(tx: Tx, context: Pick<Context, "wake">, notices: readonly Notice[]): Promise<number> {
+export async function post(
+  tx: Tx,
+  context: Pick<Context, "wake" | "vault">,
+  notices: readonly Notice[],
+): Promise<number> {
   const createdAt = now();
-  const rows = notices.map(({ content, onceKey = null, place = null, ...notice }) => ({
-    id: newId("deliveries"),
-    ...notice,
-    content: JSON.stringify(content),
-    onceKey,
-    place,
-    createdAt,
-  }));
+  const rows = notices.map(({ content, secret, onceKey = null, place = null, ...notice }) => {
+    const id = newId("deliveries");
+    return {
+      id,
+      ...notice,
+      content: JSON.stringify(content),
+      secret: secret === undefined ? null : sealedSecret(context.vault, id, secret),
+      onceKey,
+      place,
+      response: null,
+      createdAt,
+    };
+  });
   const count = await insertNotices(tx, rows);
   if (count > 0) tx.afterwards?.(() => context.wake?.(noticesJob));
   return count;
+}
+
+/** Somebody was asked whether they listen, and does: that is kept beside what they are told. */
+export async function noteVerification(
+  tx: Tx,
+  by: Pick<Notice, "organizationId" | "kind" | "subjectId" | "destination">,
+  { id, response }: Verification,
+): Promise<void> {
+  const unsaid = { place: null, content: "{}", secret: null, onceKey: null };
+  const row = { id, ...by, ...unsaid, eventName: verificationEvent, response: JSON.stringify(response) };
+  await insertNotices(tx, [{ ...row, createdAt: response["sent-at"] }]);
 }
 
 /** Something happened to a thing. */

@@ -101,6 +101,18 @@ const explaining = {
 
 const listing = { method: "GET", query: { paged: true }, answer: "list" } as const satisfies Partial<Operation>;
 
+/** What documents about somebody's access show: whom they are about, and the project; for a view that has these. */
+export const subjectShown = {
+  id: ({ subject }: Shown) => subject.id,
+  type: ({ subject }: Shown) => subject.type,
+  related: ({ subject }: Shown) => `/api/v2/${subject.type}/${subject.id}`,
+};
+export const projectShown = {
+  id: ({ projectId }: Shown) => projectId,
+  related: ({ projectId }: Shown) => `/api/v2/projects/${projectId}`,
+};
+type Shown = Pick<ExplanationView, "subject" | "projectId">;
+
 export const accessExplanations = defineResource<ExplanationView>()(({ readOnly, toOne }) => ({
   type: "access-explanations",
   doc: "What somebody may do to a project or workspace, and which records gave each permission.",
@@ -119,15 +131,12 @@ export const accessExplanations = defineResource<ExplanationView>()(({ readOnly,
     can: readOnly(z.record(z.string(), z.boolean()), "What follows from the permissions."),
   },
   relationships: {
-    subject: toOne(["users", "teams", "organizations"], "Whom it is about; an organization stands for its token.", {
-      id: (view) => view.subject.id,
-      type: (view) => view.subject.type,
-      related: (view) => `/api/v2/${view.subject.type}/${view.subject.id}`,
-    }),
-    project: toOne("projects", "The project, or the one that holds the workspace.", {
-      id: (view) => view.projectId,
-      related: (view) => `/api/v2/projects/${view.projectId}`,
-    }),
+    subject: toOne(
+      ["users", "teams", "organizations"],
+      "Whom it is about; an organization stands for its token.",
+      subjectShown,
+    ),
+    project: toOne("projects", "The project, or the one that holds the workspace.", projectShown),
     workspace: toOne("workspaces", "The workspace, where it is about one.", {
       id: (view) => view.workspaceId ?? undefined,
       related: (view) => (view.workspaceId === null ? undefined : `/api/v2/workspaces/${view.workspaceId}`),

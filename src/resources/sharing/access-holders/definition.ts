@@ -41,7 +41,6 @@ export const accessHolders = defineResource<HolderView>()(({ readOnly, toOne }) 
   type: "access-holders",
   doc: "A team or person that holds a permission in an organization: on how many projects and workspaces, and what gives it.",
   id: (view) => `${view.organizationId}:${view.id}`,
-  hasExpiring: true,
   attributes: {
     kind: readOnly(z.enum(["team", "user"]), "Who holds it."),
     name: readOnly(text(), "The team's name, or the person's user name."),

@@ -23,12 +23,10 @@ export type NamedType =
   | "team-workspaces"
   | "organization-memberships";
 
-/** A thing that a change names, and where. */
+/** A thing that a change names. */
 export interface Named {
   readonly type: NamedType;
   readonly id: string;
-  /** Below the change. */
-  readonly pointer: string;
 }
 
 /** A change that was read. */
@@ -58,16 +56,11 @@ interface Kind {
   readonly faults?: (input: Input) => readonly Fault[];
 }
 
-const inPath = (type: NamedType, id: string | undefined): Named => ({ type, id: id ?? "", pointer: "/path" });
-const inBody = (type: NamedType, relationship: string, id: string): Named => ({
-  type,
-  id,
-  pointer: `/body/data/relationships/${relationship}`,
-});
+const named = (type: NamedType, id: string | undefined): Named => ({ type, id: id ?? "" });
 
-const onTeam: Kind = { names: ({ teamId }) => [inPath("teams", teamId)] };
-const onProjectRecord: Kind = { names: ({ teamProjectId }) => [inPath("team-projects", teamProjectId)] };
-const onWorkspaceRecord: Kind = { names: ({ teamWorkspaceId }) => [inPath("team-workspaces", teamWorkspaceId)] };
+const onTeam: Kind = { names: ({ teamId }) => [named("teams", teamId)] };
+const onProjectRecord: Kind = { names: ({ teamProjectId }) => [named("team-projects", teamProjectId)] };
+const onWorkspaceRecord: Kind = { names: ({ teamWorkspaceId }) => [named("team-workspaces", teamWorkspaceId)] };
 
 const movesOnly = (input: Input) => ({ attributes: {}, relationships: { project: input.relationships.project } });
 const moveFaults = (input: Input): Fault[] =>
@@ -84,18 +77,12 @@ const moveFaults = (input: Input): Fault[] =>
 /** By the id of the operation. */
 const kinds: Readonly<Record<string, Kind>> = {
   createTeamProject: {
-    names: (_, { relationships: { team, project } }) => [
-      inBody("teams", "team", team),
-      inBody("projects", "project", project),
-    ],
+    names: (_, { relationships: { team, project } }) => [named("teams", team), named("projects", project)],
   },
   updateTeamProject: onProjectRecord,
   deleteTeamProject: onProjectRecord,
   createTeamWorkspace: {
-    names: (_, { relationships: { team, workspace } }) => [
-      inBody("teams", "team", team),
-      inBody("workspaces", "workspace", workspace),
-    ],
+    names: (_, { relationships: { team, workspace } }) => [named("teams", team), named("workspaces", workspace)],
   },
   updateTeamWorkspace: onWorkspaceRecord,
   deleteTeamWorkspace: onWorkspaceRecord,
@@ -111,9 +98,9 @@ const kinds: Readonly<Record<string, Kind>> = {
     }),
   },
   deleteTeam: onTeam,
-  deleteOrganizationMembership: { names: ({ membershipId }) => [inPath("organization-memberships", membershipId)] },
+  deleteOrganizationMembership: { names: ({ membershipId }) => [named("organization-memberships", membershipId)] },
   updateWorkspace: {
-    names: ({ workspaceId }) => [inPath("workspaces", workspaceId)],
+    names: ({ workspaceId }) => [named("workspaces", workspaceId)],
     moves: ({ workspaceId = "" }, { relationships }) => ({ to: relationships.project, ids: [workspaceId] }),
     essence: movesOnly,
     faults: moveFaults,
@@ -126,8 +113,8 @@ const kinds: Readonly<Record<string, Kind>> = {
   },
   moveWorkspaces: {
     names: ({ projectId }, input: readonly { id: string }[]) => [
-      inPath("projects", projectId),
-      ...input.map(({ id }, index): Named => ({ type: "workspaces", id, pointer: `/body/data/${index}/id` })),
+      named("projects", projectId),
+      ...input.map(({ id }) => named("workspaces", id)),
     ],
     moves: ({ projectId = "" }, input: readonly { id: string }[]) => ({
       to: projectId,

@@ -2,7 +2,7 @@
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Resource } from "../../../jsonapi/define.ts";
-import { AppError } from "../../../kernel/errors.ts";
+import { AppError, invalid } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -72,14 +72,19 @@ async function make(
     changes.flatMap(({ names }) => names.map(({ id }) => id)),
     changes.flatMap(({ moves }) => moves?.name ?? []),
   );
-  refuseForeign(organization, changes, named);
-  const concern = await concernOf(tx, organization, changes, named);
+  const missing = missingIn(organization, changes, named);
+  const there = changes.filter((_, position) => !missing.has(position));
+  const concern = await concernOf(tx, organization, there, named);
   const before = await pictureBefore(tx, context, organization, concern);
   const mayRead = mayReadIn(tx, context, organization);
-  const outcomes = await carryOut(tx, context, changes, mayRead);
+  const { outcomes, faults } = await carryOut(tx, context, changes, missing, mayRead);
+  const refuseUnseenFirst = () => refuseUnseen(tx, context, changes, outcomes, missing, mayRead);
+  // Whatever else is wrong is told afterwards: it would tell what is there from what is not.
+  if (apply || faults.length > 0) await refuseUnseenFirst();
+  if (faults.length > 0) throw invalid([...faults]);
   if (apply) refuseRefused(outcomes);
   const after = await pictureAfter(tx, context, organization, concern, before);
-  if (!apply) await refuseUnseen(tx, context, changes, outcomes, mayRead);
+  if (!apply) await refuseUnseenFirst();
   const picture = compose(organization, concern, before, after, principalOf(context.actor));
   return { organization, accessVersion, outcomes, picture };
 }
@@ -90,28 +95,22 @@ const changedMeanwhile = (): AppError =>
     "Access has changed since that access-version, so the preview may no longer tell what would happen. Nothing was changed; preview the changes again, then apply them with the access-version of the new answer.",
   );
 
-/** To an organization's preview nothing is there that is not the organization's own. Raises `not-found`. */
-function refuseForeign(
+/** Which changes name what is not there. To an organization's preview nothing is that is not the organization's own. */
+function missingIn(
   organization: OrganizationView,
   changes: readonly ReadChange[],
   rows: readonly NamedRow[],
-): void {
+): ReadonlySet<number> {
   const there = new Set(rows.flatMap(({ type, id, name }) => [`${type} ${id}`, `${type} named ${name}`]));
-  for (const [position, { names, params, moves }] of changes.entries()) {
+  const isMissing = ({ names, params, moves }: ReadChange): boolean => {
     const { organizationName = organization.name } = params;
-    const isElsewhere =
+    return (
       fold(organizationName) !== fold(organization.name) ||
-      (moves?.name !== undefined && !there.has(`workspaces named ${moves.name}`));
-    const missing = isElsewhere ? "/path" : names.find(({ type, id }) => !there.has(`${type} ${id}`))?.pointer;
-    if (missing === undefined) continue;
-    throw new AppError("not-found", [
-      {
-        pointer: `/data/attributes/changes/${position}${missing}`,
-        detail:
-          "There is no such thing in this organization, or you are not allowed to see it. Check the id or name, and the token that you use.",
-      },
-    ]);
-  }
+      (moves?.name !== undefined && !there.has(`workspaces named ${moves.name}`)) ||
+      names.some(({ type, id }) => !there.has(`${type} ${id}`))
+    );
+  };
+  return new Set(changes.flatMap((change, position) => (isMissing(change) ? [position] : [])));
 }
 
 /** Where a workspace would go, and which would go, are not looked at before the right to move them is. */

@@ -5,7 +5,7 @@
 import { sql } from "kysely";
 import { Denied } from "../../../access/granted.ts";
 import type { Database, Tx } from "../../../database/database.ts";
-import { AppError, type Fault, invalid } from "../../../kernel/errors.ts";
+import { AppError, type Fault } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { parseQuery } from "../../../jsonapi/query.ts";
 import { faultsOf, pointerOf, type ReadChange } from "./changes.ts";
@@ -27,18 +27,23 @@ function within(database: Database, tx: Tx): Database {
   return { ...database, reader: tx, write: inside, rehearse: inside, snapshot: inside };
 }
 
-/** Raises `invalid` with the faults of all changes. */
+/** Those in `missing` name what is not there. Gives the faults of all changes beside how each went. */
 export async function carryOut(
   tx: Tx,
   context: Context,
   changes: readonly ReadChange[],
+  missing: ReadonlySet<number>,
   mayRead: MayRead,
-): Promise<Outcome[]> {
+): Promise<{ outcomes: readonly Outcome[]; faults: readonly Fault[] }> {
   const inside: Context = { ...context, database: within(context.database, tx) };
   const outcomes: Outcome[] = [];
   const faults: Fault[] = [];
   await sql`savepoint beginning`.execute(tx.db);
   for (const [position, change] of changes.entries()) {
+    if (missing.has(position)) {
+      outcomes.push({ refusal: unseen(), isUnseen: true });
+      continue;
+    }
     const refusal = await attempt(tx, inside, change, change.input);
     if (refusal !== undefined && isBad(refusal)) faults.push(...faultsOf(refusal, position, "/body"));
     const outcome = await judged(refusal, change, mayRead);
@@ -47,8 +52,7 @@ export async function carryOut(
     if (outcome.refusal !== undefined)
       await attempt(tx, { ...inside, actor: { kind: "operator" } }, change, change.essence);
   }
-  if (faults.length > 0) throw invalid(faults);
-  return outcomes;
+  return { outcomes, faults };
 }
 
 async function judged(refusal: AppError | undefined, change: ReadChange, mayRead: MayRead): Promise<Outcome> {
@@ -59,21 +63,23 @@ async function judged(refusal: AppError | undefined, change: ReadChange, mayRead
 
 /**
  * Takes the changes back. What the caller did not see when its turn came may have been there, and the caller's to see, before the others:
- * that counts. Raises `not-found` for a change of what was not.
+ * that counts. Raises `not-found` for the first change of what was not, in the same words whether it is there or not.
  */
 export async function refuseUnseen(
   tx: Tx,
   context: Context,
   changes: readonly ReadChange[],
   outcomes: readonly Outcome[],
+  missing: ReadonlySet<number>,
   mayRead: MayRead,
 ): Promise<void> {
   const inside: Context = { ...context, database: within(context.database, tx) };
   for (const [position, change] of changes.entries()) {
     if (!outcomes[position]?.isUnseen) continue;
+    if (missing.has(position)) throw at(unseen(), position);
     await sql`rollback to savepoint beginning`.execute(tx.db);
-    const { refusal, isUnseen } = await judged(await attempt(tx, inside, change, change.input), change, mayRead);
-    if (refusal !== undefined && isUnseen) throw at(refusal, position);
+    const { isUnseen } = await judged(await attempt(tx, inside, change, change.input), change, mayRead);
+    if (isUnseen) throw at(unseen(), position);
   }
 }
 

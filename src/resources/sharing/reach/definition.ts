@@ -5,7 +5,7 @@ import { levelNames, reachPermissionNames, type ThingKind, thingKinds } from "..
 import { defineResource, type Operation } from "../../../jsonapi/define.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
-import { source, sourceOf, type Subject } from "../access-explanations/definition.ts";
+import { projectShown, source, sourceOf, type Subject, subjectShown } from "../access-explanations/definition.ts";
 
 export interface ReachView {
   readonly kind: ThingKind;
@@ -58,7 +58,6 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
   type: "reaches",
   doc: "A project or workspace that a person, a team or a token can reach: what it may do there, and the records that give it.",
   id: (view) => `${view.id}:${view.subject.id}`,
-  hasExpiring: true,
   attributes: {
     kind: readOnly(z.enum(thingKinds as ["project", "workspace"]), "What is reached."),
     name: readOnly(text(), "The name of the project or workspace."),
@@ -75,15 +74,12 @@ export const reaches = defineResource<ReachView>()(({ readOnly, toOne }) => ({
     "hidden-sources": readOnly(z.number().int(), "How many more give it that the caller may not know of."),
   },
   relationships: {
-    subject: toOne(["users", "teams", "organizations"], "Who reaches it; an organization stands for its token.", {
-      id: (view) => view.subject.id,
-      type: (view) => view.subject.type,
-      related: (view) => `/api/v2/${view.subject.type}/${view.subject.id}`,
-    }),
-    project: toOne("projects", "The project, or the one that holds the workspace.", {
-      id: (view) => view.projectId,
-      related: (view) => `/api/v2/projects/${view.projectId}`,
-    }),
+    subject: toOne(
+      ["users", "teams", "organizations"],
+      "Who reaches it; an organization stands for its token.",
+      subjectShown,
+    ),
+    project: toOne("projects", "The project, or the one that holds the workspace.", projectShown),
     workspace: toOne("workspaces", "The workspace, where it is one.", {
       id: (view) => (view.kind === "workspace" ? view.id : undefined),
       related: (view) => (view.kind === "workspace" ? `/api/v2/workspaces/${view.id}` : undefined),

@@ -1,4 +1,5 @@
 /** Operations on reach. They only read: two statements for a page, and one for each piece of the whole. */
+import { nowMs } from "../../../kernel/time.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { reaches } from "./definition.ts";
@@ -30,7 +31,7 @@ async function listReach(context: Context, reference: SubjectReference, query: R
   const { actor, database } = context;
   const { filterPermission: permission, page } = query;
   const row = await findSubject(database.reader, actor, reference, permission);
-  const subject = subjectOf(actor, grantReach(actor, reference, row), Date.now());
+  const subject = subjectOf(actor, grantReach(actor, reference, row), nowMs());
   const asked = askedOf(actor, subject, permission);
   const descending = query.sort?.descending ?? false;
   if (asTable) return tableOf(database.reader, subject, asked, descending);
@@ -40,5 +41,6 @@ async function listReach(context: Context, reference: SubjectReference, query: R
     views: found.map((thing) => viewOf(subject, thing)),
     totalCount: visibleIn(subject.tallies),
     meta: metaOf(subject),
+    until: subject.until,
   };
 }

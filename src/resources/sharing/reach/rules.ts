@@ -34,6 +34,8 @@ export interface ReachSubject {
   readonly workspaces: number;
   /** Why the token is not taken. */
   readonly refused: string | undefined;
+  /** In milliseconds: when the token ends, by which all of it is another; infinity for what does not end by itself. */
+  readonly until: number;
 }
 
 // --- who may ask
@@ -103,17 +105,22 @@ function shownAs(actor: Actor, organizationName: string): Subject {
 
 const expired = "The token has expired.";
 
+/** When a token ends by itself: everywhere, and in the organization because of its age. People and teams do not. */
+function endsOf({ tokenCreatedAt, tokenExpiredAt, tokenMaxMs, userTokenMaxMs }: SubjectRow): readonly [number, number] {
+  const never = Number.POSITIVE_INFINITY;
+  if (tokenCreatedAt === null) return [never, never];
+  const atAge = (ms: number | null) => (ms === null ? never : Date.parse(tokenCreatedAt) + Number(ms));
+  const given = tokenExpiredAt === null ? never : Date.parse(tokenExpiredAt);
+  return [Math.min(given, atAge(tokenMaxMs)), atAge(userTokenMaxMs)];
+}
+
 /** A token is taken or refused like any that is shown at the door; people and teams are not asked for one. */
 function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standing: Standing; refused?: string } {
   const { organizationId, subjectTeamAccess: teamAccess, subjectIsMember: isMember } = row;
   const facts = { organizationId: organizationId ?? "", teamAccess, isMember };
   const openly = standingOf(actor, { ...facts, ...open });
   if (row.tokenCreatedAt === null) return { standing: openly };
-  const ends = [
-    row.tokenExpiredAt ?? [],
-    row.tokenMaxMs === null ? [] : later(row.tokenCreatedAt, row.tokenMaxMs),
-  ].flat();
-  if (ends.some((end) => Date.parse(end) <= now)) return { standing: openly, refused: expired };
+  if (endsOf(row)[0] <= now) return { standing: openly, refused: expired };
   try {
     const { organizationDisabled, userTokenMaxMs } = row;
     return { standing: standingOf(actor, { ...facts, organizationDisabled, userTokenMaxMs }) };
@@ -122,8 +129,6 @@ function standingOfSubject(actor: Actor, row: SubjectRow, now: number): { standi
     return { standing: openly, refused: error.message };
   }
 }
-
-const later = (instant: string, ms: number): string => new Date(Date.parse(instant) + Number(ms)).toISOString();
 
 /** From a row for which the caller was let through. */
 export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSubject {
@@ -141,6 +146,7 @@ export function subjectOf(caller: Actor, row: SubjectRow, now: number): ReachSub
     tallies: refused === undefined ? talliesIn(row.tallies) : [],
     workspaces: Number(row.everything ?? 0),
     refused,
+    until: Math.min(...endsOf(row).filter((end) => end > now)),
   };
 }
 

@@ -191,7 +191,7 @@ function seatsTable(shape: Shape, p: Values): RawBuilder<unknown> {
 function statement(shape: Shape, p: Values): RawBuilder<Row> {
   const organizationId = sql<string>`${p.organizationId}`;
   return sql<Row>`
-    with ${grantTables("s", organizationId, p.principal)}, ${grantTables("c", organizationId, p.caller)},
+    with ${grantTables("s_", organizationId, p.principal)}, ${grantTables("c_", organizationId, p.caller)},
     ${singlesTable(p)},
     page as materialized (${cutFrom(shape, p)}),
     things as materialized (

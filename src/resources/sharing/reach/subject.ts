@@ -146,7 +146,7 @@ function tallies(): RawBuilder<unknown> {
 function statement(reference: SubjectReference, permission: string | undefined, p: Parameters): RawBuilder<SubjectRow> {
   return sql<SubjectRow>`
     with subject as materialized (${subjectBy(reference, p)}),
-    ${grantTables("s", organizationId, subjectId)}, ${grantTables("c", organizationId, p.principal)},
+    ${grantTables("s_", organizationId, subjectId)}, ${grantTables("c_", organizationId, p.principal)},
     held as materialized (${heldTable(permission, p.fixed)}), ${sums}
     select subject.*, o.name as organization_name, o.allow_force_delete_workspaces,
       ${standingSelection(sql.ref("subject.organization_id"), p.principal)},

@@ -62,6 +62,7 @@ export const stateVersionChanges = defineResource<StateChange>()(({ readOnly }) 
         },
       },
       answer: "list",
+      mayConflict: true,
     },
   },
 }));

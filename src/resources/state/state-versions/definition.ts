@@ -8,6 +8,7 @@ import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { Fault } from "../../../kernel/errors.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
+import { backingDataOperations } from "../../shared/backing-data.ts";
 import { base64, bodyBytesMax, inRequestBytesMax, md5, requestFaults, tooLargeSentence } from "./request.ts";
 
 export const statuses = [
@@ -77,11 +78,7 @@ const upload = {
   answer: "nothing",
 } as const satisfies Partial<Operation>;
 
-const backingData = {
-  method: "POST",
-  needs: "admin access to the workspace; self-hosted edition only",
-  answer: "nothing",
-} as const satisfies Partial<Operation>;
+const backingData = backingDataOperations(byId, "nothing", { thing: "a state version's", noun: "content" });
 
 export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, readOnly, toOne, toMany }) => ({
   type: "state-versions",
@@ -296,20 +293,8 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     },
     uploadState: { ...upload, path: `${byId}/upload` },
     uploadJsonState: { ...upload, path: `${byId}/json-upload`, summary: "Send a state version's content in JSON form" },
-    softDeleteBackingData: {
-      ...backingData,
-      path: `${byId}/actions/soft_delete_backing_data`,
-      summary: "Hide a state version's content, so that it can still be restored",
-    },
-    restoreBackingData: {
-      ...backingData,
-      path: `${byId}/actions/restore_backing_data`,
-      summary: "Restore a hidden content",
-    },
-    permanentlyDeleteBackingData: {
-      ...backingData,
-      path: `${byId}/actions/permanently_delete_backing_data`,
-      summary: "Remove a hidden content for good",
-    },
+    softDeleteBackingData: backingData.softDelete,
+    restoreBackingData: backingData.restore,
+    permanentlyDeleteBackingData: backingData.permanentlyDelete,
   },
 }));

@@ -4,6 +4,7 @@ import type { StateVersionTable } from "../../../database/schema/state.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { type AppError, conflict, type Fault, relationshipFault } from "../../../kernel/errors.ts";
+import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
 import { stateVersions } from "./definition.ts";
 
 /** The columns that a state's content fills. */
@@ -122,15 +123,7 @@ export function lineageObstacle(latest: LatestVersion | undefined, lineage: stri
   );
 }
 
-type Status = StateVersionTable["status"];
-
-/** What each action on a version's content leads from and to. */
-export const backingDataMoves = {
-  "soft-delete": { from: "finalized", to: "backing_data_soft_deleted" },
-  restore: { from: "backing_data_soft_deleted", to: "finalized" },
-  "permanently-delete": { from: "backing_data_soft_deleted", to: "backing_data_permanently_deleted" },
-} as const satisfies Record<string, { from: Status; to: Status }>;
-export type BackingDataMove = keyof typeof backingDataMoves;
+export const backingDataMoves = backingDataMovesOf("finalized");
 
 /** Why the content of a version can't be moved, if it can't. */
 export function backingDataObstacle(

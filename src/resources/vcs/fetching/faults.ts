@@ -27,7 +27,7 @@ const known: readonly (readonly [RegExp, string, string])[] = [
     "the provider's SSH host key is not among those in CADASTRE_SSH_KNOWN_HOSTS",
   ],
   [
-    /not found|does not exist|error: 404/i,
+    /not found|does not exist|does not appear to be a git repository|error: 404/i,
     "not_found",
     "there is no such repository, branch or commit, or the connection may not read it",
   ],

@@ -3,6 +3,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { FetchFault } from "./faults.ts";
 import { fetchOne, treesAlone, type Wanted, wantedOf } from "./one.ts";
+import { fetchParting, type Sides } from "./parting.ts";
 import { type Keys, readRemote, reach } from "./remotes.ts";
 import { placeSubmodules } from "./submodules.ts";
 import { inWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
@@ -36,19 +37,30 @@ export async function fetchCommit<T>(
   });
 }
 
-/** The files that differ between two commits, or between a branch and one; both names of one that was moved. Raises FetchFault. */
+/** What is compared: two commits, or a branch and one; or what a request changes since it parted from its target. */
+export type Range = { readonly before: string; readonly after: Wanted } | Sides;
+
+/** The files that differ; both names of one that was moved. Raises FetchFault. */
 export async function changedFiles(
   options: WorkshopOptions,
   repository: Repository,
-  { before, after }: { readonly before: string; readonly after: Wanted },
+  range: Range,
 ): Promise<readonly string[]> {
   return inWorkshop(options, async (workshop) => {
     const url = await reach(workshop, await admit(workshop, repository), repository.keys);
-    const sha = await fetchOne(workshop, url, after, treesAlone);
-    const earlier = await fetchOne(workshop, url, wantedOf(before), treesAlone);
-    const names = await workshop.git(["diff-tree", "-r", "-z", "--name-only", "--no-renames", earlier, sha]);
+    const [earlier, later] = await endsOf(workshop, url, range);
+    const names = await workshop.git(["diff-tree", "-r", "-z", "--name-only", "--no-renames", earlier, later]);
     return names.split("\0").filter((name) => name !== "");
   });
+}
+
+async function endsOf(workshop: Workshop, url: string, range: Range): Promise<readonly [string, string]> {
+  if ("target" in range) {
+    const { base, head } = await fetchParting(workshop, url, range);
+    return [base, head];
+  }
+  const later = await fetchOne(workshop, url, range.after, treesAlone);
+  return [await fetchOne(workshop, url, wantedOf(range.before), treesAlone), later];
 }
 
 /** The name of the branch that a repository begins with. Raises FetchFault. */

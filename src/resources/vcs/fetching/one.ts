@@ -9,9 +9,9 @@ export interface Wanted {
   readonly ref: string | undefined;
 }
 
-const isWhole = (sha: string | undefined) => sha !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(sha);
+export const isWhole = (sha: string | undefined) => sha !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(sha);
 /** A branch's name that can be asked for: nothing that git would take for something else. */
-const isRef = (ref: string) => /^refs\/[^\s:+~^?*[\\\p{Cc}]+$/u.test(ref) && !ref.includes("..");
+export const isRef = (ref: string) => /^refs\/[^\s:+~^?*[\\\p{Cc}]+$/u.test(ref) && !ref.includes("..");
 
 export const treesAlone = ["--filter=blob:none"];
 /** Where a server gives nothing by its id alone, the commit is looked for this far below the tip. */

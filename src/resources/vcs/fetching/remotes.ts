@@ -41,7 +41,7 @@ export async function reach(workshop: Workshop, remote: URL, keys: Keys): Promis
   try {
     const address = await judgedAddress(host, remote.port || "22", workshop.allowed);
     const key = await workshop.write("ssh/key", keys.sshKey.endsWith("\n") ? keys.sshKey : `${keys.sshKey}\n`);
-    const hosts = workshop.knownHosts;
+    const hosts = await workshop.knownHosts();
     await workshop.write(
       "ssh/config",
       [

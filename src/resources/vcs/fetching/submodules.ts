@@ -69,10 +69,10 @@ async function linksIn(workshop: Workshop, sha: string): Promise<{ path: string;
   }));
 }
 
-/** What `.gitmodules` says, by the path of each. */
+/** What `.gitmodules` says, by the path of each; not what files of this machine say that it names. */
 async function urlsIn(workshop: Workshop, sha: string): Promise<ReadonlyMap<string, string>> {
   const told = await workshop
-    .git(["config", "--blob", `${sha}:.gitmodules`, "--list", "-z"])
+    .git(["config", "--no-includes", "--blob", `${sha}:.gitmodules`, "--list", "-z"])
     .catch((error: unknown) => {
       if (error instanceof FetchFault) return "";
       throw error;

@@ -4,7 +4,7 @@
  * stands in them.
  */
 import { accessSync, chownSync, constants } from "node:fs";
-import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -135,7 +135,7 @@ export class Workshop {
   constructor(parts: Parts) {
     this.#parts = parts;
     const { folder, git } = parts;
-    this.#mounts = { job: folder, engine: git, mirror: undefined, ca: undefined, knownHosts: parts.knownHosts };
+    this.#mounts = { job: folder, engine: git, mirror: undefined, ca: undefined, knownHosts: undefined };
   }
 
   get allowed(): readonly string[] {
@@ -172,8 +172,14 @@ export class Workshop {
     return this.#inside(name);
   }
 
-  get knownHosts(): string | undefined {
-    return this.#parts.sandbox.inside(this.#mounts).knownHosts;
+  /** The file of the operator's, brought to where git's user may read it; undefined where none is named. */
+  async knownHosts(): Promise<string | undefined> {
+    const { knownHosts: path } = this.#parts;
+    if (path === undefined) return undefined;
+    const text = await readFile(path, "utf8").catch(() => undefined);
+    if (text === undefined)
+      throw new FetchFault("unknown_host", "the file that CADASTRE_SSH_KNOWN_HOSTS names can't be read by the server");
+    return this.write("ssh/known-hosts", text);
   }
 
   /** What it writes, as text. Raises FetchFault where it fails. */

@@ -146,10 +146,12 @@ function placeOf(repository: string): { organization: string; project: string; n
 const version = "api-version=6.0";
 function of({ apiUrl }: Connection, repository: string): string {
   const { organization, project, name } = placeOf(repository);
-  return `${base(apiUrl)}/${organization}/${project}/_apis/git/repositories/${name}`;
+  return `${inside(apiUrl, organization)}/${project}/_apis/git/repositories/${name}`;
 }
+/** The organization may be part of the connection's own address. */
+const inside = (apiUrl: string, organization: string) => `${base(apiUrl)}${organization && "/"}${organization}`;
 const hooksOf = ({ apiUrl }: Connection, repository: string) =>
-  `${base(apiUrl)}/${placeOf(repository).organization}/_apis/hooks/subscriptions`;
+  `${inside(apiUrl, placeOf(repository).organization)}/_apis/hooks/subscriptions`;
 
 const user = "cadastre";
 
@@ -159,7 +161,7 @@ export const azureDevops: Provider = {
   read(_inbound, payload, connection) {
     const read = envelope.safeParse(payload).data;
     if (read === undefined) return undefined;
-    const happenings = read.eventType in readers ? readers[read.eventType]?.(payload) : [];
+    const happenings = Object.hasOwn(readers, read.eventType) ? readers[read.eventType]?.(payload) : [];
     const repository = repositoryAt(read.resource.repository.remoteUrl, connection);
     return happenings && { repository, deliveryId: read.id ?? undefined, happenings };
   },
@@ -194,15 +196,17 @@ export const azureDevops: Provider = {
     url: `${hooksOf(connection, repository)}/${encodeURIComponent(id)}?${version}`,
   }),
   webhookId: idIn,
+  lists: "whole",
+  // Of one organization at a time: the connection's address has to name it.
   repositories: ({ apiUrl }) => ({ method: "GET", url: `${base(apiUrl)}/_apis/git/repositories?${version}` }),
   branches: (connection, repository) => ({
     method: "GET",
     url: `${of(connection, repository)}/refs?filter=heads/&${version}`,
   }),
   names: {
-    repositories: (answer) =>
+    repositories: (answer, connection) =>
       (z.object({ value: z.array(z.object({ remoteUrl: z.url() })) }).safeParse(answer).data?.value ?? []).map(
-        ({ remoteUrl }) => new URL(remoteUrl).pathname.replace(/^\//, ""),
+        ({ remoteUrl }) => repositoryAt(remoteUrl, connection),
       ),
     branches: (answer) =>
       (z.object({ value: z.array(z.object({ name: z.string() })) }).safeParse(answer).data?.value ?? []).map(

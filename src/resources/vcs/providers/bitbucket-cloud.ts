@@ -149,7 +149,7 @@ export const bitbucketCloud: Provider = {
     const repository = z.object({ repository: repositoryShape }).safeParse(payload).data?.repository;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
-    const happenings = event in readers ? readers[event]?.(payload) : [];
+    const happenings = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
     return happenings && { repository: repository.full_name, deliveryId: header("x-request-uuid"), happenings };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${pathOf(repository)}.git`,

@@ -136,7 +136,7 @@ export const bitbucketDataCenter: Provider = {
     const repository = repositoryIn.safeParse(payload).data;
     const event = header("x-event-key");
     if (repository === undefined || event === undefined) return undefined;
-    const happenings = event in readers ? readers[event]?.(payload) : [];
+    const happenings = Object.hasOwn(readers, event) ? readers[event]?.(payload) : [];
     return happenings && { repository, deliveryId: header("x-request-id"), happenings };
   },
   cloneUrl({ httpUrl }, repository) {

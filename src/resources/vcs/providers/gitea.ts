@@ -35,6 +35,8 @@ export function ofTheGiteaFamily(product: "gitea" | "forgejo"): Provider {
         },
       },
     ],
+    // An operator may set how much it answers with at most; 50 where nobody did.
+    lists: "capped",
     repositories: ({ apiUrl }, page) => ({
       method: "GET",
       url: `${base(apiUrl)}/user/repos?limit=${pageSize}&page=${page}`,

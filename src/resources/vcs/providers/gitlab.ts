@@ -151,17 +151,15 @@ export const gitlab: Provider = {
   isAuthentic: ({ header }, secret) => isSame(header("x-gitlab-token"), secret),
   read({ header }, payload) {
     const project = z.object({ project: projectShape }).safeParse(payload).data?.project;
-    if (project === undefined) return undefined;
-    const happenings =
-      readers[header("x-gitlab-event") ?? ""]?.(payload) ?? (header("x-gitlab-event") ? [] : undefined);
-    return (
-      happenings && {
-        repository: project.path_with_namespace,
-        // The same for a delivery that is repeated; the other header is the same for all webhooks of one event.
-        deliveryId: header("idempotency-key") ?? header("x-gitlab-event-uuid"),
-        happenings,
-      }
-    );
+    const event = header("x-gitlab-event");
+    if (project === undefined || event === undefined) return undefined;
+    const happenings = (Object.hasOwn(readers, event) ? readers[event]?.(payload) : undefined) ?? [];
+    return {
+      repository: project.path_with_namespace,
+      // The same for a delivery that is repeated; the other header is the same for all webhooks of one event.
+      deliveryId: header("idempotency-key") ?? header("x-gitlab-event-uuid"),
+      happenings,
+    };
   },
   cloneUrl: ({ httpUrl }, repository) => `${base(httpUrl)}/${repository}.git`,
   gitAuthorization: (token) => basic("oauth2", token),

@@ -82,9 +82,11 @@ export interface Provider {
   branches(connection: Connection, repository: string, page: number): ApiCall;
   /** The names in such an answer. */
   readonly names: {
-    readonly repositories: (answer: unknown) => readonly string[];
+    readonly repositories: (answer: unknown, connection: Connection) => readonly string[];
     readonly branches: (answer: unknown) => readonly string[];
   };
+  /** `whole`: pages are not known there, and all comes at once; `capped`: a page may be smaller than what was asked for. */
+  readonly lists?: "whole" | "capped";
 }
 
 export const pageSize = 100;
@@ -113,11 +115,15 @@ export const bearer = (token: string): string => `Bearer ${token}`;
 
 /** A commit's id: SHA-1, or SHA-256. */
 export const shaShape = z.string().regex(/^([0-9a-f]{40}|[0-9a-f]{64})$/);
-/** Bounded, because it is stored. */
-export const nameShape = z.string().min(1).max(512);
+/** Bounded, because it is stored; and neither engine stores the character 0 or half a character. */
+export const nameShape = z
+  .string()
+  .min(1)
+  .max(512)
+  .refine((name) => !name.includes("\0") && name.isWellFormed());
 export const wordsShape = z
   .string()
-  .transform((text) => text.slice(0, 10_000))
+  .transform((text) => text.slice(0, 10_000).replaceAll("\0", "").toWellFormed())
   .nullish()
   .transform((text) => text ?? null);
 export const urlShape = z

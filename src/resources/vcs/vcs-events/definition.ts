@@ -77,6 +77,7 @@ export const vcsEvents = defineResource<VcsEventView>()(({ readOnly, toOne }) =>
         "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token",
       query: {
         paged: true,
+        include: ["workspace"],
         parameters: {
           ...parameters,
           "filter[oauth_client_external_ids]": listParameter("Only those by these OAuth clients, separated by commas."),

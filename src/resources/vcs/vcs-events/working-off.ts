@@ -3,11 +3,12 @@
  * above all, happens between steps; each step leaves the event where the next can go on, whoever takes it.
  */
 import { AppError } from "../../../kernel/errors.ts";
+import { nowMs } from "../../../kernel/time.ts";
 import { loadWorkspace } from "../../register/workspaces/reads.ts";
 import { executionModeOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 import { ApiFault, openConnection, repositoryOf, workshopOf } from "../connections.ts";
 import { FetchFault } from "../fetching/faults.ts";
-import { changedFiles, defaultBranchOf } from "../fetching/fetch.ts";
+import { changedFiles, defaultBranchOf, type Range } from "../fetching/fetch.ts";
 import { inSlots } from "../slots.ts";
 import { decide, type Known, type Verdict, type Watch } from "../triggers/decide.ts";
 import { type Happening, refOf } from "../triggers/happening.ts";
@@ -39,7 +40,7 @@ export async function workOff(work: Work): Promise<number> {
     },
     signal,
   );
-  const before = new Date(Date.now() - keptMs).toISOString();
+  const before = new Date(nowMs() - keptMs).toISOString();
   if (!signal.aborted) await step((tx) => deleteOlder(tx, "version control", before, 1000));
   return handled;
 }
@@ -137,17 +138,17 @@ async function filesOf(look: () => Promise<readonly string[]>): Promise<readonly
   }
 }
 
-/** A new branch is compared with the default one, a request with the branch that it is to go to. */
-function rangeOf(happening: Happening) {
-  const before =
-    happening.kind === "push"
-      ? (happening.before ?? happening.defaultBranch)
-      : happening.kind === "pull-request"
-        ? (happening.targetSha ?? happening.target)
-        : null;
+/** A new branch is compared with the default one, a request with where it parted from the branch that it is to go to. */
+function rangeOf(happening: Happening): Range {
+  const after = { sha: happening.sha, ref: refOf(happening) };
+  if (happening.kind === "pull-request") {
+    const target = { sha: happening.targetSha ?? undefined, ref: `refs/heads/${happening.target}` };
+    return { head: after, target };
+  }
+  const before = happening.kind === "push" ? (happening.before ?? happening.defaultBranch) : null;
   if (before === null || (happening.kind === "push" && before === happening.branch))
     throw new FetchFault("nothing_to_compare", "there is nothing to compare with");
-  return { before, after: { sha: happening.sha, ref: refOf(happening) } };
+  return { before, after };
 }
 
 function watchOf(workspace: WorkspaceView): Watch {

@@ -148,6 +148,22 @@ describe("the workspaces that use a pool", () => {
     }
   });
 
+  it("and those whom it serves are shown with include, each once, as far as the caller may read them", async () => {
+    const all = "?include=workspaces,allowed_workspaces,allowed_projects,excluded_workspaces";
+    const kindsOf = (answer: { body: Json }) => answer.body.included.map((item: Json) => [item.type, item.id]);
+    const served = await org.owner.get(`/agent-pools/${byWorkspace.id}${all}`);
+    expect(kindsOf(served)).toEqual([["workspaces", elsewhere.id]]);
+    const [project] = byProject.relationships["allowed-projects"].data;
+    expect(kindsOf(await shown(org.owner, "?include=allowed_projects"))).toEqual([["projects", project.id]]);
+    expect(kindsOf(await shown(org.owner, all))).toEqual([
+      ["workspaces", user.id],
+      ["projects", project.id],
+    ]);
+    for (const id of [byWorkspace.id, byProject.id])
+      expect(kindsOf(await member.get(`/agent-pools/${id}${all}`))).toEqual([]);
+    expect((await list("?include=allowed_projects")).status).toBe(400);
+  });
+
   it("are none for a pool that nobody uses", async () => {
     const unused = (await list("?include=workspaces&q=everyone")).body;
     expect(unused.data[0].relationships.workspaces.data).toEqual([]);

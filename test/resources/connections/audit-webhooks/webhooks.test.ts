@@ -11,11 +11,13 @@ import {
   makeOrganization,
   makeProject,
   makeTeam,
+  makeUser,
   makeWorkspace,
   type Org,
   resource,
   unique,
 } from "../../../support/builders.ts";
+import { inviting } from "../../../support/invitations.ts";
 import { allowed, answering, useReceiver } from "../../../support/receiver.ts";
 import { upkeepOf } from "../../../support/states.ts";
 
@@ -89,7 +91,8 @@ describe("events of the trail", () => {
     const org = await makeOrganization(api);
     await make(org, { events: ["access.changed"] });
     const team = await makeTeam(api, org.name);
-    await makeMember(api, org.name, [team.id]);
+    const { email } = await makeUser(api);
+    data(await org.owner.post(`/organizations/${org.name}/organization-memberships`, inviting(email, [team.id])));
     await grantProject(api, org.id, org.defaultProjectId, team.id, "read");
     await makeWorkspace(api, org.name);
     await work();

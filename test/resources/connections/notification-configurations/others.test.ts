@@ -1,6 +1,7 @@
-/** What else is told than runs: assessments, and the end of scheduled destroys; and what the metrics tell of it all. */
-import { expect, it } from "vitest";
+/** What else is told than runs: assessments, and scheduled destroys before and after; and what the metrics tell of it all. */
+import { afterEach, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
+import { remindOfDestroys } from "../../../../src/resources/runs/auto-destroy/reminders.ts";
 import { destroyDue } from "../../../../src/resources/runs/auto-destroy/schedule.ts";
 import { pauseAfter } from "../../../../src/resources/shared/outbox/backoff.ts";
 import { type Json, useApi } from "../../../support/api.ts";
@@ -103,6 +104,65 @@ it("the end of a scheduled destroy run, and that there could be none", async () 
   expect(receiver.heard.map(({ body }) => body.details)).toMatchObject([
     { run_external_id: null, run_status: null, run_create_error_message: expect.stringMatching(/./) },
   ]);
+});
+
+describe("a reminder of a scheduled destroy", () => {
+  const hourMs = 3_600_000;
+  const inHours = (hours: number) => new Date(Date.now() + hours * hourMs).toISOString();
+  const remind = () => remindOfDestroys(upkeepOf(api));
+  afterEach(() =>
+    api.database.write(async (tx) => {
+      await tx.db.deleteFrom("notices").execute();
+      await tx.db.updateTable("workspaces").set({ autoDestroyAt: null, autoDestroyActivityDuration: null }).execute();
+    }),
+  );
+  const schedule = (id: string, columns: object) =>
+    api.database.write((tx) => tx.db.updateTable("workspaces").set(columns).where("id", "=", id).execute());
+
+  it("comes once within 24 hours, once within 12, and again for another time", async () => {
+    const { name, workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
+    const { id } = workspace;
+    const [first, second] = [inHours(23), inHours(11)];
+    await schedule(id, { autoDestroyAt: inHours(25) });
+    expect(await remind()).toBe(0);
+    await schedule(id, { autoDestroyAt: first });
+    expect([await remind(), await remind()]).toEqual([1, 0]);
+    await schedule(id, { autoDestroyAt: second });
+    expect([await remind(), await remind()]).toEqual([1, 0]);
+    await schedule(id, { autoDestroyAt: inHours(-1) });
+    expect(await remind()).toBe(0);
+    await deliver(api);
+    const told = { payload_version: "2", trigger_scope: "workspace", trigger: "workspace:auto_destroy_reminder" };
+    const details = { trigger_type: "reminder", organization_name: name, workspace_id: id, run_external_id: null };
+    const heard = receiver.heard.map(({ body }) => body);
+    expect(
+      heard.toSorted((one, other) => (one.details.auto_destroy_at < other.details.auto_destroy_at ? -1 : 1)),
+    ).toMatchObject([
+      { ...told, details: { ...details, auto_destroy_at: second } },
+      { ...told, details: { ...details, auto_destroy_at: first } },
+    ]);
+  });
+
+  it("of one that follows what is used comes where it is for longer, and for what is there", async () => {
+    const { workspace } = await makePlace(["workspace:auto_destroy_reminder"]);
+    const ago = (hours: number) => ({ createdAt: inHours(-hours), latestChangeAt: inHours(-hours) });
+    const lasting = (duration: string) => ({ autoDestroyActivityDuration: duration, inheritsProjectAutoDestroy: 0 });
+    await schedule(workspace.id, { ...lasting("2d"), ...ago(30), resourceCount: 0 });
+    expect(await remind()).toBe(0);
+    await schedule(workspace.id, { resourceCount: 1 });
+    expect([await remind(), await remind()]).toEqual([1, 0]);
+    // Each use would remind of it.
+    await schedule(workspace.id, { ...lasting("20h"), ...ago(1) });
+    expect(await remind()).toBe(0);
+    await schedule(workspace.id, ago(10));
+    expect(await remind()).toBe(1);
+  });
+
+  it("goes to nobody who has not asked for it", async () => {
+    const { workspace } = await makePlace(["workspace:auto_destroy_run_results"]);
+    await schedule(workspace.id, { autoDestroyAt: inHours(2) });
+    expect(await remind()).toBe(0);
+  });
 });
 
 it("the metrics tell what waits, and how attempts ended", async () => {

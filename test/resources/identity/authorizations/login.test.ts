@@ -78,7 +78,7 @@ describe("GET /oauth/authorize", () => {
     const response = await authorize({ ...asked, scope: "everything" });
     expect(response.status).toBe(302);
     const [path, query] = (response.headers.get("location") ?? "").split("?");
-    expect(path).toBe("/app/authorize");
+    expect(path).toBe("/app/~/authorize");
     expect(Object.fromEntries(new URLSearchParams(query))).toEqual(asked);
   });
 

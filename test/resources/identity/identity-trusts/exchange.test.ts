@@ -213,6 +213,40 @@ describe("the exchange", () => {
     other.http.close();
   });
 
+  it("tells nobody by a made-up token which organizations there are, and whom they trust", async () => {
+    const { org: own } = await trusting();
+    const [head, claims, signature] = (await issuer.token()).split(".");
+    const forged = `${head}.${claims}.${signature?.split("").toReversed().join("")}`;
+    const other = await startIssuer();
+    other.http.close();
+    const [trusted, nowhere, untrusted] = [
+      await exchange(own.name, forged),
+      await exchange(unique("nowhere"), forged),
+      await exchange(own.name, await other.token()),
+    ];
+    expect(trusted).toEqual(nowhere);
+    expect(trusted).toEqual(untrusted);
+    const late = await issuer.token({}, "-5m");
+    const expired = await exchange(own.name, late);
+    expect(expired.body.error_description).toContain("has expired");
+    expect(await exchange(unique("nowhere"), late)).toEqual(expired);
+  });
+
+  it("400: an issuer or an organization that is no text", async () => {
+    const unsigned = (payload: object) =>
+      [{ alg: "RS256" }, payload].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+    for (const iss of [true, 5, null, {}, ["https://a.example"], "https://a.example/\0", "\ud800"])
+      expect(await exchange(org.name, `${unsigned({ iss })}.x`)).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request" },
+      });
+    for (const name of ["organization", "trust"])
+      expect(await exchange(org.name, await issuer.token(), { [name]: "a\0b" })).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request" },
+      });
+  });
+
   it("asks which, where several fit", async () => {
     const own = await trusting({ name: "first" });
     data(

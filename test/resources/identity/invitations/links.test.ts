@@ -110,6 +110,47 @@ describe("renewInvitation", () => {
   });
 });
 
+describe("a link that somebody else has", () => {
+  const seat = async (by: Caller, teamId: string, id: string) => {
+    const body = { data: [{ type: "organization-memberships", id }] };
+    const answer = await by.post(`/teams/${teamId}/relationships/organization-memberships`, body);
+    expect(answer.status).toBe(204);
+    return answer;
+  };
+
+  async function withManager() {
+    const org = await makeOrganization(api);
+    const managers = await makeTeam(api, org.name, { "organization-access": { "manage-membership": true } });
+    return { org, manager: await makeMember(api, org.name, [managers.id]) };
+  }
+
+  it("404: leads nobody into a team that others gave the person, whom they took for the one who is invited", async () => {
+    const { org, manager } = await withManager();
+    const { membership, secret } = await invite(org, { by: manager });
+    expect((await show(secret)).status).toBe(200);
+    const answer = await seat(org.owner, org.ownersTeamId, membership.id);
+    expect((await accept(secret, manager)).status).toBe(404);
+    expect((await registered(secret)).status).toBe(404);
+    expect(await actionsOf(answer)).toEqual(["organization-memberships.end-invitation", "teams.add-members"]);
+    const renewed = await org.owner.post(`/organization-memberships/${membership.id}/actions/renew-invitation`);
+    expect((await show(secretIn(data(renewed).attributes["invitation-url"]))).status).toBe(200);
+  });
+
+  it("goes on where its maker gives the place, or owns the organization", async () => {
+    const { org, manager } = await withManager();
+    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const own = await invite(org, { by: manager });
+    await seat(manager, team.id, own.membership.id);
+    expect((await show(own.secret)).status).toBe(200);
+    const token = await makeOrganizationToken(api, org.name);
+    for (const by of [org.owner, token, api.admin]) {
+      const { membership, secret } = await invite(org, { by });
+      await seat(manager, other.id, membership.id);
+      expect((await show(secret)).status).toBe(200);
+    }
+  });
+});
+
 describe("createUserInvitation", () => {
   const make = (id: string, by: Caller = api.admin) => by.post(`/admin/users/${id}/invitation`);
 

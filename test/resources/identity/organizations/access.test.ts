@@ -115,7 +115,7 @@ describe("the permissions of the document", () => {
 
   it.each([
     ["manage-projects", ["can-traverse", "can-create-project", "can-create-workspace"]],
-    ["manage-workspaces", ["can-traverse", "can-create-workspace"]],
+    ["manage-workspaces", ["can-traverse", "can-create-workspace", "can-delete-tags"]],
     ["read-projects", ["can-traverse"]],
     ["read-workspaces", ["can-traverse"]],
     ["manage-teams", ["can-traverse", "can-create-team"]],

@@ -7,7 +7,6 @@ import {
   details,
   makeOrganization,
   makeOrganizationToken,
-  makeTeamToken,
   makeUser,
   pointers,
   resource,
@@ -314,24 +313,6 @@ describe("passwords", () => {
   });
 });
 
-describe("guessing", () => {
-  const slow = useApi({ nameFailures: { burst: 3, perSecond: 0.001 }, failures: { burst: 5, perSecond: 0.001 } });
-  const guess = (username: string) => slow.nobody.post("/sessions", resource("sessions", { username, password: "x" }));
-
-  it("429: after a few tries by one name, and by one address; whoever only looks is no guesser", async () => {
-    for (let times = 0; times < 10; times += 1) expect((await slow.nobody.get("/account/details")).status).toBe(401);
-    for (let times = 0; times < 3; times += 1) expect((await guess("Ada")).status).toBe(401);
-    const answer = await guess("ADA");
-    expect(answer.status).toBe(429);
-    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(details(answer)[0]).toContain("by this name");
-    expect([(await guess("bob")).status, (await guess("eve")).status]).toEqual([401, 401]);
-    expect(details(await guess("mallory"))[0]).toContain("from this address");
-    // Nobody is locked out who has signed in before.
-    expect((await slow.admin.get("/account/details")).status).toBe(429);
-  });
-});
-
 describe("the end of a session", () => {
   it("comes by itself, by the clock", async () => {
     const ada = await withPassword();
@@ -359,16 +340,5 @@ describe("the end of a session", () => {
       .execute();
     expect(events.map(({ action }) => action).toSorted()).toEqual(["sessions.create", "sessions.delete"]);
     expect(events.every(({ actorId }) => actorId === ada.id)).toBe(true);
-  });
-});
-
-describe("organizations that refuse users' tokens", () => {
-  it("do not refuse people who have signed in", async () => {
-    const org = await makeOrganization(api);
-    const owners = await makeTeamToken(api, org.ownersTeamId);
-    data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
-    expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(401);
-    const cookie = cookieOf(await signIn({ token: org.owner.token }));
-    expect((await api.nobody.get(`/organizations/${org.name}`, { cookie })).status).toBe(200);
   });
 });

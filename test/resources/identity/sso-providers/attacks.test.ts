@@ -1,8 +1,10 @@
 /** What somebody tries who is not the person, or whose provider is not the provider: each is refused, and nobody is signed in. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeOnce } from "../../../support/once.ts";
 import { useApi } from "../../../support/api.ts";
-import { makeUser, type Person, unique } from "../../../support/builders.ts";
+import { makeOrganization, makeUser, type Person, unique } from "../../../support/builders.ts";
 import {
   begin,
   Browser,
@@ -42,7 +44,7 @@ describe("the way back", () => {
     const { cookie } = begun.browser;
     const state = begun.asked.get("state") ?? "";
     const query = { code: await liar.codeFor(begun.asked, said()), state };
-    expect((await comeBack(api, begun, query)).status).toBe(302);
+    expect((await comeBack(begun, query)).status).toBe(302);
     const bring = (more: Record<string, string>) =>
       fetch(`${api.url}/app/sign-in/sso/callback?${new URLSearchParams({ ...query, ...more })}`, {
         headers: { cookie, accept: "text/html" },
@@ -55,10 +57,10 @@ describe("the way back", () => {
   it("needs the browser that went: whoever is led there with another's code is not signed in as another", async () => {
     const attacker = await begin(api, providerId);
     const query = { code: await liar.codeFor(attacker.asked, said()), state: attacker.asked.get("state") ?? "" };
-    expectRefused(await comeBack(api, { ...attacker, browser: new Browser() }, query));
+    expectRefused(await comeBack({ ...attacker, browser: new Browser() }, query));
     // Nor with the state of a way that the other browser has begun itself.
     const other = await begin(api, providerId);
-    expectRefused(await comeBack(api, other, query));
+    expectRefused(await comeBack(other, query));
   });
 
   it.each([
@@ -80,7 +82,7 @@ describe("the way back", () => {
   it("repeats no words of whoever wrote the query, and is JSON for whoever asks for no page", async () => {
     const begun = await begin(api, providerId);
     const state = begun.asked.get("state") ?? "";
-    const landing = await comeBack(api, begun, {
+    const landing = await comeBack(begun, {
       error: "<script>alert(1)</script>",
       error_description: "call 555-1234",
       state,
@@ -88,7 +90,7 @@ describe("the way back", () => {
     expectRefused(landing);
     expect(landing.page).not.toMatch(/<script|555-1234/);
     const denied = await begin(api, providerId);
-    const known = await comeBack(api, denied, { error: "access_denied", state: denied.asked.get("state") ?? "" });
+    const known = await comeBack(denied, { error: "access_denied", state: denied.asked.get("state") ?? "" });
     expect(known.page).toContain("(access_denied)");
     const json = await fetch(`${api.url}/app/sign-in/sso/callback?state=x`);
     expect(((await json.json()) as any).errors[0].status).toBe("401");
@@ -118,14 +120,14 @@ describe("two providers", () => {
     const begun = await begin(api, providerId);
     const state = begun.asked.get("state") ?? "";
     // The other's code, and the other's name beside an honest one.
-    expectRefused(await comeBack(api, begun, { code: await evil.codeFor(begun.asked, said()), state }));
+    expectRefused(await comeBack(begun, { code: await evil.codeFor(begun.asked, said()), state }));
     const again = await begin(api, providerId);
     const honest = { code: await liar.codeFor(again.asked, said()), state: again.asked.get("state") ?? "" };
-    expectRefused(await comeBack(api, again, { ...honest, iss: evil.url }));
+    expectRefused(await comeBack(again, { ...honest, iss: evil.url }));
     // A token of the honest one's making, handed on by the other.
     const third = await begin(api, other.id);
     const handed = await evil.codeFor(third.asked, said({ iss: liar.url }));
-    expectRefused(await comeBack(api, third, { code: handed, state: third.asked.get("state") ?? "" }));
+    expectRefused(await comeBack(third, { code: handed, state: third.asked.get("state") ?? "" }));
     // A subject is only somebody together with its provider.
     const sub = unique("sub");
     expect((await signIn(api, liar, providerId, said({ sub }))).status).toBe(302);
@@ -134,14 +136,86 @@ describe("two providers", () => {
     evil.http.close();
   });
 
+  it("one of an organization gets no code that the site's gave: it has a way back of its own", async () => {
+    // It leads whoever comes on to the site's provider, with what the attacker was sent there with, and waits for the code.
+    const codes: string[] = [];
+    const trap = createServer((request, response) => {
+      request.on("data", (piece) => void codes.push(new URLSearchParams(String(piece)).get("code") ?? ""));
+      request.on("end", () => response.writeHead(400).end());
+    });
+    await new Promise<void>((resolve) => trap.listen(0, "127.0.0.1", resolve));
+    const waiting = `http://127.0.0.1:${(trap.address() as AddressInfo).port}/token`;
+    const evil = await startLiar({ metadata: { token_endpoint: waiting } });
+    const { id } = await makeProvider(api, evil.url, { organization: (await makeOrganization(api)).name });
+    const [attacker, led] = [await begin(api, providerId), await begin(api, id)];
+    const code = await liar.codeFor(attacker.asked, said());
+    const state = led.asked.get("state") ?? "";
+    // Back to where the site's provider sends people.
+    expectRefused(await comeBack({ browser: led.browser, asked: attacker.asked }, { code, state }));
+    expect(codes).toEqual([]);
+    // Nor does the site's take what came to another's place.
+    const other = { browser: attacker.browser, asked: led.asked };
+    expectRefused(await comeBack(other, { code, state: attacker.asked.get("state") ?? "" }));
+    trap.close();
+    evil.http.close();
+  });
+
+  it("one of an organization that says its name comes back to everybody's place, and gets no other's code there", async () => {
+    const { name: organization } = await makeOrganization(api);
+    const naming = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
+    const { id } = await makeProvider(api, naming.url, { organization, "create-users": true });
+    const begun = await begin(api, id);
+    expect(begun.asked.get("redirect_uri")).toBe(`${api.url}/app/sign-in/sso/callback`);
+    const address = { email: `${unique("ada")}@acme.example` };
+    const query = { code: await naming.codeFor(begun.asked, said(address)), state: begun.asked.get("state") ?? "" };
+    expect((await comeBack(begun, { ...query, iss: naming.url })).status).toBe(302);
+    // What the site's gives has another's name, or none.
+    for (const named of [{ iss: liar.url }, {}] as Record<string, string>[]) {
+      const led = await begin(api, id);
+      const asked = (await begin(api, providerId)).asked;
+      const [code, shown] = [await liar.codeFor(asked, said()), naming.codesShown];
+      expectRefused(await comeBack(led, { code, state: led.asked.get("state") ?? "", ...named }));
+      expect(naming.codesShown).toBe(shown);
+    }
+    naming.http.close();
+  });
+
+  it("one of an organization that does not has its own way back in its document, and signs in by it", async () => {
+    const org = await makeOrganization(api);
+    const own = await makeProvider(api, liar.url, { organization: org.name, "create-users": true });
+    expect(own.links).toMatchObject({
+      callback: "/app/sign-in/sso/callback",
+      "own-callback": `/app/sign-in/sso/${own.id}/callback`,
+    });
+    const begun = await begin(api, own.id);
+    expect(begun.asked.get("redirect_uri")).toBe(`${api.url}${own.links["own-callback"]}`);
+    const address = { email: `${unique("ada")}@acme.example` };
+    expect((await signIn(api, liar, own.id, said(address))).status).toBe(302);
+  });
+
   it("one that announces its name in the way back has to say it", async () => {
     const announcing = await startLiar({ metadata: { authorization_response_iss_parameter_supported: true } });
     const { id } = await makeProvider(api, announcing.url, { "create-users": true });
     expectRefused(await signIn(api, announcing, id, said()));
     const begun = await begin(api, id);
     const query = { code: await announcing.codeFor(begun.asked, said()), state: begun.asked.get("state") ?? "" };
-    expect((await comeBack(api, begun, { ...query, iss: announcing.url })).status).toBe(302);
+    expect((await comeBack(begun, { ...query, iss: announcing.url })).status).toBe(302);
     announcing.http.close();
+  });
+});
+
+describeOnce("a provider that says too much", () => {
+  it("is heard as far as a name goes: nobody else waits while it is spelled", async () => {
+    const email = `${unique("ada")}@acme.example`;
+    const landing = await signIn(
+      api,
+      liar,
+      providerId,
+      said({ email, preferred_username: `a${".".repeat(600_000)}x` }),
+    );
+    expect(landing.status).toBe(302);
+    const { data } = (await api.nobody.get("/account/details", { cookie: landing.cookie ?? "" })).body;
+    expect(data.attributes.username).toBe("a");
   });
 });
 
@@ -182,6 +256,8 @@ describeOnce("the cookies", () => {
       status: 404,
       type: "text/html; charset=utf-8",
     });
+    for (const path of ["%00", "%ff", "%00/callback?state=x"])
+      expect([400, 404]).toContain((await browser.open(`${api.url}/app/sign-in/sso/${path}`)).status);
     const gone = await makeProvider(api, "http://127.0.0.1:1");
     const response = await browser.open(`${api.url}/app/sign-in/sso/${gone.id}`);
     expect(response.status).toBe(503);

@@ -44,7 +44,11 @@ describe("createSsoProvider", () => {
         organization: null,
       },
       relationships: { organization: { data: null } },
-      links: { self: `/api/v2${path}/${provider.id}`, "sign-in": `/app/sign-in/sso/${provider.id}` },
+      links: {
+        self: `/api/v2${path}/${provider.id}`,
+        "sign-in": `/app/sign-in/sso/${provider.id}`,
+        callback: "/app/sign-in/sso/callback",
+      },
     });
     const row = await api.database.reader.db
       .selectFrom("ssoProviders")

@@ -1,6 +1,7 @@
 /** Signing in by a provider: who is found, who is made, who is refused. The provider is a real one, on the loopback address. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
+import { withCookie } from "../../../support/browser.ts";
 import {
   data,
   details,
@@ -92,6 +93,33 @@ describe("a provider of the site", () => {
     };
     expect((await signIn(api, more, id, crossed)).cookie).toBeUndefined();
     more.http.close();
+  });
+
+  it("lets whoever has signed in by it give themselves a first password", async () => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true });
+    const landing = await signIn(api, liar, id, verified(`${unique("ada")}@acme.example`));
+    const { username } = (await account(landing)).attributes;
+    const password = "correct horse battery staple";
+    const first = { data: { type: "users", attributes: { password, password_confirmation: password } } };
+    const answer = await withCookie(api, landing.cookie ?? "").patch("/account/password", first);
+    expect(answer.status).toBe(200);
+    expect((await api.nobody.post("/sessions", resource("sessions", { username, password }))).status).toBe(201);
+  });
+
+  it("403: an address that is another's but for a letter which looks like its own", async () => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true });
+    const user = await makeUser(api, { email: `${unique("kim")}@acme.example` });
+    // The sign for kelvin, whose small letter is a k.
+    const said = verified(user.email.replace("k", "\u212a"));
+    expectRefused(await signIn(api, liar, id, said), 403, "does not tell your e-mail");
+  });
+
+  it("believes nothing that can't be stored: neither a subject nor an address nor a group", async () => {
+    const { id } = await makeProvider(api, liar.url, { "create-users": true, "groups-claim": "groups" });
+    const [broken, email] = ["a\0b", `${unique("ada")}@acme.example`];
+    expectRefused(await signIn(api, liar, id, verified(email, { sub: broken })), 403, "does not say who you are");
+    expectRefused(await signIn(api, liar, id, verified(`${broken}@acme.example`)), 403, "does not tell your e-mail");
+    expect((await signIn(api, liar, id, verified(email, { groups: [broken, "\ud800"] }))).status).toBe(302);
   });
 
   it("403: who is not known, where it may not make users", async () => {

@@ -190,7 +190,7 @@ describe("updateUser", () => {
     const { id, username } = await makeUser(api);
     const answer = await api.admin.patch(`/admin/users/${id}`, resource("users", { username, nonsense: 1 }));
     expect(answer.headers.get("etag")).toBe('"1"');
-    expect((await trail(id)).map((event) => event.action)).toEqual(["users.create"]);
+    expect(await trail(id)).toEqual([]);
   });
 
   it("200: the own name in another case is not taken", async () => {

@@ -110,3 +110,80 @@ describe("listProjects: filter[tagged]", () => {
     expect(Math.min(...counts)).toBe(3);
   });
 });
+
+describe("listProjects: filter[tagged] where many projects have the key", () => {
+  const names = Array.from(
+    { length: 230 },
+    (_, number) => `many-${String((number * 7919) % 1000).padStart(3, "0")}-${number}`,
+  );
+  const isFew = (number: number) => number % 50 === 7;
+  let large: Org;
+
+  beforeAll(async () => {
+    large = await makeOrganization(api);
+    const { id: template } = await makeProject(api, large.name, { name: "template" });
+    const db = api.database.reader.db;
+    const row = await db.selectFrom("projects").selectAll().where("id", "=", template).executeTakeFirstOrThrow();
+    const copies = names.map((name, number) => ({
+      ...row,
+      id: `prj-${large.name.slice(-8)}${number}`,
+      name,
+      nameKey: name,
+      createdAt: `2026-01-${String(1 + (number % 28)).padStart(2, "0")}T00:00:00.000Z`,
+    }));
+    const bindings = copies.flatMap(({ id: projectId, organizationId, createdAt }, number) =>
+      [
+        { key: "all", value: String(number % 2) },
+        { key: "some", value: "s" },
+      ]
+        .slice(0, isFew(number) ? 2 : 1)
+        .map((binding) => ({
+          id: `tb-${binding.key}${projectId}`,
+          organizationId,
+          workspaceId: null,
+          projectId,
+          createdAt,
+          ...binding,
+        })),
+    );
+    await api.database.write(async (tx) => {
+      for (let from = 0; from < copies.length; from += 100)
+        await tx.db
+          .insertInto("projects")
+          .values(copies.slice(from, from + 100))
+          .execute();
+      for (let from = 0; from < bindings.length; from += 100)
+        await tx.db
+          .insertInto("tagBindings")
+          .values(bindings.slice(from, from + 100))
+          .execute();
+    });
+  });
+
+  const pageOf = async (query: string, page: number) => {
+    const answer = await large.owner.get(
+      `/organizations/${large.name}/projects?${query}&page[size]=30&page[number]=${page}`,
+    );
+    const found: string[] = data(answer).map((project: Json) => project.attributes.name);
+    return { found, matching: answer.body.meta["status-counts"].matching };
+  };
+
+  it.each([
+    ["all", tag(0, "all"), () => true],
+    ["half", tag(0, "all", "1"), (number: number) => number % 2 === 1],
+    ["few", tag(0, "some"), isFew],
+  ] as const)("finds %s of them, page by page in either order, and counts them", async (_, query, fits) => {
+    const expected = names.filter((__, number) => fits(number));
+    const sorted = expected.toSorted();
+    for (const page of [1, 2, 8, 9]) {
+      const cut = (all: string[]) => ({ found: all.slice((page - 1) * 30, page * 30), matching: expected.length });
+      expect(await pageOf(`sort=name&${query}`, page)).toEqual(cut(sorted));
+      expect(await pageOf(`sort=-name&${query}`, page)).toEqual(cut(sorted.toReversed()));
+    }
+    const newest: string[] = [];
+    for (let page = 1; page <= 8; page += 1) newest.push(...(await pageOf(query, page)).found);
+    expect(newest.toSorted()).toEqual(sorted);
+    const day = (name: string) => names.indexOf(name) % 28;
+    expect(newest.map(day)).toEqual(newest.map(day).toSorted((one, two) => two - one));
+  });
+});

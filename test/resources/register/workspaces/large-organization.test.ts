@@ -5,8 +5,17 @@
 import { CompiledQuery, sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { largeOrganizations } from "../../../../src/database/migrations/0013-large-organizations.ts";
-import { type Json, useApi } from "../../../support/api.ts";
-import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  grantProject,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+} from "../../../support/builders.ts";
 import { tellsAll } from "../../../support/once.ts";
 import { addMany, nameOf, size } from "./large.ts";
 
@@ -25,9 +34,12 @@ beforeAll(async () => {
   await addMany(api, other, foreign.id, 0, 300);
 }, 120_000);
 
-async function search(parameters: Record<string, string>): Promise<{ names: string[]; total: number }> {
+async function search(
+  parameters: Record<string, string>,
+  caller: Caller = api.admin,
+): Promise<{ names: string[]; total: number }> {
   const query = new URLSearchParams({ "page[size]": "100", ...parameters });
-  const answer = await api.admin.get(`/organizations/${org.name}/workspaces?${query}`);
+  const answer = await caller.get(`/organizations/${org.name}/workspaces?${query}`);
   return {
     names: data(answer).map((item: Json) => item.attributes.name),
     total: answer.body.meta.pagination["total-count"],
@@ -53,6 +65,12 @@ describe("listWorkspaces: search[name] in a large organization", () => {
     "-",
     "o",
     "ay",
+    "AY",
+    "-7",
+    "er",
+    "d",
+    "od",
+    "zq",
     "zzz",
     "net%ork",
     'a"b c',
@@ -86,13 +104,23 @@ describe("listWorkspaces: search[name] in a large organization", () => {
 });
 
 describe("listWorkspaces: search[wildcard-name] in a large organization", () => {
-  it.each(["*ayrol*", "pay*prod", "*_prod", "*work-1*", "net*", "*zzz*", "*a*", "the-template"])(
-    "finds exactly %s",
-    async (pattern) => {
-      const like = new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
-      expect(await search({ "search[wildcard-name]": pattern })).toEqual(expected((name) => like.test(name)));
-    },
-  );
+  it.each([
+    "*ayrol*",
+    "pay*prod",
+    "*_prod",
+    "*work-1*",
+    "net*",
+    "ne*",
+    "*ay*",
+    "*-7*_p*",
+    "*od",
+    "*zzz*",
+    "*a*",
+    "the-template",
+  ])("finds exactly %s", async (pattern) => {
+    const like = new RegExp(`^${pattern.replaceAll("*", ".*")}$`);
+    expect(await search({ "search[wildcard-name]": pattern })).toEqual(expected((name) => like.test(name)));
+  });
 
   it("together with a part", async () => {
     const found = await search({ "search[wildcard-name]": "*_prod", "search[name]": "payroll" });
@@ -108,6 +136,8 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
     few: (number: number) => number % 500 === 7,
   };
   const isBound = (number: number) => number % 20 === 19;
+  /** Without the tag that is a key, too. */
+  const isMostAlone = (number: number) => carried.most(number) && !carried.key(number) && !isBound(number);
 
   beforeAll(async () => {
     const { rows } = await sql<{ id: string; name: string }>`
@@ -211,6 +241,44 @@ describe("listWorkspaces: tags that most workspaces of a large organization carr
       expectedOf((number) => carried.most(number) && hasKey(number), page, false),
     );
   });
+
+  describe("asked for by members, too", () => {
+    /** One may read more than few; the other a single workspace, and another's of the same tags never. */
+    let [many, one]: (Caller | undefined)[] = [];
+    const chosen = 507;
+
+    beforeAll(async () => {
+      const [ofMany, ofOne] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+      const { id, relationships } = data(
+        await api.admin.get(`/organizations/${org.name}/workspaces/${nameOf(chosen)}`),
+      );
+      await grantProject(api, org.id, relationships.project.data.id, ofMany.id, "read");
+      await grantWorkspace(api, org.id, id, ofOne.id, "read");
+      many = await makeMember(api, org.name, [ofMany.id]);
+      one = await makeMember(api, org.name, [ofOne.id]);
+    });
+
+    it.each<[string, Record<string, string>, (number: number) => boolean]>([
+      ["the narrower of two tags first", { "search[tags]": "most,few" }, carried.few],
+      ["the narrower of two tags last", { "search[tags]": "few,most" }, carried.few],
+      ["tags that many carry", { "search[tags]": "most,key" }, (number) => carried.most(number) && hasKey(number)],
+      ["a tag and a key", { "search[tags]": "few", "filter[tagged][0][key]": "other" }, carried.few],
+      [
+        "a tag, and a value that not all have",
+        { "search[tags]": "key", "filter[tagged][0][key]": "other", "filter[tagged][0][value]": "v" },
+        (number) => hasKey(number) && number % 8 !== 0,
+      ],
+      ["a tag and a name", { "search[tags]": "few", "search[name]": "net" }, () => false],
+      ["a tag and not another", { "search[tags]": "most", "search[exclude-tags]": "key" }, isMostAlone],
+      ["a tag that nothing carries, and one that many do", { "search[tags]": "most,nothing" }, () => false],
+    ])("%s", async (_, asked, fits) => {
+      const found = expectedOf(fits, 1, false);
+      expect(await search(asked)).toEqual(found);
+      expect(await search(asked, many)).toEqual(found);
+      const own = fits(chosen) ? [nameOf(chosen)] : [];
+      expect(await search(asked, one)).toEqual({ names: own, total: own.length });
+    });
+  });
 });
 
 describe("listWorkspaces: deep pages", () => {
@@ -276,6 +344,21 @@ describe("what becomes of a name", () => {
     }
     for (const part of ["payroll", "accounts", "network", "prod"])
       expect(await search({ "search[name]": part })).toEqual(expected(inside(part)));
+  });
+
+  it("shorter than what is indexed: found by all of it, beside those that have it inside", async () => {
+    for (const name of ["Qj", "qJ", "x-qj", "q"]) await makeWorkspace(api, org.name, { name });
+    names.push("Qj", "qJ", "x-qj", "q");
+    const all = { "search[wildcard-name]": "*qj*" };
+    expect(await search({ "search[name]": "qj" })).toEqual(expected(inside("qj")));
+    expect(await search(all)).toEqual(expected(inside("qj")));
+    expect(await search({ "search[wildcard-name]": "qj" })).toEqual(expected((name) => name === "qj"));
+    // No longer among those that wait to be indexed.
+    const { id } = data(await api.admin.get(`/organizations/${org.name}/workspaces/q`));
+    names.push(...(await addMany(api, org, id, 2 * size, 2 * size + 300)));
+    expect(await search({ "search[name]": "qj" })).toEqual(expected(inside("qj")));
+    expect(await search(all)).toEqual(expected(inside("qj")));
+    expect(await search({ ...all, "search[name]": "x-q" })).toEqual(expected((name) => name === "x-qj"));
   });
 
   it("added: found at once, and after many more have been added", async () => {

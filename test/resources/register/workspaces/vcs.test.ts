@@ -26,6 +26,10 @@ const create = (vcs: unknown) =>
     `/organizations/${org.name}/workspaces`,
     resource("workspaces", { name: unique("ws"), "vcs-repo": vcs }),
   );
+const malformed = at(
+  "vcs-repo/identifier",
+  "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY, without '.' and '..', '?', '#' and '\\'",
+);
 const noIdentifier = at("vcs-repo/identifier", "Vcs repo identifier can't be blank");
 const noToken = at("vcs-repo/oauth-token-id", "Vcs repo oauth token can't be blank");
 const unknownToken = at("vcs-repo/oauth-token-id", "Oauth token does not exist in this organization");
@@ -107,18 +111,24 @@ describe("createWorkspace: vcs-repo", () => {
       () => ({ identifier: "", "oauth-token-id": token }),
       [at("vcs-repo/identifier", "Vcs repo identifier can't be blank")],
     ],
-    ...["acme", "/acme", "acme/", "a b/c", "a//b", "acme/..", "../acme", "a/./b"].map(
-      (identifier): [string, () => object, [string, string][]] => [
-        `the identifier '${identifier}'`,
-        () => ({ identifier, "oauth-token-id": token }),
-        [
-          at(
-            "vcs-repo/identifier",
-            "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY, without '.' and '..'",
-          ),
-        ],
-      ],
-    ),
+    ...[
+      "acme",
+      "/acme",
+      "acme/",
+      "a b/c",
+      "a//b",
+      "acme/..",
+      "../acme",
+      "a/./b",
+      "a/%2E./b",
+      "a/b?x",
+      "a/b#x",
+      "a/..\\b",
+    ].map((identifier): [string, () => object, [string, string][]] => [
+      `the identifier '${identifier}'`,
+      () => ({ identifier, "oauth-token-id": token }),
+      [malformed],
+    ]),
     [
       "both kinds of connection",
       () => ({ identifier: "a/b", "oauth-token-id": token, "github-app-installation-id": "ghain-1" }),
@@ -245,16 +255,7 @@ describe("updateWorkspace: vcs-repo", () => {
     ["the token blank", () => ({ "oauth-token-id": "" }), [noToken]],
     ["an unknown token", () => ({ "oauth-token-id": "ot-unknown" }), [unknownToken]],
     ["another organization's token", () => ({ "oauth-token-id": foreignToken }), [unknownToken]],
-    [
-      "a wrong identifier",
-      () => ({ identifier: "acme" }),
-      [
-        at(
-          "vcs-repo/identifier",
-          "Vcs repo identifier must be of the form ORGANIZATION/REPOSITORY, without '.' and '..'",
-        ),
-      ],
-    ],
+    ["a wrong identifier", () => ({ identifier: "acme" }), [malformed]],
   ])("%s is refused, and nothing changes", async (_, vcs, expected) => {
     const answer = await update(vcs());
     expect(answer.status).toBe(422);

@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { uploadUrl } from "../../../../src/resources/runs/configuration-versions/upload-urls.ts";
 import { removeAbandonedUploads } from "../../../../src/resources/state/state-versions/upkeep/upkeep.ts";
 import { useApi, type Json } from "../../../support/api.ts";
-import { archive, header, part, tar } from "../../../support/archives.ts";
+import { archive, part, tar } from "../../../support/archives.ts";
 import { data, makeWorkspace } from "../../../support/builders.ts";
 import { announce, configurationUrlOf, fetchBytes, mainTf } from "../../../support/configurations.ts";
 import { storeRun, testVault } from "../../../support/phases.ts";
@@ -129,33 +129,6 @@ describe("uploadConfiguration: an archive that is not taken", () => {
     expectRefused(await send(version, "no archive"), 422, /no gzip/);
     expect(await statusOf(version.id)).toBe("uploaded");
     expect((await download(version.id)).bytes.equals(whole)).toBe(true);
-  });
-
-  it("413: more than 100 MiB", async () => {
-    const version = await stage.announced();
-    const sending = slowPut(configurationUrlOf(version));
-    // Stored and not compressed, so that as many bytes are sent as are meant.
-    const content = randomBytes(1024 * 1024);
-    await sending.write(gzipSync(header({ ...mainTf, size: 200 * 1024 * 1024 })));
-    const piece = gzipSync(content, { level: 0 });
-    for (let mebibytes = 0; mebibytes <= 100; mebibytes += 1) await sending.write(piece);
-    const answer = await sending.end();
-    expect(answer.status).toBe(413);
-    expect(answer.body.errors[0].detail).toMatch(/at most 104857600 bytes/);
-    expect((await stage.show(version.id)).attributes).toMatchObject({ status: "errored", error: "too_large" });
-    // What was stored of it is nobody's, and the job removes it.
-    expect(await contentsOf(api, version.id)).toEqual([]);
-  });
-
-  it("422: a bomb", async () => {
-    const version = await stage.announced();
-    const zeros = gzipSync(Buffer.alloc(8 * 1024 * 1024), { level: 9 });
-    const bomb = Buffer.concat([
-      gzipSync(header({ ...mainTf, size: 2 ** 33 })),
-      ...Array.from({ length: 70 }, () => zeros),
-    ]);
-    expectRefused(await send(version, bomb), 422, /Unpacked, an archive can have at most 536870912 bytes/);
-    expect((await stage.show(version.id)).attributes.error).toBe("too_large_unpacked");
   });
 });
 
@@ -295,20 +268,6 @@ describe("the readme", () => {
     expect((await readmes())[0].attributes["raw-markdown"]).toBe(large);
     await stage.sent({}, [{ name: "README.md", content: `${large}!` }]);
     expect(await readmes()).toEqual([]);
-  });
-
-  it("beside a list of workspaces, as many as have 8 MiB together", async () => {
-    const large = randomBytes(512 * 1024).toString("hex");
-    for (let count = 0; count < 10; count += 1) {
-      const workspace = await makeWorkspace(api, stage.org.name, { name: `large-readme-${count}` });
-      const version = data(await announce(stage.owner, workspace.id));
-      await send(version, archive([{ name: "README.md", content: large }]));
-    }
-    const path = `/organizations/${stage.org.name}/workspaces?include=readme&search[name]=large-readme`;
-    const { body } = await stage.owner.get(path);
-    expect(body.data).toHaveLength(10);
-    expect(body.data.every((each: Json) => each.relationships.readme.data !== null)).toBe(true);
-    expect(body.included).toHaveLength(8);
   });
 });
 

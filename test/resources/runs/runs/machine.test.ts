@@ -181,6 +181,10 @@ const everyRun = (status: RunStatus): RunFacts[] =>
     ...Object.fromEntries(flags.map((flag, position) => [flag, (bits & (1 << position)) !== 0])),
     status,
   }));
+/** Every run there can be, with everything that can happen to it. */
+const everything = runStatuses
+  .flatMap(everyRun)
+  .flatMap((run) => runEventNames.map((event) => ({ run, event, step: stepOf(run, event) })));
 
 describe("a step", () => {
   it.each(cases)("%s, %s %j", (status, event, facts, step) => {
@@ -218,14 +222,13 @@ describe("a step", () => {
   });
 
   it("frees the lock with every end, and with nothing else", () => {
-    for (const run of runStatuses.flatMap(everyRun))
-      for (const event of runEventNames) {
-        const step = stepOf(run, event);
-        if (step === undefined) continue;
-        const ends = (finalStatuses as readonly string[]).includes(step.to.at(-1) ?? run.status);
-        expect(step.lock === "freed").toBe(ends);
-        if (ends) expect([step.apply, run.status]).not.toEqual([undefined, "planning"]);
-      }
+    const wrong = everything.filter(({ run, step }) => {
+      if (step === undefined) return false;
+      const ends = (finalStatuses as readonly string[]).includes(step.to.at(-1) ?? run.status);
+      const leavesApply = ends && step.apply === undefined && run.status === "planning";
+      return (step.lock === "freed") !== ends || leavesApply;
+    });
+    expect(wrong.slice(0, 3)).toEqual([]);
   });
 
   it("takes no lock for a plan that passes beside the queue", () => {
@@ -236,8 +239,9 @@ describe("a step", () => {
 
 describe("a refusal", () => {
   it("is a sentence for every pair that is refused", () => {
-    for (const run of runStatuses.flatMap(everyRun))
-      for (const event of runEventNames)
-        if (stepOf(run, event) === undefined) expect(refusalOf(run, event)).toMatch(/^The run can't be .+\.$/);
+    const refused = everything.filter(({ step }) => step === undefined);
+    expect(refused.length).toBeGreaterThan(everything.length / 2);
+    const wrong = refused.filter(({ run, event }) => !/^The run can't be .+\.$/.test(refusalOf(run, event)));
+    expect(wrong.slice(0, 3)).toEqual([]);
   });
 });

@@ -307,37 +307,57 @@ describe("what the caller can't see", () => {
     const foreign = await makeTeam(api, other.name);
     const away = await makeWorkspace(api, other.name);
     const hiddenOne = await makeWorkspace(api, org.name, {}, inProject(unreadable));
-    const cases: [Caller, Json, string][] = [
-      [reader, organizationAccess("read-projects", true, secret.id), "/data/attributes/changes/0"],
-      [reader, give("read", team.id, unreadable), "/data/attributes/changes/0"],
-      [reader, move(workspaces[0].id, unreadable), "/data/attributes/changes/0"],
-      [reader, move(hiddenOne.id, project), "/data/attributes/changes/0"],
-      [
-        reader,
-        {
-          method: "PATCH",
-          path: `/workspaces/${workspaces[0].id}`,
-          body: resource("workspaces", {}, inProject(unreadable)),
-        },
-        "/data/attributes/changes/0",
-      ],
-      [api.admin, organizationAccess("read-projects", true, foreign.id), "/data/attributes/changes/0/path"],
-      [api.admin, give("read", foreign.id), "/data/attributes/changes/0/body/data/relationships/team"],
-      [api.admin, move(away.id, project), "/data/attributes/changes/0/body/data/0/id"],
-      [api.admin, { method: "DELETE", path: "/team-projects/tprj-none" }, "/data/attributes/changes/0/path"],
-      [
-        api.admin,
-        {
-          method: "PATCH",
-          path: `/organizations/${other.name}/workspaces/${away.attributes.name}`,
-          body: resource("workspaces", {}, inProject(project)),
-        },
-        "/data/attributes/changes/0/path",
-      ],
+    const byName = (name: string, organization = org.name) => ({
+      method: "PATCH",
+      path: `/organizations/${organization}/workspaces/${name}`,
+      body: resource("workspaces", {}, inProject(project)),
+    });
+    const toUnreadable = { ...byName(""), path: `/workspaces/${workspaces[0].id}` };
+    const cases: [Caller, Json][] = [
+      [reader, organizationAccess("read-projects", true, secret.id)],
+      [reader, organizationAccess("read-projects", true, "team-none")],
+      [reader, give("read", team.id, unreadable)],
+      [reader, give("read", team.id, "prj-none")],
+      [reader, move(workspaces[0].id, unreadable)],
+      [reader, move(hiddenOne.id, project)],
+      [reader, move("ws-none", project)],
+      [reader, { ...toUnreadable, body: resource("workspaces", {}, inProject(unreadable)) }],
+      [reader, byName(hiddenOne.attributes.name)],
+      [reader, byName("nothing-is-called-so")],
+      [api.admin, organizationAccess("read-projects", true, foreign.id)],
+      [api.admin, give("read", foreign.id)],
+      [api.admin, move(away.id, project)],
+      [api.admin, { method: "DELETE", path: "/team-projects/tprj-none" }],
+      [api.admin, byName(away.attributes.name, other.name)],
     ];
-    for (const [caller, change, pointer] of cases) {
-      const answer = await ask(caller, [change]);
-      expect([answer.status, pointers(answer)], JSON.stringify(change)).toEqual([404, [pointer]]);
+    const fine = give("read");
+    const bad = join("nobody-at-all");
+    const missing = byName("nothing-is-called-so-either");
+    for (const [caller, change] of cases) {
+      // In the same words at the same place, whatever is asked beside it, and whether or not it is to be made.
+      const questions: [readonly Json[], number][] = [
+        [[change], 0],
+        [[fine, change], 1],
+        [[change, missing], 0],
+        [[bad, change], 1],
+      ];
+      for (const [changes, position] of questions) {
+        const answer = await ask(caller, changes);
+        expect([answer.status, pointers(answer)], JSON.stringify(changes)).toEqual([
+          404,
+          [`/data/attributes/changes/${position}`],
+        ]);
+        expect(details(answer)[0]).toContain("names something that is not there, or that you are not allowed to see");
+      }
+    }
+    const version = (await preview(reader, fine))["access-version"];
+    for (const change of [byName(hiddenOne.attributes.name), missing]) {
+      const attributes = { changes: [fine, change], "access-version": version, apply: true };
+      const answer = await reader.post(
+        `/organizations/${org.name}/access-previews`,
+        resource("access-previews", attributes),
+      );
+      expect([answer.status, pointers(answer)]).toEqual([404, ["/data/attributes/changes/1"]]);
     }
     expect((await ask(other.owner, [give("read")])).status).toBe(404);
     expect((await ask(grace, [give("read")])).status).toBe(404);

@@ -85,9 +85,16 @@ describe("a release that ships", () => {
     expect((await api.admin.delete(`${list}/${id}`)).status).toBe(204);
     expect(await find("0.12.0")).toBeUndefined();
     const ids = await all();
-    for (const each of ids) expect((await update(each, { enabled: false })).status).toBe(200);
+    // All but one at once, because there are hundreds.
+    const [last = "", ...others] = ids;
+    const { database } = api;
+    await database.write((tx) =>
+      tx.db.updateTable("engineVersions").set({ enabled: 0 }).where("id", "in", others).execute(),
+    );
+    expect((await update(last, { enabled: false })).status).toBe(200);
     expect(await newest()).toBe(shippedReleases.at(-1));
-    for (const each of ids) expect((await api.admin.delete(`${list}/${each}`)).status).toBe(204);
+    await database.write((tx) => tx.db.deleteFrom("engineVersions").where("id", "in", others).execute());
+    expect((await api.admin.delete(`${list}/${last}`)).status).toBe(204);
     expect(await newest()).toBe("latest");
     const org = await makeOrganization(api);
     expect((await makeWorkspace(api, org.name)).attributes["terraform-version"]).toBe("latest");

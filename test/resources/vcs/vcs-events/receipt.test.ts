@@ -1,5 +1,7 @@
 /** Webhooks on their way in: signatures, what is stored, what is of no interest, what comes twice. */
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { describe, expect, it, vi } from "vitest";
 import { startApiOn, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, resource } from "../../../support/builders.ts";
 import {
@@ -99,6 +101,13 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     };
     expect(await send("push", provider.push({ repository: "acme/other/_git/other" }))).toBe(204);
     expect(await send("star", { ...provider.push(), eventType: "build.complete" })).toBe(204);
+    expect(await send("push", provider.push({ branch: "a\0b" }))).toBe(204);
+    // What every object has is no event.
+    const odd = { ...provider.push(), eventType: "constructor" };
+    const named = Object.entries(provider.headers("push", JSON.stringify(odd), connection.secret)).map(
+      ([name, value]) => [name, /-event$|-event-key$/.test(name) ? "constructor" : value],
+    );
+    expect((await deliver(api, connection.id, odd, Object.fromEntries(named))).status).toBe(204);
     for (const body of ["", "{", "[]", "null", "7", '{"repository":{}}']) expect(await send("push", body)).toBe(204);
     expect(await eventsOf(org.owner, workspace.id)).toEqual([]);
   });
@@ -106,7 +115,28 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
 
 describe("a webhook", () => {
   it("404: no such connection; its body is not looked at", async () => {
-    expect((await deliver(api, "oc-nothing", "{", {})).status).toBe(404);
+    for (const id of ["oc-nothing", "%00", "x".repeat(300)]) expect((await deliver(api, id, "{", {})).status).toBe(404);
+  });
+
+  it("429: where a connection is sent too many large ones at once, before they are known to be forged", async () => {
+    const org = await makeOrganization(api);
+    const [connection, other] = [await makeConnection(org), await makeConnection(org)];
+    const { hostname, port } = new URL(api.url);
+    const head = `POST /webhooks/vcs/${connection.id} HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n`;
+    const dawdling = Array.from({ length: 8 }, () => connect(Number(port), hostname));
+    for (const socket of dawdling) socket.on("error", () => {}).write(head);
+    const large = " ".repeat(2_000_000);
+    const sent = async (id: string) => (await deliver(api, id, large, {})).status;
+    await vi.waitUntil(async () => (await sent(connection.id)) === 429, { timeout: 20_000 });
+    expect(await sent(other.id)).toBe(401);
+    expect((await deliver(api, connection.id, "{}", {})).status).toBe(401);
+    for (const socket of dawdling) socket.destroy();
+    await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: 20_000 });
+    // Nor do those keep a place who go away while it is looked up whose it is.
+    const gone = Array.from({ length: 40 }, () => connect(Number(port), hostname));
+    for (const socket of gone) socket.on("error", () => {}).write(head, () => socket.destroy());
+    await Promise.all(gone.map((socket) => once(socket, "close")));
+    await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: 20_000 });
   });
 
   it("415: sent as a form; 413: more than any provider sends", async () => {
@@ -131,6 +161,8 @@ describe("a webhook", () => {
     expect(await eventsOf(org.owner, elsewhere.id)).toEqual([]);
     const all = data(await org.owner.get(`/organizations/${org.name}/vcs-events`));
     expect(all).toHaveLength(2);
+    const { included } = (await org.owner.get(`/organizations/${org.name}/vcs-events?include=workspace`)).body;
+    expect(included.map(({ id }: { id: string }) => id).sort()).toEqual([upper.id, lower.id].sort());
   });
 
   it("is told once where two servers receive it at the same time", async () => {

@@ -4,7 +4,7 @@
  */
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
-import { now } from "../../../../kernel/time.ts";
+import { now, nowMs } from "../../../../kernel/time.ts";
 import { recordEvents } from "../../../shared/audit-events/writes.ts";
 import { type DeletingPolicy, underPolicies } from "../../../register/data-retention-policies/reads.ts";
 import type { Context } from "../../../shared/context.ts";
@@ -127,7 +127,7 @@ async function readState(
 export async function removeAbandonedUploads(work: Upkeep): Promise<number> {
   const { database } = work.context;
   const discarded = await discardExpired(work);
-  const before = new Date(Date.now() - uploadLifetimeMs).toISOString();
+  const before = new Date(nowMs() - uploadLifetimeMs).toISOString();
   const leftBy = async (versionId: string) => {
     if (!(await hasLeftResources(database.reader, versionId))) return;
     await removeResources(work.step, versionId);

@@ -1,0 +1,186 @@
+/** What somebody was told, or is to be: how often it was tried, and what came of it, with the answer when a line is opened. */
+import { Badge, Button, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Resource } from "../api/client.ts";
+import { askingOn } from "../api/queries.ts";
+import { useAddress } from "../ui/address.ts";
+import { FormDialog } from "../ui/dialog.tsx";
+import { Facts } from "../ui/facts.tsx";
+import { Asked, Empty } from "../ui/states.tsx";
+import { Pager, Table } from "../ui/table.tsx";
+import { counted, Dimmed, Identifier, When } from "../ui/text.tsx";
+import { Value } from "../ui/value.tsx";
+
+type Delivery = Resource<"deliveries">;
+
+/** By what they are told. */
+export type Teller = "audit-webhooks" | "notification-configurations";
+
+const operations = {
+  "audit-webhooks": ["GET /audit-webhooks/{audit_webhook_id}/deliveries", "audit_webhook_id"],
+  "notification-configurations": [
+    "GET /notification-configurations/{notification_configuration_id}/deliveries",
+    "notification_configuration_id",
+  ],
+} as const;
+
+const liveMs = 5_000;
+
+/** The button of one that is told, by which its log is opened. Which one is open is in the address. */
+export function DeliveriesButton({ id, name }: { readonly id: string; readonly name: string }) {
+  const { set } = useAddress();
+  return (
+    <Button variant="subtle" size="compact-xs" aria-label={`Log of ${name}`} onClick={() => set({ deliveries: id })}>
+      Log
+    </Button>
+  );
+}
+
+interface DeliveriesDialogProps {
+  readonly by: Teller;
+  readonly nameOf: (id: string) => string | undefined;
+}
+
+export function DeliveriesDialog({ by, nameOf }: DeliveriesDialogProps) {
+  const { search, set } = useAddress();
+  const id = search["deliveries"];
+  return (
+    <FormDialog
+      opened={id !== undefined}
+      onClose={() => set({ deliveries: undefined })}
+      title={`What ${(id && nameOf(id)) || "it"} was told`}
+    >
+      {id !== undefined && <Deliveries by={by} id={id} />}
+    </FormDialog>
+  );
+}
+
+function Deliveries({ by, id }: { readonly by: Teller; readonly id: string }) {
+  const [page, setPage] = useState(1);
+  const [operation, parameter] = operations[by];
+  const query = useQuery({
+    // Both lists are of the same things.
+    ...askingOn(operation as (typeof operations)["audit-webhooks"][0], {
+      path: { [parameter]: id } as never,
+      query: { "page[size]": 20, "page[number]": page },
+    }),
+    refetchInterval: liveMs,
+  });
+  return (
+    <Asked query={query}>
+      {({ data, meta }) =>
+        data.length === 0 ? (
+          <Empty title="Nothing was told yet">
+            Whatever is told is listed here for 30 days, with what was answered; so is whoever was asked and listens.
+          </Empty>
+        ) : (
+          <>
+            <Rows rows={data} />
+            <Pager pagination={meta?.pagination} one="delivery" many="deliveries" onPage={setPage} />
+          </>
+        )
+      }
+    </Asked>
+  );
+}
+
+const colours: Readonly<Record<string, string>> = { delivered: "teal", failed: "red", waiting: "blue" };
+
+function Rows({ rows }: { readonly rows: readonly Delivery[] }) {
+  const [opened, setOpened] = useState<string>();
+  const shown = rows.find(({ id }) => id === opened);
+  return (
+    <Stack gap="sm">
+      <Table
+        label="Deliveries"
+        rows={rows}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            title: "When",
+            isExtra: true,
+            width: 100,
+            cell: ({ attributes }) => <When time={attributes["created-at"]} />,
+          },
+          {
+            title: "What",
+            cell: ({ attributes: { event, place } }) => (
+              <>
+                <span className="mono">{event}</span> {place && <Dimmed>{place}</Dimmed>}
+              </>
+            ),
+          },
+          {
+            title: "Outcome",
+            cell: ({ attributes: { state } }) => (
+              <Badge color={colours[state] ?? "gray"} miw="fit-content">
+                {state}
+              </Badge>
+            ),
+          },
+          {
+            title: "Answer",
+            isExtra: true,
+            cell: ({ attributes }) => attributes.response?.code || <Dimmed>{attributes.response ? "none" : ""}</Dimmed>,
+          },
+          {
+            title: "Actions",
+            width: 1,
+            cell: (delivery) => (
+              <Button
+                variant="subtle"
+                size="compact-xs"
+                aria-expanded={delivery.id === opened}
+                aria-label={`Details of ${delivery.attributes.event}, ${delivery.id}`}
+                onClick={() => setOpened(delivery.id === opened ? undefined : delivery.id)}
+              >
+                Details
+              </Button>
+            ),
+          },
+        ]}
+      />
+      {shown && <Details delivery={shown} />}
+    </Stack>
+  );
+}
+
+function Details({ delivery: { id, attributes } }: { readonly delivery: Delivery }) {
+  const { attempts, response, "next-attempt-at": next, "finished-at": finished } = attributes;
+  return (
+    <Stack gap="xs" component="section" aria-label="Details">
+      <Facts
+        facts={{
+          Delivery: <Identifier value={id} />,
+          Tried: counted(attempts, "time"),
+          "Next attempt": next && <When time={next} />,
+          Ended: finished && <When time={finished} />,
+          Sent: response && <When time={response["sent-at"]} />,
+          Status: response && (response.code || "nobody answered"),
+        }}
+      />
+      {response && (
+        <>
+          <Text fz="sm" c="dimmed">
+            {response.code === "" ? "Why" : "The answer's beginning"}
+          </Text>
+          <Value label="The answer" value={response.body} />
+        </>
+      )}
+      {response && Object.keys(response.headers).length > 0 && (
+        <>
+          <Text fz="sm" c="dimmed">
+            Its headers
+          </Text>
+          <Value label="The answer's headers" value={headersOf(response.headers)} />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+const headersOf = (headers: Readonly<Record<string, readonly string[]>>): string =>
+  Object.entries(headers)
+    .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
+    .join("\n");

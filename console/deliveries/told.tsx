@@ -1,0 +1,127 @@
+/** What can be done to whatever somebody is told by, a notification or a webhook of the trail: turn it on and off, try it, delete it. */
+import { Badge, Button, Group, Switch, Text } from "@mantine/core";
+import { useAction } from "../api/actions.ts";
+import { DangerButton } from "../ui/dialog.tsx";
+import { Dimmed, When } from "../ui/text.tsx";
+import { DeliveriesButton, type Teller } from "./log.tsx";
+
+const ways = {
+  "notification-configurations": {
+    parameter: "notification_configuration_id",
+    update: "PATCH /notification-configurations/{notification_configuration_id}",
+    verify: "POST /notification-configurations/{notification_configuration_id}/actions/verify",
+    remove: "DELETE /notification-configurations/{notification_configuration_id}",
+    one: "notification",
+  },
+  "audit-webhooks": {
+    parameter: "audit_webhook_id",
+    update: "PATCH /audit-webhooks/{audit_webhook_id}",
+    verify: "POST /audit-webhooks/{audit_webhook_id}/actions/verify",
+    remove: "DELETE /audit-webhooks/{audit_webhook_id}",
+    one: "webhook",
+  },
+} as const;
+
+type Way = (typeof ways)["notification-configurations"];
+
+/** The operations of both take and give the same, as far as it matters here. */
+const wayOf = (by: Teller): Way => ways[by] as Way;
+
+/** What one of them is called. */
+export const oneOf = (by: Teller): string => ways[by].one;
+
+interface Told {
+  readonly by: Teller;
+  readonly id: string;
+  readonly name: string;
+}
+
+/** What is enabled is asked first whether it listens; a refusal says what was wrong. */
+export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled: boolean }) {
+  const { update, parameter } = wayOf(by);
+  const change = useAction(update, {
+    done: enabled ? `${name} is not told any more.` : `${name} is told from now on.`,
+  });
+  return (
+    <Switch
+      checked={enabled}
+      disabled={change.isPending}
+      aria-label={`Tell ${name}`}
+      onChange={() =>
+        change.mutate({
+          path: { [parameter]: id } as never,
+          body: { data: { type: by as "notification-configurations", attributes: { enabled: !enabled } } },
+        })
+      }
+    />
+  );
+}
+
+interface ToldActionsProps extends Told {
+  /** What is said when it was tried, and went well. */
+  readonly tried?: string;
+  readonly onEdit: () => void;
+}
+
+export function ToldActions({ by, id, name, tried = `${name} answered.`, onEdit }: ToldActionsProps) {
+  const { verify, remove, parameter, one } = wayOf(by);
+  const path = { [parameter]: id } as never;
+  const ask = useAction(verify, { done: tried });
+  const end = useAction(remove, { done: `Deleted ${name}.` });
+  return (
+    <Group gap={4} wrap="nowrap" justify="flex-end">
+      <DeliveriesButton id={id} name={name} />
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        loading={ask.isPending}
+        aria-label={`Try ${name}`}
+        onClick={() => ask.mutate({ path })}
+      >
+        Try
+      </Button>
+      <Button variant="subtle" size="compact-xs" aria-label={`Edit ${name}`} onClick={onEdit}>
+        Edit
+      </Button>
+      <DangerButton
+        isQuiet
+        verb="Delete"
+        label={`Delete ${name}`}
+        title={`Delete the ${one} ${name}?`}
+        isBusy={end.isPending}
+        onConfirm={() => end.mutate({ path })}
+      >
+        They are told nothing any more, also not what waits to be told.
+      </DangerButton>
+    </Group>
+  );
+}
+
+interface Response {
+  readonly code: string;
+  readonly body: string;
+  readonly "sent-at": string;
+  readonly successful: string;
+}
+
+/** The last attempt, whether it was to ask or to tell. */
+export function LastAttempt({ responses }: { readonly responses: readonly object[] }) {
+  const last = responses[0] as Response | undefined;
+  if (last === undefined) return <Dimmed>none yet</Dimmed>;
+  const isFine = last.successful === "true";
+  return (
+    <Group gap={6} wrap="nowrap" title={last.body.slice(0, 500)}>
+      <Badge color={isFine ? "teal" : "red"} miw="fit-content">
+        {isFine ? "delivered" : "failed"}
+      </Badge>
+      <Text span inherit c="dimmed">
+        {last.code !== "" && `${last.code}, `}
+        <When time={last["sent-at"]} />
+      </Text>
+    </Group>
+  );
+}
+
+/** "hooks.example" of an address, which may have a secret in its path. */
+export const hostOf = (url: string | null): string =>
+  url !== null && URL.canParse(url) ? new URL(url).host : (url ?? "");

@@ -1,0 +1,101 @@
+/** The agents of a pool as they are now, and the tokens by which they come in; of a pool of an organization or of the site. */
+import { Badge, Button } from "@mantine/core";
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { Section } from "../../ui/page.tsx";
+import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { When } from "../../ui/text.tsx";
+import { TokensTable } from "../tokens/table.tsx";
+import type { Token } from "../tokens/words.ts";
+
+export const liveMs = 5_000;
+
+const colours: Readonly<Record<string, string>> = { idle: "teal", busy: "blue", errored: "red", unknown: "yellow" };
+
+interface PoolAgentsProps {
+  readonly query: UseQueryResult<{ readonly data: readonly Resource<"agents">[] }>;
+  readonly mayUpdate: boolean;
+}
+
+export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
+  return (
+    <Section title="Agents" about="As they said last; the page asks every few seconds.">
+      <Asked query={query} loading={<LoadingRows rows={4} />}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty title="No agent has registered">
+              Make a token below, and start one where it can reach this service:{" "}
+              <code>CADASTRE_AGENT_SERVER={location.origin} CADASTRE_AGENT_TOKEN=… cadastre agent</code>
+            </Empty>
+          ) : (
+            <Table
+              label="Agents"
+              rows={data}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: "Name", cell: ({ attributes }) => attributes.name },
+                {
+                  title: "Status",
+                  cell: ({ attributes }) => (
+                    <Badge color={colours[attributes.status] ?? "gray"}>{attributes.status}</Badge>
+                  ),
+                },
+                { title: "Heard of", cell: ({ attributes }) => <When time={attributes["last-ping-at"]} /> },
+                { title: "Address", isExtra: true, cell: ({ attributes }) => attributes["ip-address"] },
+                { title: "Engines", isExtra: true, cell: ({ attributes }) => enginesOf(attributes.engines) },
+                { title: "Version", isExtra: true, cell: ({ attributes }) => attributes.version },
+                { title: "Actions", width: 1, cell: (agent) => mayUpdate && <Forget agent={agent} /> },
+              ]}
+            />
+          )
+        }
+      </Asked>
+    </Section>
+  );
+}
+
+const enginesOf = (engines: { terraform?: readonly string[]; tofu?: readonly string[] } | null | undefined): string =>
+  Object.entries(engines ?? {})
+    .flatMap(([product, versions]) => (versions ?? []).map((version) => `${product} ${version}`))
+    .join(", ");
+
+function Forget({ agent: { id, attributes } }: { readonly agent: Resource<"agents"> }) {
+  const forget = useAction("DELETE /agents/{agent_id}", { done: `Forgot the agent ${attributes.name}.` });
+  if (attributes.status === "idle" || attributes.status === "busy") return null;
+  return (
+    <Button
+      variant="subtle"
+      size="compact-xs"
+      loading={forget.isPending}
+      aria-label={`Forget ${attributes.name}`}
+      onClick={() => forget.mutate({ path: { agent_id: id } })}
+    >
+      Forget
+    </Button>
+  );
+}
+
+interface PoolTokensProps {
+  readonly query: UseQueryResult<{ readonly data: readonly Token[] }>;
+  /** By which one is made. */
+  readonly children: ReactNode;
+}
+
+export function PoolTokens({ query, children }: PoolTokensProps) {
+  return (
+    <Section
+      title="Tokens"
+      about="An agent shows one to register in this pool, and can do nothing else with it."
+      actions={children}
+    >
+      <Asked query={query} loading={<LoadingRows rows={2} />}>
+        {({ data }) =>
+          data.length === 0 ? <Empty title="No tokens yet" /> : <TokensTable label="Tokens" tokens={data} />
+        }
+      </Asked>
+    </Section>
+  );
+}

@@ -1,0 +1,67 @@
+/** Where things run by default, and the pool where that is by agents: for an organization and a project alike. */
+import { Select, type SelectProps } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { askingWhole } from "../../api/whole.ts";
+import type { Draft } from "../../ui/form.tsx";
+
+interface PoolSelectProps extends Pick<SelectProps, "description" | "disabled" | "error" | "value" | "onChange"> {
+  readonly organization: string;
+}
+
+/** Every pool of the organization. */
+export function PoolSelect({ organization, ...field }: PoolSelectProps) {
+  const pools = useQuery(
+    askingWhole("GET /organizations/{organization_name}/agent-pools", { path: { organization_name: organization } }),
+  );
+  return (
+    <Select
+      label="Agent pool"
+      placeholder={pools.data?.data.length === 0 ? "There is no agent pool yet" : "Choose one"}
+      data={pools.data?.data.map(({ id, attributes }) => ({ value: id, label: attributes.name })) ?? []}
+      {...field}
+    />
+  );
+}
+
+const modes = [
+  { value: "remote", label: "remote: by this service's workers, if there are any" },
+  { value: "local", label: "local: where Terraform is called" },
+  { value: "agent", label: "agent: by a pool of agents" },
+];
+
+interface DefaultExecutionProps {
+  readonly draft: Draft<any>;
+  readonly organization: string;
+  readonly label: string;
+  readonly description: string;
+  /** What following somebody else is called, where that can be chosen. */
+  readonly follows?: string;
+  readonly disabled?: boolean;
+}
+
+export function DefaultExecution(props: DefaultExecutionProps) {
+  const { draft, organization, label, description, follows, disabled = false } = props;
+  const mode = draft.getInputProps("default-execution-mode");
+  const pool = draft.getInputProps("default-agent-pool");
+  return (
+    <>
+      <Select
+        label={label}
+        description={description}
+        data={follows === undefined ? modes : [{ value: "", label: follows }, ...modes]}
+        disabled={disabled}
+        {...mode}
+        onChange={(value) => mode.onChange(value ?? "")}
+      />
+      {draft.getValues()["default-execution-mode"] === "agent" && (
+        <PoolSelect
+          organization={organization}
+          disabled={disabled}
+          {...pool}
+          value={pool.value === "" ? null : pool.value}
+          onChange={(value) => pool.onChange(value ?? "")}
+        />
+      )}
+    </>
+  );
+}

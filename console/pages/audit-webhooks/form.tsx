@@ -1,0 +1,122 @@
+/** One form for both: a new webhook of the trail, or one that is there. An address that is enabled is asked first whether it listens. */
+import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
+import { useAction } from "../../api/actions.ts";
+import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { SigningToken } from "../../deliveries/signing-token.tsx";
+import { lockHeld, otherChoices, othersOf, usualEvents, type Webhook } from "./words.ts";
+
+interface WebhookFormProps {
+  readonly organization: string;
+  readonly known: Webhook | undefined;
+  readonly onClose: () => void;
+}
+
+interface Values {
+  readonly name: string;
+  readonly url: string;
+  /** Empty where it stays as it is. */
+  readonly token: string;
+  readonly events: readonly string[];
+  readonly "lock-held-longer-than": string;
+  readonly enabled: boolean;
+}
+
+export function WebhookForm({ organization, known, onClose }: WebhookFormProps) {
+  const attributes = known?.attributes;
+  const draft = useDraft<Values>({
+    name: attributes?.name ?? "",
+    url: attributes?.url ?? "",
+    token: "",
+    events: attributes?.events ?? ["access.changed", lockHeld],
+    "lock-held-longer-than": attributes?.["lock-held-longer-than"] ?? "24h",
+    enabled: attributes?.enabled ?? true,
+  });
+  const options = { refusal: "form", after: onClose } as const;
+  const create = useAction("POST /organizations/{organization_name}/audit-webhooks", {
+    ...options,
+    done: ({ data }) => `Made ${data.attributes.name}.`,
+  });
+  const update = useAction("PATCH /audit-webhooks/{audit_webhook_id}", {
+    ...options,
+    done: ({ data }) => `Saved ${data.attributes.name}.`,
+  });
+  const fields = <Fields draft={draft} isKnown={known !== undefined} />;
+  if (!known)
+    return (
+      <ActionForm
+        draft={draft}
+        action={create}
+        verb="Make the webhook"
+        onCancel={onClose}
+        input={({ token, ...rest }) => ({
+          path: { organization_name: organization },
+          body: { data: { type: "audit-webhooks", attributes: { ...rest, ...(token !== "" && { token }) } } },
+        })}
+      >
+        {fields}
+      </ActionForm>
+    );
+  return (
+    <ActionForm
+      draft={draft}
+      action={update}
+      verb="Save"
+      onCancel={onClose}
+      isReady={draft.isDirty()}
+      input={() => ({
+        path: { audit_webhook_id: known.id },
+        body: { data: { type: "audit-webhooks", attributes: changesIn(draft) } },
+      })}
+    >
+      {fields}
+    </ActionForm>
+  );
+}
+
+function Fields({ draft, isKnown }: { readonly draft: Draft<Values>; readonly isKnown: boolean }) {
+  const { events } = draft.values;
+  const others = othersOf(events);
+  const chosen = events.filter((event) => !others.includes(event));
+  return (
+    <>
+      <TextInput label="Name" placeholder="security" {...draft.getInputProps("name")} data-autofocus />
+      <TextInput
+        label="Address"
+        placeholder="https://siem.example/cadastre"
+        description="It is encrypted, and asked before it is enabled: it has to answer."
+        {...draft.getInputProps("url")}
+      />
+      <SigningToken isKnown={isKnown} {...draft.getInputProps("token")} />
+      <Checkbox.Group
+        label="It is told of"
+        value={[...chosen]}
+        onChange={(value) => draft.setFieldValue("events", [...value, ...others])}
+        error={draft.errors["events"]}
+      >
+        <Stack gap={6} mt={6}>
+          {usualEvents.map(({ value, label, about }) => (
+            <Checkbox key={value} value={value} label={label} description={about} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      {events.includes(lockHeld) && (
+        <TextInput
+          label="A lock is held for too long after"
+          placeholder="24h"
+          description="Hours or days, such as 36h or 2d."
+          w={260}
+          {...draft.getInputProps("lock-held-longer-than")}
+        />
+      )}
+      <TagsInput
+        label="Other events"
+        description="Actions of the trail, such as workspaces.force-unlock, or all of a kind, such as workspaces.*"
+        data={[...otherChoices]}
+        limit={40}
+        value={others}
+        onChange={(value) => draft.setFieldValue("events", [...chosen, ...value])}
+      />
+      <Switch label="Tell it" {...draft.getInputProps("enabled", { type: "checkbox" })} />
+    </>
+  );
+}

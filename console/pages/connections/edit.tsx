@@ -1,0 +1,152 @@
+/** A connection as it is: its name, another token of the provider, which projects may use it, and a new secret for its webhooks. */
+import { Button, Checkbox, PasswordInput, Stack, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import { includedIn, type Answer } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { ChosenThings } from "../../pickers.tsx";
+import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { Section } from "../../ui/page.tsx";
+import { SecretOnce } from "../../ui/secret.tsx";
+import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { CloningKey } from "./ssh-key.tsx";
+
+const clientQuery = (id: string) =>
+  asking("GET /oauth-clients/{oauth_client_id}", { path: { oauth_client_id: id }, query: { include: "projects" } });
+type ClientAnswer = Answer<"GET /oauth-clients/{oauth_client_id}">;
+
+interface EditProps {
+  readonly organization: string;
+  readonly id: string;
+  readonly onClose: () => void;
+}
+
+export function EditConnection({ organization, id, onClose }: EditProps) {
+  const query = useQuery(clientQuery(id));
+  return (
+    <Asked query={query} loading={<LoadingRows rows={4} height={48} />}>
+      {(answer) => (
+        <Stack gap={0}>
+          <Settings key={id} answer={answer} onClose={onClose} />
+          <Scope organization={organization} answer={answer} />
+          <WebhookSecret id={id} />
+          {(answer.data.relationships["oauth-tokens"]?.data ?? []).slice(0, 1).map((token) => (
+            <CloningKey key={token.id} tokenId={token.id} />
+          ))}
+        </Stack>
+      )}
+    </Asked>
+  );
+}
+
+function Settings({
+  answer: { data, etag },
+  onClose,
+}: {
+  readonly answer: ClientAnswer;
+  readonly onClose: () => void;
+}) {
+  const client = useQueryClient();
+  const draft = useDraft({ name: data.attributes.name ?? "", "oauth-token-string": "" });
+  const save = useAction("PATCH /oauth-clients/{oauth_client_id}", {
+    done: "Saved the connection.",
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <Section title="Settings">
+      <ActionForm
+        draft={draft}
+        action={save}
+        verb="Save"
+        isReady={draft.isDirty()}
+        onCancel={onClose}
+        etag={etag}
+        reload={async () => (await client.fetchQuery({ ...clientQuery(data.id), staleTime: 0 })).etag}
+        input={(_, ifMatch) => ({
+          path: { oauth_client_id: data.id },
+          ifMatch,
+          body: { data: { type: "oauth-clients", attributes: changesIn(draft) } },
+        })}
+      >
+        <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+        <PasswordInput
+          label="Another token of the provider"
+          description="Empty: as it is. Workspaces go on with the new one, without being connected anew."
+          autoComplete="off"
+          {...draft.getInputProps("oauth-token-string")}
+        />
+      </ActionForm>
+    </Section>
+  );
+}
+
+/** Each choice is saved at once, on the version that was seen. */
+function Scope({ organization, answer }: { readonly organization: string; readonly answer: ClientAnswer }) {
+  const { data, etag } = answer;
+  const isForAll = data.attributes["organization-scoped"];
+  const ids = (data.relationships.projects?.data ?? []).map(({ id }) => id);
+  const change = useAction("PATCH /oauth-clients/{oauth_client_id}", { done: "Changed who may use the connection." });
+  const send = (changes: object) =>
+    change.mutate({
+      path: { oauth_client_id: data.id },
+      ifMatch: etag,
+      body: { data: { type: "oauth-clients", ...changes } },
+    });
+  const keep = (kept: readonly string[]) =>
+    send({ relationships: { projects: { data: kept.map((id) => ({ type: "projects", id })) } } });
+  return (
+    <Section title="Who may use it" about="Workspaces that use it already keep it.">
+      <Checkbox
+        label="Workspaces of every project"
+        checked={isForAll}
+        disabled={change.isPending}
+        onChange={() => send({ attributes: { "organization-scoped": !isForAll } })}
+      />
+      {!isForAll && (
+        <ChosenThings
+          organization={organization}
+          kind="projects"
+          label="Projects whose workspaces may use it"
+          chosen={ids.map((id) => ({ id, name: includedIn(answer, "projects", id)?.attributes.name }))}
+          change={{ onAdd: (id) => keep([...ids, id]), onRemove: (id) => keep(ids.filter((one) => one !== id)) }}
+        />
+      )}
+    </Section>
+  );
+}
+
+function WebhookSecret({ id }: { readonly id: string }) {
+  const [secret, setSecret] = useState<string>();
+  const replace = useAction("PATCH /oauth-clients/{oauth_client_id}", {
+    done: "Made a new secret for the webhooks.",
+    after: ({ data }) => setSecret(data.attributes["webhook-secret"] ?? undefined),
+  });
+  const make = () =>
+    replace.mutate({
+      path: { oauth_client_id: id },
+      body: { data: { type: "oauth-clients", attributes: { "webhook-secret": null } } },
+    });
+  return (
+    <Section
+      title="The webhooks' secret"
+      about="By it webhooks are known to be the provider's own. It was shown once; where a webhook is made by hand and nobody has it any more, make a new one. The one before is good for another day, and webhooks that the service has made get the new one by themselves."
+    >
+      {secret === undefined ? (
+        <Button variant="default" mr="auto" loading={replace.isPending} onClick={make}>
+          Make a new secret
+        </Button>
+      ) : (
+        <>
+          <SecretOnce title="The new secret" label="The webhooks' secret" secret={secret}>
+            Webhooks that were made by hand have to be given it within a day.
+          </SecretOnce>
+          <Button variant="default" mr="auto" onClick={() => setSecret(undefined)}>
+            I have copied it
+          </Button>
+        </>
+      )}
+    </Section>
+  );
+}

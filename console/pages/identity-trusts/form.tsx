@@ -1,0 +1,179 @@
+/** A trust: who signs, for whom, what must be said, and the team that follows from it. */
+import { Button, Group, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { Picker } from "../../pickers.tsx";
+import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+
+export type Trust = Resource<"identity-trusts">;
+
+interface TrustFormProps {
+  readonly organization: string;
+  readonly known: Trust | undefined;
+  readonly onClose: () => void;
+}
+
+interface Values {
+  readonly name: string;
+  readonly issuer: string;
+  readonly audience: string;
+  /** Claim and pattern, in the order in which they were typed. */
+  readonly claims: readonly (readonly [string, string])[];
+  readonly "token-seconds": number | string;
+  readonly team: string;
+}
+
+export function TrustForm({ organization, known, onClose }: TrustFormProps) {
+  const attributes = known?.attributes;
+  const draft = useDraft<Values>({
+    name: attributes?.name ?? "",
+    issuer: attributes?.issuer ?? "",
+    audience: attributes?.audience ?? "cadastre",
+    claims: Object.entries(attributes?.claims ?? { repository: "" }),
+    "token-seconds": attributes?.["token-seconds"] ?? 900,
+    team: known?.relationships.team?.data?.id ?? "",
+  });
+  const options = { refusal: "form", after: onClose } as const;
+  const create = useAction("POST /organizations/{organization_name}/identity-trusts", {
+    ...options,
+    done: ({ data }) => `Made the trust ${data.attributes.name}.`,
+  });
+  const update = useAction("PATCH /identity-trusts/{identity_trust_id}", { ...options, done: "Saved the trust." });
+  const fields = <Fields draft={draft} organization={organization} isThere={known !== undefined} />;
+  if (known)
+    return (
+      <ActionForm
+        draft={draft}
+        action={update}
+        verb="Save"
+        onCancel={onClose}
+        isReady={draft.isDirty()}
+        input={() => {
+          const { team: _, claims, ...changes } = changesIn(draft);
+          const sent = { ...changes, ...(claims && { claims: claimsOf(claims) }) };
+          return {
+            path: { identity_trust_id: known.id },
+            body: { data: { type: "identity-trusts", attributes: sent as never } },
+          };
+        }}
+      >
+        {fields}
+      </ActionForm>
+    );
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the trust"
+      onCancel={onClose}
+      input={({ team, claims, ...rest }) => ({
+        path: { organization_name: organization },
+        body: {
+          data: {
+            type: "identity-trusts",
+            attributes: { ...rest, claims: claimsOf(claims) } as never,
+            ...(team !== "" && { relationships: { team: { data: { type: "teams", id: team } } } }),
+          } as never,
+        },
+      })}
+    >
+      {fields}
+    </ActionForm>
+  );
+}
+
+/** Lines without a claim are as if they were not there. */
+const claimsOf = (claims: Values["claims"]) =>
+  Object.fromEntries(claims.map(([claim, pattern]) => [claim.trim(), pattern]).filter(([claim]) => claim !== ""));
+
+interface FieldsProps {
+  readonly draft: Draft<Values>;
+  readonly organization: string;
+  readonly isThere: boolean;
+}
+
+function Fields({ draft, organization, isThere }: FieldsProps) {
+  return (
+    <>
+      <TextInput label="Name" placeholder="deployments" {...draft.getInputProps("name")} data-autofocus />
+      <TextInput
+        label="Issuer"
+        placeholder="https://token.actions.githubusercontent.com"
+        description="Who signs the tokens: their claim iss, to the letter."
+        {...draft.getInputProps("issuer")}
+      />
+      <TextInput label="Audience" description="Their claim aud." {...draft.getInputProps("audience")} />
+      <ClaimFields draft={draft} />
+      {!isThere && (
+        <Picker
+          kind="teams"
+          organization={organization}
+          label="They are the team"
+          placeholder="Search teams…"
+          value={draft.values.team || undefined}
+          onChange={(team) => draft.setFieldValue("team", team ?? "")}
+          error={draft.errors["team"]}
+        />
+      )}
+      <NumberInput
+        label="For how many seconds"
+        description="Between a minute and an hour; then the pipeline shows its token again."
+        min={60}
+        max={3600}
+        {...draft.getInputProps("token-seconds")}
+      />
+    </>
+  );
+}
+
+function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
+  const { claims } = draft.values;
+  const set = (next: Values["claims"]) => draft.setFieldValue("claims", next as never);
+  const replace = (index: number, pair: readonly [string, string]) => set(claims.with(index, pair));
+  return (
+    <Stack gap={4} role="group" aria-label="What they must say">
+      <Text fw={500}>What they must say</Text>
+      <Text fz="xs" c="dimmed">
+        Every one of these claims has to fit. * stands for any characters, ? for one.
+      </Text>
+      {claims.map(([claim, pattern], index) => (
+        <Group key={index} gap="xs" wrap="nowrap">
+          <TextInput
+            aria-label={`Claim ${index + 1}`}
+            placeholder="repository"
+            value={claim}
+            onChange={({ currentTarget }) => replace(index, [currentTarget.value, pattern])}
+            flex={1}
+          />
+          <TextInput
+            aria-label={`Pattern ${index + 1}`}
+            placeholder="acme/*"
+            value={pattern}
+            onChange={({ currentTarget }) => replace(index, [claim, currentTarget.value])}
+            flex={2}
+          />
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-sm"
+            aria-label={`Leave out claim ${index + 1}`}
+            disabled={claims.length === 1}
+            onClick={() => set(claims.toSpliced(index, 1))}
+          >
+            Leave out
+          </Button>
+        </Group>
+      ))}
+      {draft.errors["claims"] && (
+        <Text fz="xs" c="red" role="alert">
+          {draft.errors["claims"]}
+        </Text>
+      )}
+      <Group>
+        <Button variant="subtle" size="compact-sm" onClick={() => set([...claims, ["", ""]])}>
+          One more claim
+        </Button>
+      </Group>
+    </Stack>
+  );
+}

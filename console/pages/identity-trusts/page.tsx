@@ -1,0 +1,127 @@
+/** Pipelines that are let in by their own tokens: whom the organization trusts, and which team they are then. */
+import { Badge, Button, Group } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useThing } from "../../pickers.tsx";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { Link } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { When } from "../../ui/text.tsx";
+import { type Trust, TrustForm } from "./form.tsx";
+
+export default function IdentityTrustsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const [edited, setEdited] = useState<Trust | "new">();
+  const close = () => setEdited(undefined);
+  const { page } = useListed();
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/identity-trusts", {
+      path: { organization_name: organization },
+      query: { "page[number]": page, "page[size]": 50 },
+    }),
+  );
+  return (
+    <Page
+      title="Identity trusts"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="Pipelines without a stored secret: they show the token that their own platform signs, and get a team's for a while."
+      actions={query.isSuccess && <Button onClick={() => setEdited("new")}>New trust</Button>}
+    >
+      <List
+        one="trust"
+        label="Identity trusts"
+        isSearched={false}
+        query={query}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty title="Nobody is trusted yet">
+            Name who signs a pipeline's tokens and what they must say, such as the repository. The pipeline exchanges
+            its token at <code>{location.origin}/oauth/token</code> and is the team that you choose.
+          </Empty>
+        }
+        columns={() => [
+          { title: "Name", cell: ({ attributes }) => attributes.name },
+          { title: "Issuer", isExtra: true, cell: ({ attributes }) => attributes.issuer },
+          { title: "Must say", cell: ({ attributes }) => <Claims claims={attributes.claims} /> },
+          {
+            title: "Is the team",
+            cell: ({ relationships }) => <Team organization={organization} id={relationships.team?.data?.id} />,
+          },
+          {
+            title: "For",
+            isExtra: true,
+            cell: ({ attributes }) => `${Math.round(attributes["token-seconds"] / 60)} min`,
+          },
+          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          {
+            title: "Actions",
+            width: 1,
+            cell: (trust) => (
+              <Group gap={4} wrap="nowrap" justify="flex-end">
+                <Button
+                  variant="subtle"
+                  size="compact-xs"
+                  aria-label={`Edit ${trust.attributes.name}`}
+                  onClick={() => setEdited(trust)}
+                >
+                  Edit
+                </Button>
+                <Delete trust={trust} />
+              </Group>
+            ),
+          },
+        ]}
+      />
+      <FormDialog
+        opened={edited !== undefined}
+        onClose={close}
+        title={edited === "new" ? "New trust" : `Edit ${edited?.attributes.name}`}
+      >
+        {edited !== undefined && (
+          <TrustForm organization={organization} known={edited === "new" ? undefined : edited} onClose={close} />
+        )}
+      </FormDialog>
+    </Page>
+  );
+}
+
+function Claims({ claims }: { readonly claims: Readonly<Record<string, string>> }) {
+  return (
+    <Group gap={4}>
+      {Object.entries(claims).map(([claim, pattern]) => (
+        <Badge key={claim} tt="none" fw={400} variant="default">
+          {claim}: {pattern}
+        </Badge>
+      ))}
+    </Group>
+  );
+}
+
+function Team({ organization, id }: { readonly organization: string; readonly id: string | undefined }) {
+  const team = useThing("teams", id);
+  if (id === undefined) return null;
+  return <Link to={paths.team(organization, id)}>{team?.attributes.name ?? id}</Link>;
+}
+
+function Delete({ trust: { id, attributes } }: { readonly trust: Trust }) {
+  const { name } = attributes;
+  const remove = useAction("DELETE /identity-trusts/{identity_trust_id}", { done: `Deleted the trust ${name}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${name}`}
+      title={`Delete the trust ${name}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { identity_trust_id: id } })}
+    >
+      Pipelines that come by it are refused from now on. Tokens that they have work until they end.
+    </DangerButton>
+  );
+}

@@ -1,0 +1,140 @@
+/** One form for both: a new notification, or one that is there. An address that is enabled is asked first whether it listens. */
+import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
+import { useAction } from "../../api/actions.ts";
+import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { SigningToken } from "../../deliveries/signing-token.tsx";
+import {
+  type Destination,
+  destinations,
+  type Notification,
+  type Subject,
+  type Trigger,
+  triggers,
+  usualTriggers,
+} from "./words.ts";
+
+interface NotificationFormProps {
+  readonly subject: Subject;
+  readonly known: Notification | undefined;
+  readonly onClose: () => void;
+}
+
+interface Values {
+  readonly name: string;
+  readonly "destination-type": Destination;
+  readonly url: string;
+  /** Empty where it stays as it is. */
+  readonly token: string;
+  readonly "email-addresses": string[];
+  readonly triggers: Trigger[];
+  readonly enabled: boolean;
+}
+
+export function NotificationForm({ subject, known, onClose }: NotificationFormProps) {
+  const attributes = known?.attributes;
+  const draft = useDraft<Values>({
+    name: attributes?.name ?? "",
+    "destination-type": attributes?.["destination-type"] ?? "generic",
+    url: attributes?.url ?? "",
+    token: "",
+    "email-addresses": [...(attributes?.["email-addresses"] ?? [])],
+    triggers: [...(attributes?.triggers ?? usualTriggers)],
+    enabled: attributes?.enabled ?? true,
+  });
+  const options = { refusal: "form", after: onClose } as const;
+  const operation =
+    `POST /${subject.kind}s/{${subject.kind}_id}/notification-configurations` as "POST /teams/{team_id}/notification-configurations";
+  const create = useAction(operation, { ...options, done: ({ data }) => `Made ${data.attributes.name}.` });
+  const update = useAction("PATCH /notification-configurations/{notification_configuration_id}", {
+    ...options,
+    done: ({ data }) => `Saved ${data.attributes.name}.`,
+  });
+  const fields = <Fields draft={draft} known={known} />;
+  if (known)
+    return (
+      <ActionForm
+        draft={draft}
+        action={update}
+        verb="Save"
+        onCancel={onClose}
+        isReady={draft.isDirty()}
+        input={() => ({
+          path: { notification_configuration_id: known.id },
+          body: { data: { type: "notification-configurations", ...changed(draft, known) } },
+        })}
+      >
+        {fields}
+      </ActionForm>
+    );
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the notification"
+      onCancel={onClose}
+      input={(values) => ({
+        path: { [`${subject.kind}_id`]: subject.id } as never,
+        body: { data: { type: "notification-configurations", attributes: sentOf(values) } } as never,
+      })}
+    >
+      {fields}
+    </ActionForm>
+  );
+}
+
+/** Only what goes with the destination. */
+function sentOf({ url, token, "email-addresses": addresses, ...rest }: Values): object {
+  if (rest["destination-type"] === "email") return { ...rest, "email-addresses": addresses };
+  return { ...rest, url, ...(rest["destination-type"] === "generic" && token !== "" && { token }) };
+}
+
+/** A change of one for mail names its people again: left out, nobody would be named any more. */
+function changed(draft: Draft<Values>, { attributes, relationships }: Notification) {
+  const changes = changesIn(draft);
+  const users = relationships.users?.data ?? [];
+  return {
+    attributes: changes,
+    ...(attributes["destination-type"] === "email" &&
+      users.length > 0 && { relationships: { users: { data: users } } }),
+  };
+}
+
+function Fields({ draft, known }: { readonly draft: Draft<Values>; readonly known: Notification | undefined }) {
+  const type = draft.values["destination-type"];
+  return (
+    <>
+      <TextInput label="Name" placeholder="Deployments" {...draft.getInputProps("name")} data-autofocus />
+      {!known && (
+        <Select
+          label="How they are told"
+          data={[...destinations]}
+          allowDeselect={false}
+          {...draft.getInputProps("destination-type")}
+        />
+      )}
+      {type === "email" ? (
+        <TagsInput
+          label="Addresses"
+          description="Each with Enter. For a team, none: all of its members."
+          {...draft.getInputProps("email-addresses")}
+        />
+      ) : (
+        <TextInput
+          label="Address"
+          placeholder={type === "slack" ? "https://hooks.slack.com/services/…" : "https://hooks.example/terraform"}
+          description="It is encrypted, and asked before it is enabled: it has to answer."
+          {...draft.getInputProps("url")}
+        />
+      )}
+      {type === "generic" && <SigningToken isKnown={known !== undefined} {...draft.getInputProps("token")} />}
+      <Checkbox.Group label="They are told when" {...draft.getInputProps("triggers")}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={6} mt={6}>
+          {triggers.map(({ value, label }) => (
+            <Checkbox key={value} value={value} label={label} />
+          ))}
+        </SimpleGrid>
+      </Checkbox.Group>
+      <Switch label="Tell them" {...draft.getInputProps("enabled", { type: "checkbox" })} />
+    </>
+  );
+}

@@ -1,0 +1,11 @@
+/** Who is told of what happens in a workspace. */
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import { Notifications } from "./list.tsx";
+
+export default function WorkspaceNotificationsPage() {
+  return (
+    <WorkspaceFrame>
+      {({ workspace }) => <Notifications subject={{ kind: "workspace", id: workspace.id }} />}
+    </WorkspaceFrame>
+  );
+}

@@ -1,0 +1,126 @@
+/** Which repository a workspace follows: by which connection, which branch or tags. */
+import { Checkbox, Select, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { workspaceNamed } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
+import { paths } from "../../paths.ts";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { LinkButton } from "../../ui/link.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import type { Place } from "../workspace/frame.tsx";
+import { BranchInput, RepositoryInput } from "./picker.tsx";
+import { repositoryOf } from "./words.ts";
+
+interface ConnectFormProps {
+  readonly place: Place;
+  readonly onClose: () => void;
+}
+
+export function ConnectForm(props: ConnectFormProps) {
+  const { organization } = props.place;
+  const connections = useQuery(
+    askingWhole("GET /organizations/{organization_name}/oauth-clients", { path: { organization_name: organization } }),
+  );
+  return (
+    <Asked query={connections}>
+      {({ data }) => {
+        const choices = data.flatMap(({ attributes, relationships }) =>
+          (relationships["oauth-tokens"]?.data ?? []).map(({ id }) => ({
+            value: id,
+            label: attributes.name ?? attributes["service-provider-display-name"],
+          })),
+        );
+        return choices.length === 0 ? (
+          <Empty
+            title="No connection to version control yet"
+            action={<LinkButton to={paths.connections(organization)}>Version control</LinkButton>}
+          >
+            Connect the place where your repositories are first.
+          </Empty>
+        ) : (
+          <Fields {...props} choices={choices} />
+        );
+      }}
+    </Asked>
+  );
+}
+
+interface FieldsProps extends ConnectFormProps {
+  readonly choices: readonly { readonly value: string; readonly label: string }[];
+}
+
+function Fields({ place: { organization, workspace, etag }, onClose, choices }: FieldsProps) {
+  const client = useQueryClient();
+  const { name } = workspace.attributes;
+  const known = repositoryOf(workspace);
+  const draft = useDraft({
+    "oauth-token-id": known?.["oauth-token-id"] ?? choices[0]!.value,
+    identifier: known?.identifier ?? "",
+    branch: known?.branch ?? "",
+    "tags-regex": known?.["tags-regex"] ?? "",
+    "ingress-submodules": known?.["ingress-submodules"] ?? false,
+  });
+  const token = draft.values["oauth-token-id"];
+  const repository = draft.values.identifier.trim();
+  const connect = useAction("PATCH /workspaces/{workspace_id}", {
+    done: ({ data }) => `${data.attributes.name} follows ${data.attributes["vcs-repo-identifier"]}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={connect}
+      verb={known ? "Save" : "Connect"}
+      onCancel={onClose}
+      etag={etag}
+      reload={async () => (await client.fetchQuery({ ...workspaceNamed(organization, name), staleTime: 0 })).etag}
+      isReady={repository !== ""}
+      input={({ branch, "tags-regex": tags, identifier, ...rest }, version) => ({
+        path: { workspace_id: workspace.id },
+        ifMatch: version,
+        body: {
+          data: {
+            type: "workspaces",
+            attributes: {
+              "vcs-repo": {
+                ...rest,
+                identifier: identifier.trim(),
+                branch: branch || null,
+                "tags-regex": tags || null,
+              },
+            },
+          },
+        },
+      })}
+    >
+      <Select label="Connection" data={[...choices]} allowDeselect={false} {...draft.getInputProps("oauth-token-id")} />
+      <RepositoryInput
+        key={token}
+        tokenId={token}
+        label="Repository"
+        placeholder="acme/network"
+        description="Choose one that the connection can see, or type its name."
+        {...draft.getInputProps("identifier")}
+        data-autofocus
+      />
+      <BranchInput
+        key={`${token} ${repository}`}
+        tokenId={token}
+        repository={repository}
+        label="Branch"
+        placeholder="the default branch"
+        description="Pushes to it start runs."
+        {...draft.getInputProps("branch")}
+      />
+      <TextInput
+        label="Tags that start runs"
+        placeholder="none"
+        description="An expression such as ^v\d+\. With one, tags that match start runs, and pushes do not."
+        {...draft.getInputProps("tags-regex")}
+      />
+      <Checkbox label="Fetch submodules too" {...draft.getInputProps("ingress-submodules", { type: "checkbox" })} />
+    </ActionForm>
+  );
+}

@@ -1,0 +1,109 @@
+/** What happened in repositories, and what it did: started a run, or not, and why. */
+import { Badge, Group, SegmentedControl, Text } from "@mantine/core";
+import { includedIn, type Answer, type Resource } from "../../api/client.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { Link } from "../../ui/link.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Pager, Table, type Column } from "../../ui/table.tsx";
+import { When } from "../../ui/text.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
+
+export type RepositoryEvent = Resource<"vcs-events">;
+
+const colours: Readonly<Record<string, string>> = { started: "teal", ignored: "gray", failed: "red" };
+const words: Readonly<Record<string, string>> = { started: "run started", ignored: "no run", failed: "failed" };
+
+export function Outcome({ outcome }: { readonly outcome: string | null }) {
+  if (outcome === null) return <Badge color="blue">waits</Badge>;
+  return <Badge color={colours[outcome] ?? "gray"}>{words[outcome] ?? outcome}</Badge>;
+}
+
+/** "push to main", "pull request 12", "tag v1.2". */
+export function whatOf({ attributes: { kind, branch, tag, "pull-request-number": number } }: RepositoryEvent): string {
+  if (kind === "push") return branch === null ? "push" : `push to ${branch}`;
+  if (kind === "tag") return `tag ${tag ?? ""}`;
+  if (kind === "pull-request") return `pull request ${number ?? ""}`;
+  return kind;
+}
+
+export const outcomeFilter = (search: Readonly<Record<string, string | undefined>>) => ({
+  "filter[outcome]": search["outcome"],
+  "page[number]": search["page"],
+  "page[size]": 30,
+});
+
+const nameIn = (included: readonly any[] | undefined, { relationships }: RepositoryEvent): string | undefined =>
+  includedIn({ included }, "workspaces", relationships.workspace?.data?.id)?.attributes.name;
+
+interface EventsProps {
+  readonly organization: string;
+  readonly answer: Answer<"GET /workspaces/{workspace_id}/vcs-events">;
+  /** Of one workspace, which needs no naming. */
+  readonly workspace?: string;
+}
+
+export function Events({ organization, answer: { data, meta, included }, workspace }: EventsProps) {
+  const { search, set } = useAddress();
+  const columns: (Column<RepositoryEvent> | false)[] = [
+    { title: "When", width: 110, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+    { title: "Outcome", width: 110, cell: ({ attributes }) => <Outcome outcome={attributes.outcome} /> },
+    { title: "What happened", isExtra: true, width: 190, cell: whatOf },
+    {
+      title: "Why",
+      cell: (event) => (
+        <Text span inherit style={{ overflowWrap: "anywhere" }}>
+          {event.attributes.detail}
+        </Text>
+      ),
+    },
+    workspace === undefined && {
+      title: "Workspace",
+      cell: (event) => {
+        const name = nameIn(included, event);
+        return name ? <WorkspaceLink organization={organization} name={name} /> : event.attributes.repository;
+      },
+    },
+    {
+      title: "Run",
+      width: 1,
+      isExtra: true,
+      cell: (event) => {
+        const run = event.relationships.run?.data?.id;
+        const name = workspace ?? nameIn(included, event);
+        return run && name && <Link to={paths.run(organization, name, run)}>Open</Link>;
+      },
+    },
+  ];
+  return (
+    <>
+      <Group mb="sm">
+        <SegmentedControl
+          size="xs"
+          aria-label="Outcome"
+          value={search["outcome"] ?? ""}
+          onChange={(outcome) => set({ outcome, page: undefined })}
+          data={[
+            { value: "", label: "All" },
+            { value: "started", label: "Run started" },
+            { value: "ignored", label: "No run" },
+            { value: "failed", label: "Failed" },
+          ]}
+        />
+      </Group>
+      {data.length === 0 ? (
+        <Empty title={search["outcome"] ? "Nothing ended like that" : "Nothing has happened yet"}>
+          A push, a tag or a pull request that the provider tells of is here within seconds, with what became of it.
+        </Empty>
+      ) : (
+        <Table
+          label="Repository events"
+          rows={data}
+          keyOf={({ id }) => id}
+          columns={columns.filter((column) => column !== false)}
+        />
+      )}
+      <Pager pagination={meta?.pagination} one="event" onPage={(page) => set({ page: String(page) })} />
+    </>
+  );
+}

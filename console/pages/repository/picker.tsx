@@ -1,0 +1,118 @@
+/** A repository and a branch, from what the connection can see at its provider. What it can't list is typed by hand. */
+import { Alert, Autocomplete, Loader, type AutocompleteProps } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useState } from "react";
+import { askingOn } from "../../api/queries.ts";
+
+const size = 50;
+/** The server asks the provider each time, so it is not asked for every letter. */
+const soonMs = 300;
+
+interface Field extends Pick<AutocompleteProps, "label" | "placeholder" | "description" | "error" | "onChange"> {
+  readonly value?: string;
+  readonly "data-autofocus"?: boolean;
+}
+
+/** What is searched for: what was typed since something was chosen, a moment ago. */
+function useSearched(value: string): { readonly text: string; readonly onChosen: (value: string) => void } {
+  const [chosen, setChosen] = useState(value);
+  const [text] = useDebouncedValue(value === chosen ? "" : value.trim(), soonMs);
+  return { text, onChosen: setChosen };
+}
+
+interface RepositoryInputProps extends Field {
+  readonly tokenId: string;
+}
+
+export function RepositoryInput({ tokenId, ...field }: RepositoryInputProps) {
+  const { text, onChosen } = useSearched(field.value ?? "");
+  const query = useQuery({
+    ...askingOn("GET /oauth-tokens/{oauth_token_id}/repositories", {
+      path: { oauth_token_id: tokenId },
+      query: { "search[name]": text, "page[size]": size },
+    }),
+    retry: false,
+  });
+  const names = query.data?.data.map(({ attributes }) => attributes.identifier) ?? [];
+  return <Listed {...field} many="repositories" {...{ query, names, text, onChosen }} />;
+}
+
+interface BranchInputProps extends RepositoryInputProps {
+  readonly repository: string;
+}
+
+/** Only asked for once somebody goes to the field: until then the repository's name may be half typed. */
+export function BranchInput({ tokenId, repository, ...field }: BranchInputProps) {
+  const { text, onChosen } = useSearched(field.value ?? "");
+  const [isAsked, setAsked] = useState(false);
+  const query = useQuery({
+    ...askingOn("GET /oauth-tokens/{oauth_token_id}/branches", {
+      path: { oauth_token_id: tokenId },
+      query: { repository, "search[name]": text, "page[size]": size },
+    }),
+    enabled: isAsked && repository !== "",
+    retry: false,
+  });
+  const names = query.data?.data.map(({ attributes }) => attributes.name) ?? [];
+  return <Listed {...field} many="branches" {...{ query, names, text, onChosen }} onFocus={() => setAsked(true)} />;
+}
+
+interface ListedProps extends Field {
+  readonly many: string;
+  readonly query: UseQueryResult<{ readonly meta?: { readonly "is-cut-short"?: boolean } | undefined }>;
+  readonly names: readonly string[];
+  readonly text: string;
+  readonly onChosen: (value: string) => void;
+  readonly onFocus?: () => void;
+}
+
+function Listed({ many, query, names, text, onChosen, ...field }: ListedProps) {
+  const { isFetching, isError, isSuccess, error, data } = query;
+  return (
+    <>
+      <Autocomplete
+        {...field}
+        size="sm"
+        data={[...names]}
+        maxDropdownHeight={240}
+        onOptionSubmit={onChosen}
+        // The server has searched.
+        filter={({ options }) => options}
+        rightSection={isFetching ? <Loader size={14} role="status" aria-label={`Asking for ${many}`} /> : undefined}
+      />
+      {isError && (
+        <Alert color="yellow" p="xs" role="status" title={`The ${many} could not be listed`}>
+          {String(error.message)} You can type the name yourself.
+        </Alert>
+      )}
+      {isSuccess && !isFetching && (
+        <Found {...{ many, text, count: names.length }} isCutShort={data.meta?.["is-cut-short"]} />
+      )}
+    </>
+  );
+}
+
+interface FoundProps {
+  readonly many: string;
+  readonly text: string;
+  readonly count: number;
+  readonly isCutShort: boolean | undefined;
+}
+
+/** Why what is looked for may not be in the list. */
+function Found({ many, text, count, isCutShort }: FoundProps) {
+  if (isCutShort)
+    return (
+      <Alert color="gray" p="xs" role="status">
+        The provider has more {many} than were looked through. One that is not listed can be typed.
+      </Alert>
+    );
+  if (count > 0) return null;
+  return (
+    <Alert color="gray" p="xs" role="status">
+      {text === "" ? `The connection sees no ${many}.` : `The connection sees no ${many} that are called like that.`} A
+      name that you type is taken as it is.
+    </Alert>
+  );
+}

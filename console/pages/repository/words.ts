@@ -1,0 +1,43 @@
+/** A workspace's repository as its document shows it. */
+import type { Resource } from "../../api/client.ts";
+
+/** More is shown than can be sent, and the interface describes what can be sent. */
+export interface Repository {
+  readonly identifier: string;
+  readonly branch: string;
+  readonly "ingress-submodules": boolean;
+  readonly "oauth-token-id": string | null;
+  readonly "repository-http-url": string;
+  readonly "service-provider": string;
+  readonly "tags-regex": string | null;
+  readonly "webhook-url": string | null;
+}
+
+interface HookWords {
+  /** Where webhooks are made. */
+  readonly place: string;
+  /** Where the secret goes. */
+  readonly secret: string;
+  readonly events: string;
+}
+
+const alike: HookWords = {
+  place: "In the repository's settings, under Webhooks",
+  secret: "into “Secret”",
+  events: "pushes and pull requests",
+};
+const gitlab: HookWords = { ...alike, secret: "into “Secret token”", events: "pushes, tag pushes and merge requests" };
+const azure: HookWords = {
+  place: "In the project's settings, under Service hooks, as “Web Hooks”",
+  secret: "as the password of basic authentication, with the user name cadastre",
+  events: "code pushed, pull request created and pull request updated",
+};
+
+/** What to do at a provider to make a webhook by hand. */
+export function hookWordsOf(provider: string): HookWords {
+  if (provider.startsWith("gitlab")) return gitlab;
+  return provider.startsWith("ado") ? azure : alike;
+}
+
+export const repositoryOf = ({ attributes }: Resource<"workspaces">): Repository | null =>
+  attributes["vcs-repo"] as Repository | null;

@@ -1,0 +1,150 @@
+/** A workspace's repository: which one it is, what came from there, and why a push did or did not start a run. */
+import { Alert, Button, Group, List } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { Facts } from "../../ui/facts.tsx";
+import { Link } from "../../ui/link.tsx";
+import { Section } from "../../ui/page.tsx";
+import { Asked, Empty } from "../../ui/states.tsx";
+import { CodeToCopy } from "../../ui/text.tsx";
+import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
+import { ConnectForm } from "./connect.tsx";
+import { Events, outcomeFilter } from "./events.tsx";
+import { hookWordsOf, repositoryOf } from "./words.ts";
+
+const liveMs = 5_000;
+
+export default function WorkspaceRepositoryPage() {
+  return (
+    <WorkspaceFrame>
+      {(place) => (
+        <>
+          <Repository place={place} />
+          {place.workspace.attributes.permissions["can-read-run"] && <Happened place={place} />}
+        </>
+      )}
+    </WorkspaceFrame>
+  );
+}
+
+function Repository({ place }: { readonly place: Place }) {
+  const [opened, { open, close }] = useDisclosure();
+  const { organization, workspace, etag } = place;
+  const { name, permissions: may } = workspace.attributes;
+  const repository = repositoryOf(workspace);
+  const mayChange = may["can-update"] === true;
+  const disconnect = useAction("PATCH /workspaces/{workspace_id}", { done: `${name} has no repository any more.` });
+  const leave = () =>
+    disconnect.mutate({
+      path: { workspace_id: workspace.id },
+      ifMatch: etag,
+      body: { data: { type: "workspaces", attributes: { "vcs-repo": null } } },
+    });
+  return (
+    <Section
+      title="Repository"
+      actions={
+        mayChange && (
+          <Button variant="default" onClick={open}>
+            {repository ? "Change" : "Connect a repository"}
+          </Button>
+        )
+      }
+    >
+      {repository ? (
+        <>
+          <Facts
+            label="The repository"
+            facts={{
+              Repository: repository.identifier,
+              Address: repository["repository-http-url"],
+              Branch: repository.branch || "the default branch",
+              Tags: repository["tags-regex"] && <code>{repository["tags-regex"]}</code>,
+              Submodules: repository["ingress-submodules"] ? "fetched too" : "left out",
+            }}
+          />
+          {mayChange && repository["webhook-url"] && (
+            <Webhook
+              organization={organization}
+              provider={repository["service-provider"]}
+              url={repository["webhook-url"]}
+            />
+          )}
+          {mayChange && (
+            <Group>
+              <DangerButton
+                verb="Disconnect"
+                title={`Disconnect ${name} from ${repository.identifier}?`}
+                isBusy={disconnect.isPending}
+                onConfirm={leave}
+              >
+                Pushes start no runs any more. Its runs, states and configurations stay.
+              </DangerButton>
+            </Group>
+          )}
+        </>
+      ) : (
+        <Empty title="No repository">
+          With one, pushes start runs, and pull requests get a plan of what they would change. Without, configurations
+          are sent by the command line or the API.
+        </Empty>
+      )}
+      <FormDialog opened={opened} onClose={close} title={repository ? "Change the repository" : "Connect a repository"}>
+        <ConnectForm place={place} onClose={close} />
+      </FormDialog>
+    </Section>
+  );
+}
+
+interface WebhookProps {
+  readonly organization: string;
+  readonly provider: string;
+  readonly url: string;
+}
+
+function Webhook({ organization, provider, url }: WebhookProps) {
+  const { place, secret, events } = hookWordsOf(provider);
+  return (
+    <Alert color="gray" p="sm" title="The webhook" role="note">
+      It is made at the provider by itself; where the connection's token may not do that, the{" "}
+      <Link to={paths.repositoryEvents(organization)} underline="always">
+        repository events
+      </Link>{" "}
+      of the organization say so. Then make it by hand. {place}, with this address:
+      <CodeToCopy label="The webhook's address" text={url} />
+      <List size="sm" mt="xs">
+        <List.Item>JSON (application/json) as its content type</List.Item>
+        <List.Item>
+          the connection's webhook secret {secret}; where nobody has it any more, make a new one under{" "}
+          <Link to={paths.connections(organization)} underline="always">
+            Version control
+          </Link>
+        </List.Item>
+        <List.Item>events: {events}</List.Item>
+      </List>
+    </Alert>
+  );
+}
+
+function Happened({ place: { organization, workspace } }: { readonly place: Place }) {
+  const { search } = useAddress();
+  const query = useQuery({
+    ...askingOn("GET /workspaces/{workspace_id}/vcs-events", {
+      path: { workspace_id: workspace.id },
+      query: outcomeFilter(search),
+    }),
+    refetchInterval: liveMs,
+  });
+  return (
+    <Section title="What happened there" about="Why a push did or did not start a run.">
+      <Asked query={query}>
+        {(answer) => <Events organization={organization} answer={answer} workspace={workspace.attributes.name} />}
+      </Asked>
+    </Section>
+  );
+}

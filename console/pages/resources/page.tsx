@@ -1,0 +1,107 @@
+/** What the workspaces of an organization manage, as far as one may see them: which workspace has that bucket? */
+import { Group } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { includedIn } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { List } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { SearchInput } from "../../ui/search-input.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { Dimmed, When } from "../../ui/text.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
+
+const filters = [
+  ["type", "Type", "aws_s3_bucket"],
+  ["provider", "Provider", "hashicorp/aws"],
+  ["module", "Module", "module.network"],
+] as const;
+
+export default function ResourcesPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { search, set } = useAddress();
+  const sort = search["sort"] === "-address" ? "-address" : "address";
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/resources", {
+      path: { organization_name: organization },
+      query: {
+        sort,
+        include: "workspace",
+        "filter[type]": search["type"],
+        "filter[provider]": search["provider"],
+        "filter[module]": search["module"],
+        "page[number]": search["page"],
+        "page[size]": 50,
+      },
+    }),
+  );
+  const isFiltered = filters.some(([name]) => search[name]);
+  return (
+    <Page
+      title="Resources"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="What workspaces manage, by the states that are in force; of those that you may read."
+    >
+      <List
+        one="resource"
+        label="Resources"
+        isSearched={false}
+        query={query}
+        keyOf={({ id }) => id}
+        sort={sort}
+        filters={<Filters search={search} set={(changes) => set({ ...changes, page: undefined })} />}
+        empty={
+          <Empty title={isFiltered ? "No resource is like that" : "No resources yet"}>
+            {isFiltered
+              ? "Types, providers and modules are compared as a whole, as states spell them."
+              : "They are read out of each state that arrives."}
+          </Empty>
+        }
+        columns={({ included }) => [
+          {
+            title: "Address",
+            sort: "address",
+            cell: ({ attributes }) => <span className="mono wrapped">{attributes.address}</span>,
+          },
+          {
+            title: "Workspace",
+            cell: ({ relationships }) => {
+              const workspace = includedIn({ included }, "workspaces", relationships.workspace?.data?.id);
+              return workspace && <WorkspaceLink organization={organization} name={workspace.attributes.name} />;
+            },
+          },
+          { title: "Provider", isExtra: true, cell: ({ attributes }) => <Dimmed>{attributes.provider}</Dimmed> },
+          { title: "Module", isExtra: true, cell: ({ attributes }) => <Dimmed>{attributes.module}</Dimmed> },
+          {
+            title: "Changed",
+            width: 110,
+            isExtra: true,
+            cell: ({ attributes }) => <When time={attributes["updated-at"]} />,
+          },
+        ]}
+      />
+    </Page>
+  );
+}
+
+interface FiltersProps {
+  readonly search: Readonly<Record<string, string | undefined>>;
+  readonly set: (changes: Record<string, string | undefined>) => void;
+}
+
+const Filters = ({ search, set }: FiltersProps) => (
+  <Group gap="xs" role="search" aria-label="Filters of resources">
+    {filters.map(([name, label, example]) => (
+      <SearchInput
+        key={name}
+        aria-label={label}
+        placeholder={`${label}, as ${example}`}
+        value={search[name]}
+        onChange={(value) => set({ [name]: value })}
+        w={{ base: "100%", xs: 240 }}
+      />
+    ))}
+  </Group>
+);

@@ -1,0 +1,101 @@
+/** A pool of the site: its agents as they are now, its tokens, its name and its end. */
+import { TextInput, Title } from "@mantine/core";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import type { Answer } from "../../api/client.ts";
+import { asking, askingOn } from "../../api/queries.ts";
+import { askingWhole } from "../../api/whole.ts";
+import { paths } from "../../paths.ts";
+import { useDraft } from "../../ui/form.tsx";
+import { End, SettingsForm } from "../../ui/settings.tsx";
+import { Asked } from "../../ui/states.tsx";
+import { liveMs, PoolAgents, PoolTokens } from "../agent-pools/agents.tsx";
+import { MakeToken } from "../tokens/make-token.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+const pathOf = (id: string) => ({ site_agent_pool_id: id });
+const poolQuery = (id: string) => asking("GET /admin/agent-pools/{site_agent_pool_id}", { path: pathOf(id) });
+type PoolAnswer = Answer<"GET /admin/agent-pools/{site_agent_pool_id}">;
+
+export default function SiteAgentPoolPage() {
+  const { pool: id } = useParams({ strict: false }) as { pool: string };
+  const query = useQuery(poolQuery(id));
+  return (
+    <SiteFrame part={query.data?.data.attributes.name}>
+      <Pool key={id} id={id} query={query} />
+    </SiteFrame>
+  );
+}
+
+function Pool({ id, query }: { readonly id: string; readonly query: UseQueryResult<PoolAnswer> }) {
+  return (
+    <Asked query={query}>
+      {(answer) => (
+        <>
+          <Title order={2} mb="md">
+            {answer.data.attributes.name}
+          </Title>
+          <Agents id={id} />
+          <Tokens id={id} name={answer.data.attributes.name} />
+          <Settings answer={answer} />
+        </>
+      )}
+    </Asked>
+  );
+}
+
+function Agents({ id }: { readonly id: string }) {
+  const query = useQuery({
+    ...askingOn("GET /admin/agent-pools/{site_agent_pool_id}/agents", {
+      path: pathOf(id),
+      query: { "page[size]": 100 },
+    }),
+    refetchInterval: liveMs,
+  });
+  return <PoolAgents query={query} mayUpdate />;
+}
+
+function Tokens({ id, name }: { readonly id: string; readonly name: string }) {
+  const query = useQuery(
+    askingWhole("GET /admin/agent-pools/{site_agent_pool_id}/authentication-tokens", { path: pathOf(id) }),
+  );
+  return (
+    <PoolTokens query={query}>
+      <MakeToken
+        operation="POST /admin/agent-pools/{site_agent_pool_id}/authentication-tokens"
+        path={pathOf(id)}
+        verb="Make a token"
+        holder={`agents of ${name}`}
+        isEndless
+      />
+    </PoolTokens>
+  );
+}
+
+function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswer }) {
+  const path = pathOf(pool.id);
+  const draft = useDraft({ name: pool.attributes.name });
+  return (
+    <>
+      <SettingsForm
+        draft={draft}
+        operation="PATCH /admin/agent-pools/{site_agent_pool_id}"
+        query={poolQuery(pool.id)}
+        etag={etag}
+        done="Saved the agent pool."
+        input={(ifMatch) => ({ path, ifMatch, body: { data: { type: "agent-pools", attributes: draft.getValues() } } })}
+      >
+        <TextInput label="Name" {...draft.getInputProps("name")} />
+      </SettingsForm>
+      <End
+        one="agent pool"
+        name={pool.attributes.name}
+        operation="DELETE /admin/agent-pools/{site_agent_pool_id}"
+        input={{ path }}
+        to={paths.siteAgentPools()}
+      >
+        Its agents are refused from now on, with all of its tokens; what they execute is lost. That can't be taken back.
+      </End>
+    </>
+  );
+}

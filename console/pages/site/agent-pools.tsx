@@ -1,0 +1,76 @@
+/** Pools of the site: they belong to no organization, and their agents execute what workspaces in remote mode ask for, whosever they are. */
+import { Button, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
+import { List, useListed } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { figure, When } from "../../ui/text.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+const liveMs = 10_000;
+
+export default function SiteAgentPoolsPage() {
+  const [opened, { open, close }] = useDisclosure();
+  return (
+    <SiteFrame actions={<Button onClick={open}>New agent pool</Button>}>
+      <Pools />
+      <FormDialog opened={opened} onClose={close} title="New agent pool of the site">
+        <NewPool onClose={close} />
+      </FormDialog>
+    </SiteFrame>
+  );
+}
+
+function Pools() {
+  const { q, page } = useListed();
+  const query = useQuery({
+    ...askingOn("GET /admin/agent-pools", { query: { q, "page[number]": page, "page[size]": 50 } }),
+    refetchInterval: liveMs,
+  });
+  return (
+    <List
+      one="agent pool"
+      label="Agent pools"
+      query={query}
+      keyOf={({ id }) => id}
+      empty={
+        <Empty title="No agent pools of the site">
+          Runs in remote mode are executed by the server's own workers. Make a pool to have other machines do it, for
+          every organization.
+        </Empty>
+      }
+      columns={() => [
+        { title: "Name", cell: ({ id, attributes }) => <Link to={paths.siteAgentPool(id)}>{attributes.name}</Link> },
+        { title: "Agents now", isFigure: true, cell: ({ attributes }) => figure(attributes["agent-count"]) },
+        { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+      ]}
+    />
+  );
+}
+
+function NewPool({ onClose }: { readonly onClose: () => void }) {
+  const go = useGo();
+  const draft = useDraft({ name: "" });
+  const create = useAction("POST /admin/agent-pools", {
+    done: ({ data }) => `Made the agent pool ${data.attributes.name}.`,
+    refusal: "form",
+    after: ({ data }) => go(paths.siteAgentPool(data.id)),
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={create}
+      verb="Make the agent pool"
+      onCancel={onClose}
+      input={(attributes) => ({ body: { data: { type: "agent-pools", attributes } } })}
+    >
+      <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
+    </ActionForm>
+  );
+}

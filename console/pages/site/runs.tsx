@@ -1,0 +1,129 @@
+/** The runs of all organizations: what the site is busy with, and the end of one that nobody else can stop. */
+import { Group, Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useAction } from "../../api/actions.ts";
+import { includedIn, type Resource } from "../../api/client.ts";
+import { account, askingOn } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { DangerButton } from "../../ui/dialog.tsx";
+import { Link } from "../../ui/link.tsx";
+import { List } from "../../ui/list.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { When } from "../../ui/text.tsx";
+import { isFinal } from "../runs/final.ts";
+import { RunStatus, runStatusChoices } from "../runs/status.tsx";
+import { SiteFrame } from "./frame.tsx";
+
+const liveMs = 5_000;
+
+export default function SiteRunsPage() {
+  const isHosted = useQuery(account()).data?.isHosted;
+  return (
+    <SiteFrame>
+      {isHosted ? (
+        <Empty title="Not in the hosted edition">
+          Only the self-hosted edition lists the runs of all organizations together. Each organization has its own list.
+        </Empty>
+      ) : (
+        <SiteRuns />
+      )}
+    </SiteFrame>
+  );
+}
+
+function SiteRuns() {
+  const { search, set } = useAddress();
+  const query = useQuery({
+    ...askingOn("GET /admin/runs", {
+      query: {
+        q: search["q"],
+        "filter[status]": search["status"],
+        include: "workspace,workspace.organization",
+        "page[number]": search["page"],
+        "page[size]": 30,
+      },
+    }),
+    refetchInterval: liveMs,
+  });
+  const status = (
+    <Select
+      aria-label="Status"
+      placeholder="Status"
+      clearable
+      w={170}
+      data={runStatusChoices}
+      value={search["status"] ?? null}
+      onChange={(status) => set({ status: status ?? undefined, page: undefined })}
+      clearButtonProps={{ "aria-label": "Any status" }}
+    />
+  );
+  return (
+    <List
+      one="run"
+      label="Runs"
+      query={query}
+      keyOf={({ id }) => id}
+      filters={status}
+      empty={
+        <Empty title={search["status"] ? "No run is like that" : "No runs yet"}>
+          What any organization has executed here is listed, the newest first.
+        </Empty>
+      }
+      columns={({ included }) => [
+        { title: "Status", width: 130, cell: ({ attributes }) => <RunStatus status={attributes.status} /> },
+        { title: "Run", cell: (run) => <Where run={run} included={included} /> },
+        { title: "Message", isExtra: true, cell: ({ attributes }) => attributes.message },
+        {
+          title: "Started",
+          width: 110,
+          isExtra: true,
+          cell: ({ attributes }) => <When time={attributes["created-at"]} />,
+        },
+        { title: "Actions", width: 1, cell: (run) => <ForceCancel run={run} /> },
+      ]}
+    />
+  );
+}
+
+interface WhereProps {
+  readonly run: Resource<"runs">;
+  readonly included: readonly any[] | undefined;
+}
+
+/** "acme / network", leading to the run. */
+function Where({ run, included }: WhereProps) {
+  const workspace = includedIn({ included }, "workspaces", run.relationships.workspace?.data?.id);
+  const organization = workspace?.relationships.organization?.data?.id;
+  if (!workspace || !organization) return run.id;
+  const { name } = workspace.attributes;
+  return (
+    <Group gap={4} component="span">
+      <Link to={paths.organization(organization)} c="dimmed">
+        {organization}
+      </Link>
+      <span>/</span>
+      <Link to={paths.run(organization, name, run.id)} className="mono" aria-label={`Run ${run.id} of ${name}`}>
+        {name}
+      </Link>
+    </Group>
+  );
+}
+
+function ForceCancel({ run: { id, attributes } }: { readonly run: Resource<"runs"> }) {
+  const end = useAction("POST /admin/runs/{run_id}/actions/force-cancel", { done: `Ended ${id} by force.` });
+  if (isFinal(attributes.status)) return null;
+  return (
+    <DangerButton
+      isQuiet
+      verb="Force cancel"
+      label={`Force cancel ${id}`}
+      title={`End ${id} by force?`}
+      isBusy={end.isPending}
+      onConfirm={() => end.mutate({ path: { run_id: id }, body: {} })}
+    >
+      It ends at once, whatever it does, and its workspace is free. Resources that an apply was making may be there
+      without being in the state.
+    </DangerButton>
+  );
+}

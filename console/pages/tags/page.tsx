@@ -1,0 +1,89 @@
+/** The flat tags of an organization: how many workspaces carry each, and the end of one for all of them at once. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { useAction } from "../../api/actions.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
+import { DangerButton } from "../../ui/dialog.tsx";
+import { Link } from "../../ui/link.tsx";
+import { List } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { counted, figure, When } from "../../ui/text.tsx";
+
+const orders = ["name", "-name", "created-at", "-created-at"] as const;
+
+export default function TagsPage() {
+  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { search } = useAddress();
+  const sort = orders.find((order) => order === search["sort"]) ?? "name";
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const query = useQuery(
+    askingOn("GET /organizations/{organization_name}/tags", {
+      path: { organization_name: organization },
+      query: { q: search["q"], sort, "page[number]": search["page"], "page[size]": 50 },
+    }),
+  );
+  return (
+    <Page
+      title="Tags"
+      crumbs={[{ label: organization, to: paths.organization(organization) }]}
+      about="What workspaces are found by. One that no workspace carries any more is gone by itself. Tags of a key and a value are on the workspaces' and projects' own pages."
+    >
+      <List
+        one="tag"
+        label="Tags"
+        query={query}
+        keyOf={({ id }) => id}
+        sort={sort}
+        empty={<Empty title="No tags yet">Tag a workspace in its settings, and it is listed here.</Empty>}
+        columns={() => [
+          {
+            title: "Name",
+            sort: "name",
+            cell: ({ attributes }) => (
+              <Link to={paths.workspaces(organization, { tags: attributes.name })}>{attributes.name}</Link>
+            ),
+          },
+          { title: "Workspaces", isFigure: true, cell: ({ attributes }) => figure(attributes["instance-count"]) },
+          {
+            title: "First used",
+            isExtra: true,
+            sort: "created-at",
+            cell: ({ attributes }) => <When time={attributes["created-at"]} />,
+          },
+          {
+            title: "Actions",
+            width: 1,
+            cell: (tag) => rights?.["can-delete-tags"] && <Delete organization={organization} tag={tag} />,
+          },
+        ]}
+      />
+    </Page>
+  );
+}
+
+function Delete({ organization, tag }: { readonly organization: string; readonly tag: Resource<"tags"> }) {
+  const { name, "instance-count": count } = tag.attributes;
+  const remove = useAction("DELETE /organizations/{organization_name}/tags", { done: `Deleted the tag ${name}.` });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Delete"
+      label={`Delete ${name}`}
+      title={`Delete the tag ${name}?`}
+      isBusy={remove.isPending}
+      onConfirm={() =>
+        remove.mutate({
+          path: { organization_name: organization },
+          body: { data: [{ type: "tags", id: tag.id }] },
+        })
+      }
+    >
+      {counted(count, "workspace")} {count === 1 ? "loses" : "lose"} it. Whatever finds workspaces by it, such as a{" "}
+      <code>cloud</code> block, does not find them any more.
+    </DangerButton>
+  );
+}

@@ -1,0 +1,169 @@
+/** Choosing teams, projects and workspaces by searching for them; what is chosen is known by its id, and shown by its name. */
+import { ActionIcon, Badge, Group, Select, Text, type SelectProps } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
+import { IconX } from "@tabler/icons-react";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Resource } from "./api/client.ts";
+import { asking, askingOn, type Reading } from "./api/queries.ts";
+import { paths } from "./paths.ts";
+import { Link } from "./ui/link.tsx";
+
+export type Kind = "teams" | "projects" | "workspaces";
+
+interface Found {
+  readonly id: string;
+  readonly attributes: { readonly name: string };
+}
+
+/** Each kind is listed, searched and shown in the same way, but for the words. */
+const ways: Readonly<Record<Kind, { list: Reading; search: string; show: Reading; id: string; one: string }>> = {
+  teams: {
+    list: "GET /organizations/{organization_name}/teams",
+    search: "q",
+    show: "GET /teams/{team_id}",
+    id: "team_id",
+    one: "team",
+  },
+  projects: {
+    list: "GET /organizations/{organization_name}/projects",
+    search: "q",
+    show: "GET /projects/{project_id}",
+    id: "project_id",
+    one: "project",
+  },
+  workspaces: {
+    list: "GET /organizations/{organization_name}/workspaces",
+    search: "search[name]",
+    show: "GET /workspaces/{workspace_id}",
+    id: "workspace_id",
+    one: "workspace",
+  },
+};
+
+const size = 30;
+
+/** One of them by its id; undefined until it is known. */
+export function useThing<K extends Kind>(kind: K, id: string | undefined): Resource<K> | undefined {
+  const { show, id: parameter } = ways[kind];
+  const query = useQuery({ ...asking(show, { path: { [parameter]: id } } as never), enabled: !!id });
+  return (query.data as { data?: Resource<K> } | undefined)?.data;
+}
+
+function useFound(kind: Kind, organization: string, text: string): readonly Found[] {
+  const { list, search } = ways[kind];
+  const input = { path: { organization_name: organization }, query: { [search]: text, "page[size]": size } };
+  const query = useQuery(askingOn(list, input as never));
+  return (query.data as { data?: readonly Found[] } | undefined)?.data ?? [];
+}
+
+interface PickerProps extends Pick<SelectProps, "label" | "placeholder" | "aria-label" | "w" | "size" | "error"> {
+  readonly kind: Kind;
+  readonly organization: string;
+  readonly value: string | undefined;
+  readonly onChange: (id: string | undefined) => void;
+  /** Those that can't be chosen. */
+  readonly without?: readonly string[];
+  /** What choosing none is called, where one can. */
+  readonly clearLabel?: string;
+}
+
+export function Picker({ kind, organization, value, onChange, without = [], clearLabel, ...rest }: PickerProps) {
+  const chosen = useThing(kind, value);
+  const [typed, setTyped] = useState("");
+  const [text] = useDebouncedValue(typed.trim(), 150);
+  // What stands in the field may only be the name of what is chosen.
+  const found = useFound(kind, organization, text === chosen?.attributes.name ? "" : text);
+  const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
+  return (
+    <Select
+      {...rest}
+      searchable
+      clearable={clearLabel !== undefined}
+      clearButtonProps={{ "aria-label": clearLabel }}
+      data={all
+        .filter(({ id }) => !without.includes(id))
+        .map(({ id, attributes }) => ({ value: id, label: attributes.name }))}
+      value={value ?? null}
+      onChange={(id) => {
+        if (value === undefined) setTyped("");
+        onChange(id ?? undefined);
+      }}
+      searchValue={typed}
+      onSearchChange={setTyped}
+      nothingFoundMessage={`No ${ways[kind].one} by this name that you may see`}
+      // The server has searched.
+      filter={({ options }) => options}
+    />
+  );
+}
+
+export interface ChosenThing {
+  readonly id: string;
+  /** Undefined where the caller may not see it. */
+  readonly name: string | undefined;
+}
+
+interface ChosenThingsProps {
+  readonly organization: string;
+  readonly kind: "projects" | "workspaces";
+  readonly label: string;
+  readonly chosen: readonly ChosenThing[];
+  /** Undefined where the caller may only look. */
+  readonly change?: { readonly onAdd: (id: string) => void; readonly onRemove: (id: string) => void } | undefined;
+}
+
+/** Several of them, each with the way to take it away, and a field for one more. */
+export function ChosenThings({ organization, kind, label, chosen, change }: ChosenThingsProps) {
+  const { one } = ways[kind];
+  return (
+    <Group gap="xs" role="group" aria-label={label}>
+      {chosen.map(({ id, name }) => (
+        <Badge
+          key={id}
+          tt="none"
+          fw={400}
+          size="lg"
+          variant="default"
+          rightSection={
+            change && (
+              <ActionIcon
+                size="xs"
+                variant="subtle"
+                color="gray"
+                aria-label={`Take away ${one} ${name ?? id}`}
+                onClick={() => change.onRemove(id)}
+              >
+                <IconX size={12} />
+              </ActionIcon>
+            )
+          }
+        >
+          <Text span inherit c="dimmed">
+            {one}{" "}
+          </Text>
+          {name === undefined ? (
+            id
+          ) : (
+            <Link to={kind === "projects" ? paths.project(organization, id) : paths.workspace(organization, name)}>
+              {name}
+            </Link>
+          )}
+        </Badge>
+      ))}
+      {!change && chosen.length === 0 && <Text c="dimmed">none</Text>}
+      {change && (
+        <Picker
+          kind={kind}
+          organization={organization}
+          aria-label={`${label}: add a ${one}`}
+          placeholder={`Add a ${one}`}
+          w={220}
+          without={chosen.map(({ id }) => id)}
+          value={undefined}
+          onChange={(id) => id && change.onAdd(id)}
+        />
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,48 @@
+/** The places of an organization, by what they are about: at the side of every page, and in what Ctrl-K finds. */
+import type { Attributes } from "./api/client.ts";
+import { paths } from "./paths.ts";
+
+export type Rights = Attributes<"organizations">["permissions"] | undefined;
+
+/** The places of an organization; those that its caller would be refused are left out. */
+export const placesOf = (organization: string, rights: Rights): [string, [string, string][]][] => [
+  [
+    "Register",
+    [
+      ["Overview", paths.organization(organization)],
+      ["Workspaces", paths.workspaces(organization)],
+      ["Projects", paths.projects(organization)],
+      ["Runs", paths.runs(organization)],
+      ["Resources", paths.resources(organization)],
+      ["Tags", paths.tags(organization)],
+      ["Variable sets", paths.variableSets(organization)],
+    ],
+  ],
+  [
+    "Access",
+    [
+      ["Who can", paths.holders(organization)],
+      ["Teams", paths.teams(organization)],
+      ["People", paths.people(organization)],
+      ["Tokens", paths.tokens(organization)],
+      ...(rights?.["can-create-team"]
+        ? [["Identity trusts", paths.identityTrusts(organization)] as [string, string]]
+        : []),
+      ...(rights?.["can-manage-auditing"] ? [["Audit", paths.audit(organization)] as [string, string]] : []),
+    ],
+  ],
+  [
+    "Connections",
+    [
+      ...(rights?.["can-update-oauth"] || rights?.["can-create-workspace"]
+        ? ([
+            ["Version control", paths.connections(organization)],
+            ["Repository events", paths.repositoryEvents(organization)],
+          ] satisfies [string, string][])
+        : []),
+      ["SSH keys", paths.sshKeys(organization)],
+      ["Agent pools", paths.agentPools(organization)],
+    ],
+  ],
+  ["Organization", [["Settings", paths.organizationSettings(organization)]]],
+];

@@ -1,0 +1,16 @@
+/** A private key as text: it goes in, and is never shown again. */
+import { Textarea, type TextareaProps } from "@mantine/core";
+
+export const PrivateKeyInput = (props: TextareaProps) => (
+  <Textarea
+    label="Private key"
+    description="Without a passphrase. It is encrypted, and never shown again."
+    autosize
+    minRows={4}
+    maxRows={16}
+    classNames={{ input: "mono" }}
+    autoComplete="off"
+    spellCheck={false}
+    {...props}
+  />
+);

@@ -1,0 +1,36 @@
+/** The clocks that parts go by: the machine's, moved by so many seconds, each part's own. By libfaketime, which needs no root. */
+import { utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { folderFor, type Owner, writeFor } from "./parts.ts";
+
+export class Clock {
+  readonly #file: string;
+  readonly #library: string | undefined;
+
+  constructor(name: string, folder: string, owner: Owner | undefined, library: string | undefined) {
+    this.#library = library;
+    this.#file = writeFor(owner, join(folderFor(owner, join(folder, "clocks")), name), "+0s\n");
+  }
+
+  get canMove(): boolean {
+    return this.#library !== undefined;
+  }
+
+  /** What a part has to be started with, so that it goes by this clock. Time that only ever passes, which timers use, is left alone. */
+  get environment(): Record<string, string> {
+    if (this.#library === undefined) return {};
+    return {
+      LD_PRELOAD: this.#library,
+      FAKETIME_TIMESTAMP_FILE: this.#file,
+      FAKETIME_NO_CACHE: "1",
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      DONT_FAKE_MONOTONIC: "1",
+      FAKETIME_DONT_RESET: "1",
+    };
+  }
+
+  move(seconds: number): void {
+    writeFileSync(this.#file, `${seconds < 0 ? "-" : "+"}${Math.abs(seconds)}s\n`);
+    utimesSync(this.#file, new Date(), new Date());
+  }
+}

@@ -1,0 +1,199 @@
+/** The processes of a cluster: started with a log each, as somebody who is not root, and ended with everything that they started. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chownSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root, so as root somebody else runs everything; undefined for whoever calls. */
+export function ownerOfParts(): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const user of ["postgres", "nobody"]) {
+    try {
+      const id = (flag: string) => Number(execFileSync("id", [flag, user], { stdio: ["ignore", "pipe", "ignore"] }));
+      return { uid: id("-u"), gid: id("-g") };
+    } catch {
+      // There is no such user; try the next.
+    }
+  }
+  throw new Error(
+    "Started as root, and there is neither a user 'postgres' nor 'nobody'. Start it as an ordinary user.",
+  );
+}
+
+/** Writes a file for a part, readable for its owner alone. */
+export function writeFor(owner: Owner | undefined, path: string, text: string): string {
+  folderFor(owner, dirname(path));
+  writeFileSync(path, text, { mode: 0o600 });
+  if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+  return path;
+}
+
+export function folderFor(owner: Owner | undefined, path: string): string {
+  mkdirSync(path, { recursive: true, mode: 0o700 });
+  if (owner !== undefined) chownSync(path, owner.uid, owner.gid);
+  return path;
+}
+
+const taken = new Set<number>();
+
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const probe = createServer().listen(0, "127.0.0.1");
+    await once(probe, "listening");
+    const { port } = probe.address() as AddressInfo;
+    probe.close();
+    await once(probe, "close");
+    // Nobody listens on it until its part is started, so the system may name it again.
+    if (!taken.has(port)) {
+      taken.add(port);
+      return port;
+    }
+  }
+}
+
+export interface Command {
+  readonly program: string;
+  readonly words: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface PartOptions {
+  readonly name: string;
+  readonly folder: string;
+  readonly owner: Owner | undefined;
+  /** Asked anew at each start. */
+  readonly command: () => Command;
+  /** A process of it that is not its child: some programs let go of what they start. */
+  readonly alsoPid?: () => number | undefined;
+}
+
+export class Part {
+  readonly name: string;
+  readonly logFile: string;
+  readonly #options: PartOptions;
+  #child: ChildProcess | undefined;
+  /** Whether it is meant to run: one that ends by itself then has failed. */
+  #isWanted = false;
+
+  constructor(options: PartOptions) {
+    this.name = options.name;
+    this.#options = options;
+    this.logFile = join(options.folder, `${options.name}.log`);
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** Ended though nobody asked for it. */
+  get hasFailed(): boolean {
+    return this.#isWanted && !this.isRunning;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  start(): void {
+    if (this.isRunning) return;
+    const { owner, folder, command } = this.#options;
+    const { program, words, environment } = command();
+    const log = openSync(this.logFile, "a", 0o600);
+    const child = spawn(program, words, {
+      cwd: folder,
+      env: { PATH: process.env["PATH"] ?? "", HOME: folder, LC_ALL: "C", TZ: "UTC", ...environment },
+      stdio: ["ignore", log, log],
+      ...owner,
+    });
+    closeSync(log);
+    child.once("error", (error) => writeFileSync(this.logFile, `${error.message}\n`, { flag: "a" }));
+    this.#child = child;
+    this.#isWanted = true;
+  }
+
+  /** With everything that it has started. The default asks for nothing: it is a crash. */
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    this.#isWanted = false;
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return;
+    const exited = once(child, "exit");
+    const family = this.family();
+    if (signal === "SIGKILL") for (const pid of family) send(pid, "SIGKILL");
+    else child.kill(signal);
+    await exited;
+    for (const pid of family) send(pid, "SIGKILL");
+  }
+
+  /** Asks it to end, and insists after a while. */
+  async stop(patienceMs = 10_000): Promise<void> {
+    await Promise.race([this.kill("SIGTERM"), sleep(patienceMs, undefined, { ref: false })]);
+    await this.kill();
+  }
+
+  /** It answers nothing and refuses nothing until `resume`. */
+  pause(): void {
+    for (const pid of this.family()) send(pid, "SIGSTOP");
+  }
+
+  resume(): void {
+    for (const pid of this.family()) send(pid, "SIGCONT");
+  }
+
+  /** All its processes; the one that was started comes first. */
+  family(): number[] {
+    return [...new Set([...familyOf(this.pid), ...familyOf(this.#options.alsoPid?.() ?? 0)])];
+  }
+
+  /** The end of its log, for whoever has to find out why it does not start. */
+  said(): string {
+    try {
+      return readFileSync(this.logFile, "utf8").slice(-2_000);
+    } catch {
+      return "(no log)";
+    }
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** A process and all that descend from it. */
+export function familyOf(pid: number): number[] {
+  if (pid === 0) return [];
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync("/proc").filter((each) => /^\d+$/.test(each))) {
+    try {
+      // After the name, which is in brackets and may hold anything: the state, then the parent.
+      const parent = Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1)?.split(" ")[1]);
+      children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  const family = [pid];
+  for (const each of family) family.push(...(children.get(each) ?? []));
+  return family;
+}
+
+/** Raises an error that says what was waited for. */
+export async function until<T>(look: () => Promise<T | undefined | false>, what: string, seconds = 120): Promise<T> {
+  const deadline = performance.now() + seconds * 1000;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false) return seen;
+    if (performance.now() > deadline) throw new Error(`This did not come to pass within ${seconds} seconds: ${what}`);
+    await sleep(100);
+  }
+}

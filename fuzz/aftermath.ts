@@ -1,0 +1,93 @@
+/** What a barrage must leave behind: a register that is whole, nothing half-written, and a server that has grown no larger. */
+import { setTimeout } from "node:timers/promises";
+import { sql } from "kysely";
+import { createVault } from "../src/database/vault.ts";
+import { jobs } from "../src/jobs/index.ts";
+import { JobRunner } from "../src/jobs/runner.ts";
+import { operatorContext } from "../src/service.ts";
+import { contradictionsIn } from "../test/support/storm/aftermath.ts";
+import { adminToken, encryptionKey, type FuzzedSite } from "./site.ts";
+
+/** What a process holds on to. */
+export interface Holdings {
+  readonly memoryBytes: number;
+  readonly openFiles: number;
+}
+
+export async function holdingsOf({ url }: FuzzedSite): Promise<Holdings> {
+  const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${adminToken}` } });
+  const text = await answer.text();
+  const figure = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+  return { memoryBytes: figure("cadastre_resident_memory_bytes"), openFiles: figure("process_open_fds") };
+}
+
+/** Once all is answered and connections are closed. */
+const filesMore = 24;
+/** Half a run warms everything up; after that a server that leaks only grows. */
+const memoryMore = 1.35;
+const memorySlackBytes = 48 * 2 ** 20;
+
+export function leaksIn(seen: readonly Holdings[], before: Holdings, after: Holdings): string[] {
+  const leaks: string[] = [];
+  if (after.openFiles > before.openFiles + filesMore)
+    leaks.push(`${after.openFiles} files and connections are open; before it were ${before.openFiles}.`);
+  const half = seen
+    .slice(Math.floor(seen.length / 2), Math.ceil((seen.length * 3) / 4))
+    .map((each) => each.memoryBytes);
+  const last = seen.slice(Math.ceil((seen.length * 3) / 4)).map((each) => each.memoryBytes);
+  if (seen.length >= 12 && Math.min(...last) > Math.max(...half) * memoryMore + memorySlackBytes)
+    leaks.push(`Memory grows: ${seen.map(({ memoryBytes }) => Math.round(memoryBytes / 2 ** 20)).join(", ")} MiB.`);
+  return leaks;
+}
+
+/** While the server runs and nobody asks anything: does it still hold something of what was asked? */
+export async function heldIn({ database }: FuzzedSite): Promise<string[]> {
+  if (database.dialect.name === "sqlite") return [];
+  // A job may be at work at any moment, but not for long.
+  await setTimeout(3_000);
+  const { rows } = await sql<{ state: string; query: string }>`
+    select state, left(query, 200) as query from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()
+      and (state like 'idle in transaction%' and now() - state_change > interval '2 seconds' or (state = 'active' and now() - query_start > interval '5 seconds'))`.execute(
+    database.reader.db,
+  );
+  return rows.map(({ state, query }) => `A connection is left ${state}: ${query}`);
+}
+
+/** After the server has stopped. */
+export async function damageIn(site: FuzzedSite): Promise<string[]> {
+  const { database } = site;
+  const damage = Object.entries(await contradictionsIn(database)).map(
+    ([name, rows]) => `${name} says something else than what is there: ${JSON.stringify(rows.slice(0, 3))}`,
+  );
+  return [...damage, ...(await brokenFile(site)), ...(await leftovers(site))];
+}
+
+async function brokenFile({ database }: FuzzedSite): Promise<string[]> {
+  if (database.dialect.name !== "sqlite") return [];
+  const checked = await sql<{ integrityCheck: string }>`pragma integrity_check`.execute(database.reader.db);
+  const bad = checked.rows.map((row) => Object.values(row)[0]).filter((word) => word !== "ok");
+  const dangling = await sql`pragma foreign_key_check`.execute(database.reader.db);
+  return [
+    ...bad.map((word) => `The database is damaged: ${word}`),
+    ...dangling.rows.map((row) => `A reference leads nowhere: ${JSON.stringify(row)}`),
+  ];
+}
+
+/** What a job removes is gone once it ran; nothing else is left of what was taken back. */
+async function leftovers({ database }: FuzzedSite): Promise<string[]> {
+  const { options } = operatorContext(database, { organizationCreation: "site-admins" }, "fuzz");
+  const vault = createVault(encryptionKey);
+  await new JobRunner({ database, vault, options, jobs }).runNow("abandoned-uploads");
+  const { rows } = await sql<{ orphans: number; locks: number; holders: number }>`
+    select
+      (select count(*) from contents
+        where state_version_id is null and configuration_version_id is null and run_id is null) as orphans,
+      (select count(*) from workspaces
+        where locked_by_type = 'users' and locked_by_id not in (select id from users)) as locks,
+      (select count(*) from jobs where holder is not null) as holders`.execute(database.reader.db);
+  const [found] = rows;
+  return Object.entries(found ?? {}).flatMap(([what, count]) =>
+    Number(count) === 0 ? [] : [`${String(count)} ${what} are left over.`],
+  );
+}

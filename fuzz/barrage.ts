@@ -1,0 +1,207 @@
+/** Many requests, several at a time, about a register that is made anew now and then because what is sent destroys much of it. */
+import fc from "fast-check";
+import { idPrefixes } from "../src/kernel/ids.ts";
+import { data, resource, unique } from "../test/support/builders.ts";
+import { chanceFrom, typeOfParam } from "../test/support/storm/world.ts";
+import { makeTenant } from "../test/support/tenant.ts";
+import { describe } from "./document.ts";
+import { Pool, type Sender } from "./pool.ts";
+import { decided, type Draft, Drafts, type Request } from "./requests.ts";
+import { type Answer, faultsOf, send } from "./sending.ts";
+import { adminToken, type FuzzedSite } from "./site.ts";
+import { isSuccess, Staging } from "./staging.ts";
+import { Webhooks } from "./webhooks.ts";
+
+export interface BarrageOptions {
+  readonly seed: number;
+  readonly requests: number;
+  readonly atOnce: number;
+  /** No more are begun after so long. */
+  readonly minutesMax: number;
+  /** Told after so many. */
+  readonly onProgress: (outcome: Outcome) => Promise<void>;
+}
+
+export interface Outcome {
+  sent: number;
+  readonly statuses: Map<number, number>;
+  /** Each kind once: what is wrong, with the request and its answer. */
+  readonly faults: Map<string, string>;
+  /** Operations that were answered with success at least once. */
+  readonly reached: Set<string>;
+  readonly operations: readonly string[];
+  /** How many requests could not be prepared, because of what others were sent beside it. */
+  unprepared: number;
+}
+
+const requestsPerTenant = 200;
+const draftsAtOnce = 200;
+const progressEvery = 1_000;
+/** One in so many is prepared so that it ought to go through, and one is a webhook. */
+const [stagedEvery, webhookEvery] = [10, 25];
+/** More are not told: one fault shows in many ways. */
+const faultsMax = 30;
+
+const typesOfPrefixes = new Map(Object.entries(idPrefixes).map(([type, prefix]) => [prefix as string, type]));
+const typeOfPrefix = (prefix: string): string => typesOfPrefixes.get(prefix) ?? prefix;
+
+export async function barrage(site: FuzzedSite, options: BarrageOptions): Promise<Outcome> {
+  const description = await describe(site.url, adminToken);
+  const { all } = new Drafts(description);
+  const chance = chanceFrom(options.seed);
+  const { id: adminId } = data(await site.api.admin.get("/account/details"));
+  const pool = new Pool(chance, [adminId, "admin"]);
+  const outcome: Outcome = {
+    sent: 0,
+    statuses: new Map(),
+    faults: new Map(),
+    reached: new Set(),
+    operations: description.operations.map(({ id }) => id),
+    unprepared: 0,
+  };
+  const drafts = draftsOf(all, options.seed);
+  const staging = new Staging(site.api, description.operations, chance);
+  const webhooks = await Webhooks.prepare(site.api, description.operations);
+  let started = 0;
+  const untilMs = performance.now() + options.minutesMax * 60_000;
+  const isOver = () => started >= options.requests || performance.now() > untilMs;
+  const shoot = async () => {
+    while (!isOver() && outcome.faults.size < faultsMax && site.ended() === undefined) {
+      started += 1;
+      const turn = started;
+      if (turn % requestsPerTenant === 1) await settle(site, pool, outcome);
+      if (turn % stagedEvery === 0) await prepared(staging, pool, outcome);
+      else if (turn % webhookEvery === 1)
+        await sent(site, pool, webhooks.next(options.seed + turn * 3), provider, outcome);
+      else await one(site, pool, nextOf(drafts), outcome);
+      if (turn % progressEvery === 0) await options.onProgress(outcome);
+    }
+  };
+  await settle(site, pool, outcome);
+  await Promise.all(Array.from({ length: options.atOnce }, shoot));
+  if (site.ended() !== undefined) outcome.faults.set("ended", `The server has ended by itself: ${site.ended()}.`);
+  return outcome;
+}
+
+/** The same for the same seed, whatever becomes of the requests. */
+function* draftsOf(all: fc.Arbitrary<Draft>, seed: number): Generator<Draft, never> {
+  for (let batch = 0; ; batch += 1) yield* fc.sample(all, { seed: (seed * 7_919 + batch) | 0, numRuns: draftsAtOnce });
+}
+
+/** What takes everything else with it is sent seldom, or most requests would be about nothing. */
+const destructive =
+  /^(delete|safeDelete|forceDelete)(Admin)?(Organization|Workspace|WorkspaceByName|Project|User|Team)$/;
+
+function nextOf(drafts: Generator<Draft, never>): Draft {
+  for (;;) {
+    const draft = drafts.next().value;
+    if (!destructive.test(draft.operation.id) || draft.choice % 8 === 0) return draft;
+  }
+}
+
+/** Who signs instead of showing a token. */
+const provider: Sender = { kind: "a provider", headers: {} };
+
+/** What can't be prepared has been taken away by what is sent beside it. */
+async function prepared(staging: Staging, pool: Pool, outcome: Outcome): Promise<void> {
+  try {
+    for (const { request, by, answer } of await staging.next()) {
+      outcome.sent += 1;
+      note(outcome, request, { kind: by, headers: {} }, answer);
+      if (answer.status < 300) learn(pool, answer);
+    }
+  } catch {
+    outcome.unprepared += 1;
+  }
+}
+
+async function one(site: FuzzedSite, pool: Pool, draft: Draft, outcome: Outcome): Promise<void> {
+  const request = decided(draft, pool, typeOfPrefix);
+  await sent(site, pool, request, pool.senders[draft.choice % pool.senders.length]!, outcome);
+}
+
+async function sent(site: FuzzedSite, pool: Pool, request: Request, sender: Sender, outcome: Outcome): Promise<void> {
+  // An address of its own (a documentation network), so that wrong tokens do not have others refused.
+  const address = `198.51.${100 + (outcome.sent % 100)}.${outcome.sent % 250}`;
+  outcome.sent += 1;
+  try {
+    const answer = await send(site.url, request, { ...sender.headers, "x-forwarded-for": address });
+    note(outcome, request, sender, answer);
+    if (answer.status < 300) learn(pool, answer);
+    if (answer.status === 401) pool.dropSender(sender);
+  } catch (error) {
+    const { message, name } = error as Error;
+    tell(outcome, `${request.operation.id} no answer`, `No answer (${name}: ${message})`, request, sender);
+  }
+}
+
+function note(outcome: Outcome, request: Request, sender: Sender, answer: Answer): void {
+  const { status } = answer;
+  outcome.statuses.set(status, (outcome.statuses.get(status) ?? 0) + 1);
+  if (isSuccess(status)) outcome.reached.add(request.operation.id);
+  for (const fault of faultsOf(request, answer))
+    tell(
+      outcome,
+      `${request.operation.id} ${status} ${fault}`,
+      `The answer ${fault}: ${status} ${answer.text.slice(0, 500)}`,
+      request,
+      sender,
+    );
+}
+
+function tell(outcome: Outcome, kind: string, what: string, request: Request, sender: Sender): void {
+  if (outcome.faults.has(kind)) return;
+  const { method, target, body, headers } = request;
+  const sent =
+    typeof body === "string" ? body : body === undefined ? "" : `base64:${Buffer.from(body).toString("base64")}`;
+  const lines = [
+    `${request.operation.id}: ${what}`,
+    `  ${method} ${target.slice(0, 600)}  as ${sender.kind}  ${JSON.stringify(headers)}`,
+    `  ${sent.slice(0, 2_000)}`,
+  ];
+  outcome.faults.set(kind, lines.join("\n"));
+}
+
+function learn(pool: Pool, { text, headers }: Answer): void {
+  const [cookie] = headers["set-cookie"] ?? [];
+  const session = /^cadastre_session=[^;]+/.exec(cookie ?? "")?.[0];
+  if (session !== undefined) pool.addSender({ kind: "a session", headers: { cookie: session } });
+  if (text.length > 2_000_000 || !text.startsWith("{")) return;
+  try {
+    pool.harvest(JSON.parse(text));
+  } catch {
+    // Whether an answer is JSON where it should be is judged elsewhere.
+  }
+}
+
+const bearer = (kind: string, token: string | undefined): Sender => ({
+  kind,
+  headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+});
+
+/** One more tenant, and another site admin: those before may be gone. */
+async function settle(site: FuzzedSite, pool: Pool, outcome: Outcome): Promise<void> {
+  const { api } = site;
+  try {
+    const attributes = { username: unique("root"), email: `${unique("root")}@example.com`, "is-site-admin": true };
+    const user = data(await api.admin.post("/admin/users", resource("users", attributes)));
+    const made = resource("authentication-tokens", { description: "fuzz" });
+    const token = data(await api.admin.post(`/users/${user.id}/authentication-tokens`, made)).attributes.token;
+    const tenant = await makeTenant(api);
+    const { owner, ...others } = tenant.callers;
+    const senders = [
+      ...Array.from({ length: 4 }, () => bearer("a site admin", token)),
+      ...Array.from({ length: 6 }, () => bearer("an owner", owner.token)),
+      ...Object.entries(others).map(([kind, caller]) => bearer(kind, caller.token)),
+      { ...bearer("nobody", undefined), isNobody: true },
+      { ...bearer("a wrong token", "cadastre-nobody-has-this-token-0123456789abcdefgh"), isNobody: true },
+    ];
+    pool.forget();
+    for (const [param, id] of Object.entries(tenant.params)) pool.add(typeOfParam(param), id);
+    for (const sender of senders) pool.addSender(sender);
+  } catch (error) {
+    // What is sent beside it may take away what it needs; what the server itself fails at is told by the requests.
+    if (pool.senders.length === 0) throw error;
+    outcome.statuses.set(0, (outcome.statuses.get(0) ?? 0) + 1);
+  }
+}

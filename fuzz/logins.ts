@@ -1,0 +1,69 @@
+/** How people come in: a command line that logs in, and single sign-on by a provider of our own. No part of the API's resources. */
+import { createHash } from "node:crypto";
+import type { Api, Caller } from "../test/support/api.ts";
+import { inBrowser } from "../test/support/browser.ts";
+import { data, makeOrganization, resource, unique } from "../test/support/builders.ts";
+import { begin, Browser, type Liar, makeProvider, startLiar } from "../test/support/identity-provider.ts";
+import type { Answer } from "./sending.ts";
+
+const verifier = "9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d.012345678";
+const asked = {
+  client_id: "terraform-cli",
+  redirect_uri: "http://localhost:10004/login",
+  response_type: "code",
+  code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+  code_challenge_method: "S256",
+  state: "a state",
+};
+
+export type Login = (api: Api, owner: Caller) => Promise<Answer>;
+
+let liar: Promise<Liar> | undefined;
+
+/** A provider that keeps no process alive. */
+function provider(): Promise<Liar> {
+  liar ??= startLiar().then((started) => {
+    started.http.unref();
+    return started;
+  });
+  return liar;
+}
+
+/** By operation. */
+export const logins: Readonly<Record<string, Login>> = {
+  askForConsent: ({ url }) => fetched(`${url}/oauth/authorize?${new URLSearchParams(asked).toString()}`),
+  exchangeToken: async (api, owner) => {
+    const attributes = Object.fromEntries(
+      Object.entries(asked).map(([name, value]) => [name.replaceAll("_", "-"), value]),
+    );
+    const agreed = resource("authorizations", { ...attributes, approve: true });
+    const made = data(await (await inBrowser(api, owner)).post("/authorizations", agreed));
+    const code = new URL(made.attributes["redirect-url"]).searchParams.get("code") ?? "";
+    const { client_id, redirect_uri } = asked;
+    const fields = { grant_type: "authorization_code", client_id, redirect_uri, code, code_verifier: verifier };
+    return fetched(`${api.url}/oauth/token`, { method: "POST", body: new URLSearchParams(fields) });
+  },
+  beginSingleSignOn: async (api) => {
+    const { id } = await makeProvider(api, (await provider()).url);
+    return answerOf(await new Browser().open(`${api.url}/app/sign-in/sso/${id}`));
+  },
+  finishSingleSignOn: (api) => thereAndBack(api),
+  finishOwnSingleSignOn: async (api) => thereAndBack(api, { organization: (await makeOrganization(api)).name }),
+};
+
+/** By a provider of the site, or of an organization. */
+async function thereAndBack(api: Api, attributes: object = {}): Promise<Answer> {
+  const { url, codeFor } = await provider();
+  const { id } = await makeProvider(api, url, { "create-users": true, ...attributes });
+  const { browser, asked: sought } = await begin(api, id);
+  const claims = { sub: unique("somebody"), email: `${unique("grace")}@example.com`, email_verified: true };
+  const query = new URLSearchParams({ code: await codeFor(sought, { claims }), state: sought.get("state") ?? "" });
+  return answerOf(await browser.open(`${sought.get("redirect_uri")}?${query.toString()}`));
+}
+
+const fetched = async (url: string, init: RequestInit = {}): Promise<Answer> =>
+  answerOf(await fetch(url, { ...init, redirect: "manual" }));
+
+async function answerOf(response: Response): Promise<Answer> {
+  return { status: response.status, headers: Object.fromEntries(response.headers), text: await response.text() };
+}

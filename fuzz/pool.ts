@@ -1,0 +1,112 @@
+/** What answers have told of the register: ids by type, signed addresses, and tokens. So that requests are about what is there. */
+import { typeOfParam } from "../test/support/storm/world.ts";
+
+type Json = any;
+
+/** As many of each as are remembered; a new one takes the place of any other. */
+const most = 60;
+
+/** Whoever sends a request. */
+export interface Sender {
+  readonly kind: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Refused by intent. */
+  readonly isNobody?: boolean;
+}
+
+export class Pool {
+  readonly #chance: () => number;
+  readonly #things = new Map<string, string[]>();
+  readonly senders: Sender[] = [];
+  /** Absolute addresses that are their own permission. */
+  readonly #addresses: string[] = [];
+  /** What must outlive the run. */
+  readonly #spared: ReadonlySet<string>;
+
+  constructor(chance: () => number, spared: readonly string[]) {
+    this.#chance = chance;
+    this.#spared = new Set(spared);
+  }
+
+  add(type: string, id: string): void {
+    if (id === "" || this.#spared.has(id)) return;
+    let things = this.#things.get(type);
+    if (things === undefined) this.#things.set(type, (things = []));
+    if (!things.includes(id)) this.#put(things, id);
+  }
+
+  addSender(sender: Sender): void {
+    this.#put(this.senders, sender);
+  }
+
+  /** Whoever is refused for the token is nobody any more. */
+  dropSender(sender: Sender): void {
+    const position = this.senders.indexOf(sender);
+    if (position >= 0 && !sender.isNobody) this.senders.splice(position, 1);
+  }
+
+  /** Most of what there was: requests are about few tenants, and now and then about others. */
+  forget(): void {
+    for (const things of this.#things.values()) things.splice(3);
+    this.senders.splice(0);
+    this.#addresses.splice(6);
+  }
+
+  #put<T>(all: T[], one: T): void {
+    if (all.length < most) all.push(one);
+    else all[Math.floor(this.#chance() * most)] = one;
+  }
+
+  thing(type: string, choice: number): string {
+    const things = this.#things.get(type);
+    return things === undefined || things.length === 0 ? "none" : things[choice % things.length]!;
+  }
+
+  param(name: string, choice: number): string {
+    const type = typeOfParam(name);
+    // One definition has two names for its ids.
+    const known = this.#things.has(type) ? type : type === "outputs" ? "state-version-outputs" : type;
+    return this.thing(known, choice);
+  }
+
+  /** An address that was handed out for an operation, whose path is given as a pattern. */
+  address(pattern: RegExp, choice: number): string | undefined {
+    const found = this.#addresses.filter((address) => pattern.test(address));
+    return found[choice % Math.max(1, found.length)];
+  }
+
+  /** Everything in an answer that another request can be about. */
+  harvest(body: Json): void {
+    if (typeof body !== "object" || body === null) return;
+    if (Array.isArray(body)) {
+      for (const each of body.slice(0, 30)) this.harvest(each);
+      return;
+    }
+    if (typeof body.type === "string" && typeof body.id === "string") this.#note(body);
+    for (const value of Object.values(body)) {
+      if (typeof value === "string") this.#noteText(value);
+      else this.harvest(value);
+    }
+  }
+
+  #note({ type, id, attributes }: Json): void {
+    this.add(type, id);
+    // As paths call them.
+    if (type === "organizations" && typeof attributes?.name === "string") this.add(type, attributes.name);
+    if (type === "workspaces" && typeof attributes?.name === "string") this.add("workspace names", attributes.name);
+    if (type === "vars") this.add("varset vars", id);
+    if (type === "plans" || type === "applies") this.add("agent-jobs", id);
+    if (type === "applies") this.add("applys", id);
+    const token = attributes?.token ?? attributes?.["job-token"];
+    if (typeof token === "string" && token.length > 20)
+      this.addSender({ kind: `a token of ${type}`, headers: { authorization: `Bearer ${token}` } });
+  }
+
+  #noteText(text: string): void {
+    const [, secret] = /\/app\/(?:invitation|join)[^#?]*[#?/]([\w-]{20,})$/.exec(text) ?? [];
+    if (secret !== undefined) this.add("invitation secrets", secret);
+    if (/^http:\/\/127\.0\.0\.1:\d+\/api\//.test(text)) this.#put(this.#addresses, text);
+    const [, key] = /\/logs\/([\w.-]+)$/.exec(text) ?? [];
+    if (key !== undefined) this.add("log-keys", key);
+  }
+}

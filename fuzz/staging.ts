@@ -1,0 +1,82 @@
+/**
+ * Requests that ought to go through: for each operation what must be so before it does something is made first, as the contract tests make it,
+ * so that every operation is also fuzzed beyond its refusals. What is answered is judged like everything else.
+ */
+import type { Api, Answer as Received, Caller } from "../test/support/api.ts";
+import { staged } from "../test/support/scenes.ts";
+import { intact, type Route, routes, type Tenant } from "../test/support/tenant.ts";
+import type { Operation } from "./document.ts";
+import { logins } from "./logins.ts";
+import type { Request } from "./requests.ts";
+import type { Answer } from "./sending.ts";
+
+/** What was asked, and what came of it. */
+export interface Staged {
+  readonly request: Request;
+  readonly by: string;
+  readonly answer: Answer;
+}
+
+const routesById = new Map<string, Route>(routes.map((route) => [route.id, route]));
+
+export class Staging {
+  readonly #api: Api;
+  readonly #operations: ReadonlyMap<string, Operation>;
+  readonly #chance: () => number;
+  #tenant: Tenant | undefined;
+  #left: string[] = [];
+
+  constructor(api: Api, operations: readonly Operation[], chance: () => number) {
+    this.#api = api;
+    this.#operations = new Map(operations.map((operation) => [operation.id, operation]));
+    this.#chance = chance;
+  }
+
+  /** Asks for one operation after the other, each once before any comes again; as several callers until one may. */
+  async next(): Promise<Staged[]> {
+    const operation = this.#operations.get(this.#drawn());
+    if (operation === undefined) return [];
+    const { id, method, path } = operation;
+    const request = { operation, method, target: `${path} (staged)`, headers: {}, body: undefined };
+    this.#tenant = await intact(this.#api, this.#tenant);
+    const login = logins[id];
+    if (login !== undefined)
+      return [{ request, by: "a command line", answer: await login(this.#api, this.#tenant.owner) }];
+    const { send, callers } = await staged(routesById.get(id)!, { api: this.#api, tenant: this.#tenant });
+    const all: Staged[] = [];
+    for (const [by, caller] of this.#askers(callers, this.#tenant)) {
+      const answer = answerOf(await send(caller));
+      all.push({ request, by, answer });
+      if (isSuccess(answer.status)) break;
+    }
+    return all;
+  }
+
+  #drawn(): string {
+    if (this.#left.length === 0)
+      this.#left = [...routesById.keys(), ...Object.keys(logins)]
+        .map((id) => ({ id, place: this.#chance() }))
+        .toSorted((one, other) => one.place - other.place)
+        .map(({ id }) => id);
+    return this.#left.pop()!;
+  }
+
+  /** Whoever may, in most cases the first. */
+  #askers(own: readonly Caller[], { owner, callers }: Tenant): [string, Caller][] {
+    const others: [string, Caller][] = [
+      ["an owner", owner],
+      ["a site admin", this.#api.admin],
+      ["an organization's token", callers["organization token"]],
+    ];
+    return own.length > 0 ? own.map((caller) => ["its own caller", caller]) : others;
+  }
+}
+
+/** Pages answer by leading elsewhere. */
+export const isSuccess = (status: number): boolean => status < 400 && status !== 304;
+
+function answerOf({ status, headers, body }: Received): Answer {
+  const text = body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body);
+  const id = headers.get("x-request-id");
+  return { status, headers: id === null ? {} : { "x-request-id": id }, text };
+}

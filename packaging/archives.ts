@@ -1,0 +1,56 @@
+/** The two forms of a release: a package for npm, and a folder with its own Node for a machine that has none. */
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createRequire } from "node:module";
+import { output } from "./checkout.ts";
+import { packageFolder, releaseFolder, root } from "./places.ts";
+
+export async function packForNpm(): Promise<string> {
+  const name = await output("npm", "pack", packageFolder, "--pack-destination", releaseFolder, "--loglevel=error");
+  return join(releaseFolder, name);
+}
+
+/** It needs no Node, and asks the shell for nothing but to find itself. */
+const launcher = `#!/bin/sh
+# Starts Cadastre with the Node beside it.
+here=$(dirname "$(readlink -f "$0")")
+exec "$here/node" --disable-warning=ExperimentalWarning --expose-gc "$here/../lib/cadastre.js" "$@"
+`;
+
+/** Everything is of one owner and one time, in one order: the same commit gives the same bytes. */
+export async function packWithNode(version: string, seconds: number): Promise<string> {
+  const name = `cadastre-${version}-${process.platform}-${process.arch}`;
+  const folder = await mkdtemp(join(tmpdir(), "cadastre-release-"));
+  try {
+    await fillWithNode(join(folder, name));
+    const file = join(releaseFolder, `${name}.tar.gz`);
+    const tar = ["--sort=name", `--mtime=@${seconds}`, "--owner=0", "--group=0", "--numeric-owner", "--mode=a+rX,go-w"];
+    await output("tar", "-C", folder, ...tar, "--use-compress-program=gzip -9n", "-cf", file, name);
+    return file;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A folder that can be put anywhere: bin/cadastre, its Node, the program and the console. */
+export async function fillWithNode(folder: string): Promise<void> {
+  const node = pinnedNode();
+  await mkdir(join(folder, "bin"), { recursive: true });
+  await cp(packageFolder, folder, { recursive: true });
+  await rm(join(folder, "bin/cadastre.js"));
+  await cp(join(node, "bin/node"), join(folder, "bin/node"));
+  await cp(join(node, "LICENSE"), join(folder, "LICENSE.node"));
+  await cp(join(root, "deploy/systemd"), join(folder, "systemd"), { recursive: true });
+  await writeFile(join(folder, "bin/cadastre"), launcher);
+  await chmod(join(folder, "bin/cadastre"), 0o755);
+}
+
+function pinnedNode(): string {
+  const name = `node-${process.platform}-${process.arch}`;
+  try {
+    return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+  } catch {
+    throw new Error(`There is no package ${name}: a release is made on Linux, on x64 or arm64, after 'npm ci'.`);
+  }
+}

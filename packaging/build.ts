@@ -1,0 +1,48 @@
+/**
+ * `npm run build`: makes dist/package, the whole service as one program with its console, for Node alone; nothing of it has to be
+ * installed. `npm pack` makes an npm package of it, `npm run release` everything else.
+ */
+import { chmod, cp, mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { bundleConsole, bundleProgram } from "./bundles.ts";
+import { type Contained, noticesOf, packagesOf } from "./contained.ts";
+import { manifestOf, readManifest } from "./manifest.ts";
+import { packageFolder, root } from "./places.ts";
+
+const copied = {
+  "bin/cadastre.js": "bin/cadastre.js",
+  LICENSE: "LICENSE",
+  "CHANGELOG.md": "CHANGELOG.md",
+  "packaging/README.md": "README.md",
+} as const;
+
+/** What is started by its path: the command line, and the thread that moves the embedded database's log. */
+const programs = ["src/cli/cadastre.ts", "src/database/engines/log-mover.ts"];
+
+/** Gives the packages whose code is in it. */
+export async function build(version: string): Promise<Contained[]> {
+  await rm(packageFolder, { recursive: true, force: true });
+  await mkdir(packageFolder, { recursive: true });
+  const modules = new Set<string>();
+  for (const program of programs)
+    for (const module of await bundleProgram(join(root, program), join(packageFolder, "lib"))) modules.add(module);
+  for (const module of await bundleConsole(join(packageFolder, "dist/console"))) modules.add(module);
+  const contained = await packagesOf(modules);
+  for (const [from, to] of Object.entries(copied)) await cp(join(root, from), join(packageFolder, to));
+  await chmod(join(packageFolder, "bin/cadastre.js"), 0o755);
+  await writeFile(join(packageFolder, "THIRD-PARTY.txt"), noticesOf(contained));
+  const manifest = manifestOf(await readManifest(), version);
+  await writeFile(join(packageFolder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  return contained;
+}
+
+if (import.meta.main) {
+  const { version } = await readManifest();
+  const contained = await build(version);
+  const { size } = await stat(join(packageFolder, "lib/cadastre.js"));
+  console.log(
+    `Cadastre ${version} is in dist/package: one program of ${(size / 2 ** 20).toFixed(1)} MiB and its console,`,
+  );
+  console.log(`made of our code and ${contained.length} packages, which THIRD-PARTY.txt names with their licences.`);
+  console.log("Try it: node dist/package/bin/cadastre.js serve");
+}

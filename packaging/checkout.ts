@@ -1,0 +1,51 @@
+/** What Git and npm tell of the checkout that a release is made of. */
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { readManifest } from "./manifest.ts";
+import { root } from "./places.ts";
+import type { Checkout, Told } from "./versions.ts";
+
+const run = promisify(execFile);
+
+/** What a program says, without the line's end. Raises an Error with what it complains of. */
+export async function output(program: string, ...words: string[]): Promise<string> {
+  const { stdout } = await run(program, words, { cwd: root, maxBuffer: 2 ** 28 });
+  return stdout.trimEnd();
+}
+
+const git = (...words: string[]) => output("git", ...words);
+
+export interface Lock {
+  readonly version: string;
+  readonly packages: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
+}
+
+export const readLock = async (): Promise<Lock> =>
+  JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as Lock;
+
+export async function readTold(): Promise<Told> {
+  const [{ version }, lock, changelog] = await Promise.all([
+    readManifest(),
+    readLock(),
+    readFile(join(root, "CHANGELOG.md"), "utf8"),
+  ]);
+  return { version, locked: lock.version, changelog };
+}
+
+export interface Commit extends Checkout {
+  readonly id: string;
+  /** Seconds since 1970: what is made of a commit is of its time, so that it is the same whenever it is made. */
+  readonly seconds: number;
+}
+
+export async function readCommit(): Promise<Commit> {
+  const [id, seconds, tags, changes] = await Promise.all([
+    git("rev-parse", "HEAD"),
+    git("log", "-1", "--format=%ct"),
+    git("tag", "--points-at", "HEAD"),
+    git("status", "--porcelain"),
+  ]);
+  return { id, seconds: Number(seconds), tags: tags.split("\n"), isClean: changes === "" };
+}

@@ -1,0 +1,42 @@
+/** Whose code is in what is shipped, and under which licence: found by the modules that were bundled, not by what was installed. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export interface Contained {
+  readonly name: string;
+  readonly version: string;
+  readonly licence: string;
+  /** The texts that have to go along with the code. */
+  readonly texts: readonly string[];
+}
+
+/** `/x/node_modules/a/node_modules/@b/c/d.js` → `/x/node_modules/a/node_modules/@b/c` */
+export function packageFolderOf(module: string): string | undefined {
+  return /^(?:\0)?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module.replaceAll("\\", "/"))?.[1];
+}
+
+/** Raises an Error for one without a licence. */
+export async function packagesOf(modules: Iterable<string>): Promise<Contained[]> {
+  const folders = new Set([...modules].map(packageFolderOf).filter((folder) => folder !== undefined));
+  const found = await Promise.all([...folders].map(containedIn));
+  const byName = new Map(found.map((each) => [`${each.name}@${each.version}`, each]));
+  return [...byName.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each);
+}
+
+async function containedIn(folder: string): Promise<Contained> {
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Partial<Record<string, string>>;
+  const { name, version, license } = manifest;
+  if (name === undefined || version === undefined || typeof license !== "string")
+    throw new Error(`${folder} tells no name, version or licence; it can't be shipped.`);
+  const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file)).sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), "utf8")));
+  return { name, version, licence: license, texts: texts.map((text) => text.trim()) };
+}
+
+export function noticesOf(contained: readonly Contained[]): string {
+  const parts = contained.map(({ name, version, licence, texts }) =>
+    [`${name} ${version} (${licence})`, ...texts].join("\n\n"),
+  );
+  const head = "Cadastre contains code of the following packages, each under its own licence.";
+  return `${[head, ...parts].join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}

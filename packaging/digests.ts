@@ -1,0 +1,24 @@
+/** Hashes of files, and the form in which `sha256sum -c` reads them. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { basename } from "node:path";
+import { pipeline } from "node:stream/promises";
+
+export async function sha256Of(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+export interface Digested {
+  readonly name: string;
+  readonly sha256: string;
+}
+
+export const digested = async (path: string): Promise<Digested> => ({
+  name: basename(path),
+  sha256: await sha256Of(path),
+});
+
+export const checksumsOf = (files: readonly Digested[]): string =>
+  files.map(({ name, sha256 }) => `${sha256}  ${name}\n`).join("");

@@ -1,0 +1,69 @@
+/** Where a release comes from, as an in-toto statement with SLSA's predicate: of which commit and inputs it was made, and by what. */
+import { join } from "node:path";
+import { type Commit, type Lock, output } from "./checkout.ts";
+import type { Contained } from "./contained.ts";
+import { type Digested, sha256Of } from "./digests.ts";
+import { root } from "./places.ts";
+
+export interface Making {
+  readonly version: string;
+  readonly commit: Commit;
+  readonly lock: Lock;
+  readonly contained: readonly Contained[];
+  readonly startedAt: Date;
+}
+
+export async function provenanceOf(subjects: readonly Digested[], making: Making): Promise<object> {
+  const { version, commit, startedAt } = making;
+  return {
+    _type: "https://in-toto.io/Statement/v1",
+    subject: subjects.map(({ name, sha256 }) => ({ name, digest: { sha256 } })),
+    predicateType: "https://slsa.dev/provenance/v1",
+    predicate: {
+      buildDefinition: {
+        buildType: "urn:cadastre:build:npm-run-release:v1",
+        externalParameters: { version, command: "npm ci && npm run release" },
+        internalParameters: { isClean: commit.isClean, tags: commit.tags },
+        resolvedDependencies: await inputs(making),
+      },
+      runDetails: {
+        builder: {
+          id: process.env["CADASTRE_BUILDER"] ?? "urn:cadastre:builder:unnamed",
+          version: { node: process.versions.node, npm: await output("npm", "--version") },
+        },
+        metadata: { startedOn: startedAt.toISOString(), finishedOn: new Date().toISOString() },
+      },
+    },
+  };
+}
+
+interface Input {
+  readonly uri: string;
+  readonly digest: Readonly<Record<string, string>>;
+}
+
+async function inputs({ commit, lock, contained }: Making): Promise<Input[]> {
+  const files = await Promise.all(
+    ["package.json", "package-lock.json"].map(async (name) => ({
+      uri: `file:${name}`,
+      digest: { sha256: await sha256Of(join(root, name)) },
+    })),
+  );
+  return [
+    { uri: "git:HEAD", digest: { gitCommit: commit.id } },
+    ...files,
+    { uri: `file:node-${process.platform}-${process.arch}`, digest: { sha256: await sha256Of(process.execPath) } },
+    ...contained.map((each) => inputOf(each, lock)),
+  ];
+}
+
+/** By the lock file, which npm compares with what it installs. */
+function inputOf({ name, version }: Contained, { packages }: Lock): Input {
+  const found = Object.entries(packages).find(
+    ([path, locked]) => path.endsWith(`node_modules/${name}`) && locked.version === version,
+  );
+  const [, base64] = /^sha512-(.+)$/.exec(found?.[1].integrity ?? "") ?? [];
+  if (base64 === undefined) throw new Error(`The lock file tells no hash of ${name} ${version}.`);
+  const uri = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+  return { uri, digest: { sha512: Buffer.from(base64, "base64").toString("hex") } };
+}

@@ -1,0 +1,54 @@
+/**
+ * `npm run release`: everything that is handed to others, in dist/release, made of one commit: the package for npm, the folder with its
+ * own Node, the bill of materials, the provenance and the checksums. It refuses a commit whose version, tag and changelog don't agree.
+ *
+ *   npm version minor && npm run release      the next version, and its release
+ *   npm run release -- --snapshot             the same of any commit, with a version that says so
+ */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { packForNpm, packWithNode } from "./archives.ts";
+import { build } from "./build.ts";
+import { readCommit, readLock, readTold } from "./checkout.ts";
+import { checksumsOf, type Digested, digested } from "./digests.ts";
+import { releaseFolder } from "./places.ts";
+import { provenanceOf } from "./provenance.ts";
+import { sbomOf } from "./sbom.ts";
+import { disagreements, obstacles, snapshotVersion } from "./versions.ts";
+
+const { values } = parseArgs({ options: { snapshot: { type: "boolean", default: false } } });
+const startedAt = new Date();
+const [told, commit, lock] = await Promise.all([readTold(), readCommit(), readLock()]);
+
+const faults = values.snapshot ? disagreements(told) : obstacles(told, commit);
+if (faults.length > 0) {
+  for (const fault of faults) console.error(fault);
+  if (!values.snapshot) console.error("To try it with any commit: npm run release -- --snapshot");
+  process.exit(1);
+}
+
+const version = values.snapshot ? snapshotVersion(told.version, commit.id) : told.version;
+await rm(releaseFolder, { recursive: true, force: true });
+await mkdir(releaseFolder, { recursive: true });
+const contained = await build(version);
+const { seconds } = commit;
+const archives = [await packForNpm(), await packWithNode(version, seconds)];
+const bill = await written(`cadastre-${version}.cdx.json`, await sbomOf({ version, contained, seconds }));
+const subjects = [...(await Promise.all(archives.map(digested))), bill];
+const provenance = await written(
+  `cadastre-${version}.provenance.json`,
+  await provenanceOf(subjects, { version, commit, lock, contained, startedAt }),
+);
+await writeFile(join(releaseFolder, "SHA256SUMS"), checksumsOf([...subjects, provenance]));
+console.log(
+  `Cadastre ${version} of commit ${commit.id.slice(0, 12)}${commit.isClean ? "" : " and what is not committed"}:`,
+);
+for (const { name } of [...subjects, provenance]) console.log(`  dist/release/${name}`);
+console.log("Check it: cd dist/release && sha256sum -c SHA256SUMS");
+
+async function written(name: string, document: object): Promise<Digested> {
+  const path = join(releaseFolder, name);
+  await writeFile(path, `${JSON.stringify(document, null, 2)}\n`);
+  return digested(path);
+}

@@ -1,0 +1,77 @@
+/** A server on one machine, used by everybody, while something is done to it: what every proof of one machine begins and ends with. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { History } from "./history.ts";
+import { Load } from "./load.ts";
+import { type Engine, newService, type Register, type Service, untilServing } from "./service.ts";
+import { Stage } from "./stage.ts";
+import { World } from "./world.ts";
+
+const historyFolder = fileURLToPath(new URL("../node_modules/.cache/cadastre/machine/", import.meta.url));
+
+/** What came of a proof. */
+export interface Proven {
+  readonly name: string;
+  readonly engine: Engine;
+  /** What was done and seen, for the table. */
+  readonly told: string;
+  readonly found: number;
+  readonly faults: readonly string[];
+}
+
+export interface ProofOptions {
+  /** How long each part of it takes; longer proves more. */
+  readonly seconds: number;
+  readonly slowness: number;
+  readonly say: (line: string) => void;
+}
+
+export interface Used {
+  readonly service: Service;
+  readonly stage: Stage;
+  readonly world: World;
+  readonly history: History;
+  /** Nobody begins anything any more, and all that was begun is answered. */
+  rest(): Promise<void>;
+}
+
+/** Starts the server and everybody who uses it; ends both whatever happens. */
+export async function used<T>(
+  name: string,
+  { register, folder, slowness }: { readonly register: Register; readonly folder: string; readonly slowness: number },
+  work: (used: Used) => Promise<T>,
+): Promise<T> {
+  const service = await newService(folder, register);
+  const history = new History(join(historyFolder, `${name}.jsonl`));
+  let load: Load | undefined;
+  const rest = async () => {
+    await load?.end();
+    await load?.endAgents();
+  };
+  try {
+    service.part.start();
+    await untilServing(service);
+    const stage = new Stage([service.target], history);
+    const world = await World.make(service.target, register.adminToken, name);
+    load = await Load.prepare(stage, world, slowness);
+    load.begin();
+    return await work({ service, stage, world, history, rest });
+  } finally {
+    await rest();
+    await service.part.stop();
+    await history.close();
+  }
+}
+
+/** A folder that others may look into, because whoever runs PostgreSQL is another; removed afterwards. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "cadastre-machine-"));
+  chmodSync(folder, 0o755);
+  try {
+    return await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * Backups that are made while everybody writes: each is whole, holds what was acknowledged before it began and nothing that was asked for after
+ * its end, its documents are what its audit trail tells, and it can be served. One more, when nobody writes, is the same to the last row.
+ */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { startPostgres, type TestPostgres } from "../test/support/postgres.ts";
+import { momentFaults } from "./aftermath.ts";
+import { inFolder, type ProofOptions, type Proven, type Used, used } from "./attempt.ts";
+import { afterwards, type Window } from "./kept.ts";
+import { countOf, differencesOf, lostSince, rowsIn } from "./rows.ts";
+import { cadastre, type Engine, movedTo, newRegister, newService, type Register, untilServing } from "./service.ts";
+import { halves } from "./soaking.ts";
+import { faultsOf } from "./verdict.ts";
+
+interface Kept {
+  readonly file: string;
+  readonly window: Window;
+}
+
+export interface BackupOptions extends ProofOptions {
+  readonly rounds: number;
+}
+
+export async function proveBackups(engine: Engine, options: BackupOptions): Promise<Proven> {
+  return inFolder(async (folder) => {
+    const postgres = await startPostgres();
+    try {
+      const places = new Places(folder, postgres);
+      const register = newRegister(await places.next(engine));
+      const name = `backup-${engine}`;
+      const found = await used(name, { folder, register, slowness: options.slowness }, (all) =>
+        taken(all, engine, places, options),
+      );
+      return { name: "backup", engine, ...found };
+    } finally {
+      await postgres.stop();
+    }
+  });
+}
+
+/** Empty databases. */
+class Places {
+  readonly #folder: string;
+  readonly #postgres: TestPostgres;
+  #count = 0;
+
+  constructor(folder: string, postgres: TestPostgres) {
+    this.#folder = folder;
+    this.#postgres = postgres;
+  }
+
+  async next(engine: Engine): Promise<string> {
+    this.#count += 1;
+    const name = `register_${this.#count}`;
+    if (engine === "sqlite") return `sqlite:${join(this.#folder, `${name}.db`)}`;
+    const client = new pg.Client({ connectionString: this.#postgres.url("postgres") });
+    await client.connect();
+    await client.query(`create database ${name}`);
+    await client.end();
+    return this.#postgres.url(name);
+  }
+
+  file(name: string): string {
+    return join(this.#folder, `${name}.backup`);
+  }
+}
+
+async function taken(
+  all: Used,
+  engine: Engine,
+  places: Places,
+  { rounds, seconds, say }: BackupOptions,
+): Promise<Pick<Proven, "told" | "found" | "faults">> {
+  const { service, history } = all;
+  const { register } = service;
+  const kept: Kept[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    await sleep(seconds * 1000);
+    const file = places.file(`during-${round}`);
+    const fromMs = performance.now();
+    await cadastre(["backup", file], register);
+    kept.push({ file, window: { fromMs, toMs: performance.now() } });
+    say(`  backup ${round} took ${((performance.now() - fromMs) / 1000).toFixed(1)} s`);
+  }
+  await sleep(seconds * 1000);
+  await all.rest();
+  await service.part.stop();
+  const last = { file: places.file("at-rest"), window: afterwards };
+  await cadastre(["backup", last.file], register);
+  const faults = [...faultsOf(history)];
+  let found = 0;
+  for (const one of [...kept, last]) {
+    const judged = await restored(all, one, movedTo(register, await places.next(engine)));
+    faults.push(...judged.faults);
+    found += judged.found;
+  }
+  const final = await rowsIn(last.file);
+  for (const { file } of kept) faults.push(...lostSince(await rowsIn(file), final));
+  faults.push(...(await sameElsewhere(last.file, places, register)));
+  const told = `${rounds} backups while ${history.events.length} requests were answered, and one at rest with ${countOf(final)} rows, which came through both databases the same`;
+  return { told, found, faults };
+}
+
+/** Verified, restored into an empty register, served, and compared with what callers were told. */
+async function restored(
+  { world, history }: Used,
+  { file, window }: Kept,
+  register: Register,
+): Promise<{ found: number; faults: readonly string[] }> {
+  await cadastre(["backup", "verify", file], register);
+  await cadastre(["restore", file], register);
+  const database = register.environment["CADASTRE_DATABASE"] ?? "";
+  const whole = await halves(database);
+  const service = await newService(join(file, ".."), register, "restored");
+  service.part.start();
+  try {
+    await untilServing(service);
+    const { found, faults } = await momentFaults(world.at(service.target), service.target, history, window);
+    return { found, faults: [...whole, ...faults] };
+  } finally {
+    await service.part.stop();
+  }
+}
+
+/** Through both databases, and back into a file: every row is the same. */
+async function sameElsewhere(file: string, places: Places, register: Register): Promise<string[]> {
+  const faults: string[] = [];
+  let from = file;
+  for (const engine of ["postgres", "sqlite"] as const) {
+    const there = movedTo(register, await places.next(engine));
+    await cadastre(["restore", from], there);
+    const next = places.file(`from-${engine}`);
+    await cadastre(["backup", next], there);
+    faults.push(...differencesOf(await rowsIn(from), await rowsIn(next)));
+    from = next;
+  }
+  return faults;
+}

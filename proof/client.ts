@@ -1,0 +1,97 @@
+/** Asks one server one thing, and judges the answer's honesty. Nothing is tried again: a client that does would hide what was answered. */
+import { Agent, request } from "node:http";
+import type { Outcome } from "./history.ts";
+
+export interface Target {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** Documents are looked into freely. */
+export type Json = any;
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+export const mediaType = "application/vnd.api+json";
+/** Longer than a server takes for anything under any of the faults. */
+const patienceMs = 60_000;
+const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+
+/** Raises what the wire says where there is no answer. */
+export function exchange(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body?: string | Uint8Array,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const sent = request(
+      url,
+      { agent, method, headers: { ...length, ...headers }, timeout: patienceMs },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (piece: string) => (text += piece));
+        response.once("error", reject);
+        response.once("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      },
+    );
+    sent.once("timeout", () => sent.destroy(new Error(`no answer within ${patienceMs / 1000} seconds`)));
+    sent.once("error", reject);
+    sent.end(body);
+  });
+}
+
+export function send(target: Target, token: string, method: string, path: string, body?: object): Promise<Reply> {
+  const headers = { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": mediaType }) };
+  return exchange(
+    `${target.url}/api/v2${path}`,
+    method,
+    headers,
+    body === undefined ? undefined : JSON.stringify(body),
+  );
+}
+
+export interface Expected {
+  readonly done: number;
+  readonly declined?: readonly number[];
+}
+
+export interface Judged {
+  readonly outcome: Outcome;
+  readonly note?: string;
+}
+
+/** What an answer amounts to. */
+export function judge(reply: Reply, { done, declined = [] }: Expected): Judged {
+  if (reply.status === done) return { outcome: "done" };
+  if (declined.includes(reply.status)) return { outcome: "declined" };
+  if (reply.status !== 503) return { outcome: "wrong", note: `${reply.status} ${reply.text.slice(0, 300)}` };
+  const detail = detailOf(reply.text);
+  const isHonest =
+    detail !== undefined && Number(reply.headers["retry-after"]) > 0 && reply.headers["content-type"] === mediaType;
+  if (!isHonest) return { outcome: "wrong", note: `a 503 that tells nothing: ${reply.text.slice(0, 300)}` };
+  return { outcome: /unknown/.test(detail) ? "unknown" : "refused", note: detail };
+}
+
+/** What no answer amounts to: only a server that was down meanwhile may give none. */
+export function judgeSilence(error: unknown, mayBeDown: boolean): Judged {
+  const { code, message } = error as { code?: string; message: string };
+  const note = code ?? message;
+  if (!mayBeDown) return { outcome: "wrong", note: `no answer: ${note}` };
+  return { outcome: code === "ECONNREFUSED" ? "refused" : "unknown", note };
+}
+
+function detailOf(text: string): string | undefined {
+  try {
+    const [error] = (JSON.parse(text) as { errors: { status: string; detail: string }[] }).errors;
+    return error?.status === "503" ? error.detail : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,115 @@
+/** Everybody who uses the service during a proof: some forty requests a second, of which most write. */
+import { resource, onWorkspace } from "../test/support/builders.ts";
+import {
+  act,
+  type Actor,
+  gatekeeper,
+  leaseholder,
+  locker,
+  scribe,
+  settler,
+  Shared,
+  stateWriter,
+  uploader,
+  visitor,
+} from "./actors.ts";
+import { Hand } from "./hand.ts";
+import { lives } from "./lives.ts";
+import { Executor, planner } from "./runs.ts";
+import type { Stage } from "./stage.ts";
+import type { Person, World } from "./world.ts";
+
+/** An actor, and how long it rests between two steps. */
+type Rhythm = readonly [Actor, number];
+
+export class Load {
+  readonly #rhythms: readonly Rhythm[];
+  readonly #lasting: readonly Actor[];
+  #isOver = false;
+  #underway: Promise<unknown>[] = [];
+
+  private constructor(rhythms: readonly Rhythm[], lasting: readonly Actor[]) {
+    this.#rhythms = rhythms;
+    this.#lasting = lasting;
+  }
+
+  /** `slowness` makes everybody rest for so much longer. */
+  static async prepare(stage: Stage, world: World, slowness = 1): Promise<Load> {
+    const owners = await world.ownersTeam();
+    const people: Person[] = [];
+    for (let count = 0; count < 3; count += 1) people.push(await world.person([owners]));
+    const rhythms: Rhythm[] = [
+      ...(await contenders(stage, world, people)),
+      ...(await readers(stage, world)),
+      ...people.slice(0, 2).map((person): Rhythm => [settler(stage, world, person), 500]),
+      [await stateWriter(stage, world, people[0] as Person), 700],
+      [await uploader(stage, world, people[1] as Person), 1_200],
+      ...(await makers(stage, world, slowness)),
+      [await planner(stage, world), 1_500],
+    ];
+    const agents = await world.agentsToken();
+    const executors = ["agent-1", "agent-2"].map(
+      (name) => new Executor(stage, agents, `${name}-${world.organization}`),
+    );
+    const slowed = rhythms.map(([actor, pauseMs]): Rhythm => [actor, pauseMs * slowness]);
+    return new Load([...slowed, ...executors.map((actor): Rhythm => [actor, 300 * slowness])], executors);
+  }
+
+  begin(): void {
+    this.#underway = this.#rhythms
+      .filter(([actor]) => !this.#lasting.includes(actor))
+      .map(([actor, pauseMs]) => act(actor, pauseMs, () => this.#isOver));
+    this.#executing = this.#rhythms
+      .filter(([actor]) => this.#lasting.includes(actor))
+      .map(([actor, pauseMs]) => act(actor, pauseMs, () => this.#isWholeOver));
+  }
+
+  #executing: Promise<unknown>[] = [];
+  #isWholeOver = false;
+
+  /** Nobody begins anything new; agents go on, because runs wait for them. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#underway);
+  }
+
+  async endAgents(): Promise<void> {
+    this.#isWholeOver = true;
+    await Promise.all(this.#executing);
+  }
+}
+
+/** Three who fight over a lock, three over a value, two over a lease. */
+async function contenders(stage: Stage, world: World, people: readonly Person[]): Promise<Rhythm[]> {
+  const [locked, valued] = [await Shared.of(() => world.workspace()), await Shared.of(() => world.workspace())];
+  const leased = await world.workspace();
+  return [
+    ...people.map((person): Rhythm => [locker(stage, person, locked), 250]),
+    ...people.map((person): Rhythm => [scribe(stage, person, valued), 250]),
+    ...people.slice(0, 2).map((person): Rhythm => [leaseholder(stage, person, leased), 900]),
+  ];
+}
+
+/** One for every kind of thing. They rest between two changes, not between two things. */
+async function makers(stage: Stage, world: World, slowness: number): Promise<Rhythm[]> {
+  const place = await world.place();
+  return Object.entries(lives).map(([trade, life]): Rhythm => {
+    const hand = new Hand(stage, world, place, trade, 900 * slowness);
+    return [{ name: trade, step: () => hand.live(life) }, 0];
+  });
+}
+
+/** Somebody who may read a workspace by a team alone, and whoever puts them into it. */
+async function readers(stage: Stage, world: World): Promise<Rhythm[]> {
+  const [teamId, workspaceId] = [await world.team("readers"), await world.workspace()];
+  await world.post(
+    "/team-workspaces",
+    resource("team-workspaces", { access: "read" }, onWorkspace(workspaceId, teamId)),
+  );
+  const reader = await world.person([]);
+  return [
+    [gatekeeper(stage, world, reader, { id: teamId }), 600],
+    [visitor(stage, reader, teamId, workspaceId), 250],
+    [visitor(stage, reader, teamId, workspaceId), 250],
+  ];
+}

@@ -1,0 +1,114 @@
+/**
+ * What one machine may do to a server while everybody uses it, and what must come of it: backups that are made meanwhile, going back to a
+ * moment, and disks that are full. See docs/reliability.md; `npm run soak` has the long runs and the kills.
+ *
+ *   npm run machine                                everything; writes the table of the document
+ *   npm run machine -- backup point-in-time        these alone, on both databases; nothing is written
+ *   npm run machine -- backup --engine sqlite      on one of them
+ *   npm run machine -- --seconds 20 --rounds 5     each part takes longer, and there are more backups
+ *   npm run machine -- --list                      what there is
+ */
+import { parseArgs } from "node:util";
+import type { ProofOptions, Proven } from "./attempt.ts";
+import { proveBackups } from "./backups.ts";
+import { proveFullDisk } from "./disks.ts";
+import { provePostgresMoment, proveSqliteMoments } from "./moments.ts";
+import { machineLines, writeBetween } from "./report.ts";
+import type { Engine } from "./service.ts";
+import { hasSmallDisks, startedWithSmallDisks } from "./space.ts";
+
+interface MachineOptions extends ProofOptions {
+  readonly rounds: number;
+}
+
+interface MachineProof {
+  readonly name: string;
+  readonly title: string;
+  readonly engines: readonly Engine[];
+  /** Why it can't be run here; undefined where it can. */
+  readonly obstacle?: () => string | undefined;
+  readonly prove: (engine: Engine, options: MachineOptions) => Promise<Proven>;
+}
+
+const both: readonly Engine[] = ["sqlite", "postgres"];
+const needsMounts = () =>
+  hasSmallDisks() ? undefined : "it takes a mount namespace, which this machine does not give (see unshare)";
+
+const proofs: readonly MachineProof[] = [
+  {
+    name: "backup",
+    title: "Backups while everybody writes, restored and compared",
+    engines: both,
+    prove: proveBackups,
+  },
+  {
+    name: "point-in-time",
+    title: "Back to a moment, as operations.md tells it",
+    engines: both,
+    prove: (engine, options) => (engine === "postgres" ? provePostgresMoment(options) : proveSqliteMoments(options)),
+  },
+  {
+    name: "disk-full",
+    title: "The disk of the data is full",
+    engines: both,
+    obstacle: needsMounts,
+    prove: (engine, options) => proveFullDisk("disk-full", engine, options),
+  },
+  {
+    name: "log-full",
+    title: "The disk of PostgreSQL's log is full: the database ends",
+    engines: ["postgres"],
+    obstacle: needsMounts,
+    prove: (engine, options) => proveFullDisk("log-full", engine, options),
+  },
+];
+
+const say = (line: string): void => console.log(line);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    engine: { type: "string", default: "all" },
+    seconds: { type: "string", default: "8" },
+    rounds: { type: "string", default: "3" },
+    slowness: { type: "string", default: "1" },
+    list: { type: "boolean", default: false },
+  },
+});
+
+async function proveAll(chosen: readonly MachineProof[]): Promise<void> {
+  const numbers = [values.seconds, values.rounds, values.slowness].map(Number) as [number, number, number];
+  const [seconds, rounds, slowness] = numbers;
+  const lines: { readonly title: string; readonly proven: Proven | string; readonly engine: Engine }[] = [];
+  for (const { name, title, engines, obstacle, prove } of chosen)
+    for (const engine of engines.filter((each) => values.engine === "all" || values.engine === each)) {
+      say(`\n${name} on ${engine}: ${title}`);
+      const proven = obstacle?.() ?? (await prove(engine, { seconds, rounds, slowness, say }));
+      lines.push({ title, engine, proven });
+      if (typeof proven === "string") say(`  not run: ${proven}`);
+      else {
+        say(`  ${proven.told}; ${proven.found} acknowledged writes looked for; ${proven.faults.length} faults`);
+        for (const fault of proven.faults.slice(0, 20)) say(`  FAULT ${fault}`);
+      }
+    }
+  const isWhole = positionals.length === 0 && values.engine === "all";
+  if (isWhole) writeBetween("machine", machineLines(lines));
+  const hasFaults = lines.some(({ proven }) => typeof proven !== "string" && proven.faults.length > 0);
+  say(hasFaults ? "\nThere were faults." : "\nEvery answer was right, and nothing was lost.");
+  process.exitCode = hasFaults ? 1 : 0;
+}
+
+const unknown = positionals.filter((word) => !proofs.some(({ name }) => name === word));
+const areNumbers = [values.seconds, values.rounds, values.slowness].every((text) => Number(text) > 0);
+if (unknown.length > 0 || !areNumbers || !["all", ...both].includes(values.engine)) {
+  console.error(
+    "Name proofs that there are ('npm run machine -- --list' tells them), --engine sqlite or postgres, and numbers for --seconds, --rounds and --slowness.",
+  );
+  process.exitCode = 2;
+} else if (values.list) {
+  for (const { name, title } of proofs) say(`${name.padEnd(16)} ${title}`);
+} else {
+  const code = hasSmallDisks() ? undefined : await startedWithSmallDisks();
+  const chosen = proofs.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+  if (code === undefined) await proveAll(chosen);
+  else process.exitCode = code;
+}

@@ -1,0 +1,190 @@
+/**
+ * Back to a moment in between, as docs/operations.md tells it: its own blocks are what is carried out here, with other folders and another
+ * moment. What comes back holds what was acknowledged before the moment, and nothing that was asked for after it.
+ */
+import { execFile, execFileSync } from "node:child_process";
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { folderFor, writeFor } from "../deploy/cluster/parts.ts";
+import { readBackup } from "../src/backup/read.ts";
+import { momentFaults } from "./aftermath.ts";
+import { inFolder, type ProofOptions, type Proven, type Used, used } from "./attempt.ts";
+import type { Window } from "./kept.ts";
+import { Postgres, postgresPrograms } from "./postgres.ts";
+import { cadastre, movedTo, newRegister, newService, type Register, untilServing } from "./service.ts";
+import { halves } from "./soaking.ts";
+import { faultsOf } from "./verdict.ts";
+
+const document = fileURLToPath(new URL("../docs/operations.md", import.meta.url));
+/** What the document calls the place of the archive, and the moment. */
+const [documentFolder, documentMoment] = ["/archive", "2030-01-31 11:59:00+00"];
+
+/** The blocks of the part of the document that tells of this, in their order. */
+function blocksOfDocument(): [settings: string, copy: string, recovery: string] {
+  const [, part = ""] = readFileSync(document, "utf8").split("### Back to a moment in between\n");
+  const [settings, copy, recovery] = [...part.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].map(([, block = ""]) => block);
+  if (settings === undefined || copy === undefined || recovery === undefined)
+    throw new Error("docs/operations.md tells no longer how to go back to a moment: settings, copy, recovery");
+  if (!recovery.includes(documentMoment))
+    throw new Error(`docs/operations.md names another moment than ${documentMoment}`);
+  return [settings, copy, recovery];
+}
+
+type Outcome = Pick<Proven, "told" | "found" | "faults">;
+
+export async function provePostgresMoment(options: ProofOptions): Promise<Proven> {
+  return inFolder(async (folder) => {
+    const [settings, copy, recovery] = blocksOfDocument();
+    const postgres = await Postgres.at({ folder });
+    const archive = folderFor(postgres.owner, join(folder, "archive"));
+    const here = (block: string) => block.replaceAll(documentFolder, archive);
+    postgres.create();
+    appendFileSync(join(postgres.dataFolder, "postgresql.conf"), here(settings));
+    await postgres.start();
+    try {
+      const register = newRegister(postgres.url);
+      const found = await used("moment-postgres", { folder, register, slowness: options.slowness }, async (all) => {
+        await sleep(options.seconds * 1000);
+        await carryOut(here(copy), postgres);
+        await sleep(options.seconds * 1000);
+        const { window, moment } = await momentOf(postgres);
+        await sleep(options.seconds * 1000);
+        await all.rest();
+        await all.service.part.stop();
+        // The last piece of the log is archived when it is stopped.
+        await postgres.stop();
+        const old = await goneBack(folder, archive, here(recovery).replace(documentMoment, moment), postgres);
+        try {
+          return await judged(all, movedTo(register, old.url), window, `to ${moment}`);
+        } finally {
+          await old.stop();
+        }
+      });
+      return { name: "point-in-time", engine: "postgres", ...found };
+    } finally {
+      await postgres.stop();
+    }
+  });
+}
+
+/** A line for a shell, as whoever runs PostgreSQL, while everybody goes on. */
+async function carryOut(line: string, { owner, port }: Postgres): Promise<void> {
+  const env = { PATH: `${postgresPrograms()}:${process.env["PATH"]}`, PGHOST: "127.0.0.1", PGPORT: String(port) };
+  const words = { ...owner, cwd: "/", env: { ...env, PGUSER: "postgres" } };
+  await promisify(execFile)("sh", ["-ec", line], words);
+}
+
+/** By the database's own clock, and when that was by ours. */
+async function momentOf(postgres: Postgres): Promise<{ window: Window; moment: string }> {
+  const fromMs = performance.now();
+  const [row] = await postgres.ask("select clock_timestamp()::text as moment");
+  return { window: { fromMs, toMs: performance.now() }, moment: String(row?.["moment"]) };
+}
+
+/** The copy in an empty folder, told until when to read the archive. */
+async function goneBack(folder: string, archive: string, recovery: string, { owner }: Postgres): Promise<Postgres> {
+  const old = await Postgres.at({ folder, dataFolder: join(folder, "gone-back") });
+  folderFor(owner, old.dataFolder);
+  const copy = readdirSync(archive).find((name) => name.startsWith("base-"));
+  if (copy === undefined) throw new Error(`there is no copy in ${archive}`);
+  execFileSync("tar", ["-xzf", join(archive, copy, "base.tar.gz"), "-C", old.dataFolder], { ...owner, cwd: "/" });
+  appendFileSync(join(old.dataFolder, "postgresql.conf"), recovery);
+  writeFor(owner, join(old.dataFolder, "recovery.signal"), "");
+  await old.start();
+  return old;
+}
+
+async function judged(all: Used, register: Register, window: Window, told: string): Promise<Outcome> {
+  const { world, history } = all;
+  const whole = await halves(register.environment["CADASTRE_DATABASE"] ?? "");
+  const service = await newService(join(all.service.part.logFile, ".."), register, "gone-back");
+  service.part.start();
+  try {
+    await untilServing(service);
+    const { found, faults } = await momentFaults(world.at(service.target), service.target, history, window);
+    const after = history.events.filter(
+      ({ isWrite, outcome, calledMs }) => isWrite && outcome === "done" && calledMs > window.toMs,
+    );
+    return {
+      told: `back ${told}; ${after.length} writes that came later are gone, as they should be`,
+      found,
+      faults: [
+        ...whole,
+        ...faults,
+        ...faultsOf(history),
+        ...(after.length === 0 ? ["nothing was written after the moment"] : []),
+      ],
+    };
+  } finally {
+    await service.part.stop();
+  }
+}
+
+/** A backup of the schedule, and a copy of the files at one moment: the two ways that the embedded database has. */
+export async function proveSqliteMoments(options: ProofOptions): Promise<Proven> {
+  return inFolder(async (folder) => {
+    const register = newRegister(`sqlite:${join(folder, "cadastre.db")}`);
+    const found = await used("moment-sqlite", { folder, register, slowness: options.slowness }, async (all) => {
+      await sleep(options.seconds * 1000);
+      const scheduled = await scheduledBackup(folder, register);
+      const snapshot = await snapshotOf(all, folder);
+      await sleep(options.seconds * 1000);
+      await all.rest();
+      await all.service.part.stop();
+      const restored = movedTo(register, `sqlite:${join(folder, "restored.db")}`);
+      await cadastre(["restore", scheduled.file], restored);
+      const byBackup = await judged(all, restored, scheduled.window, "to a backup of the schedule");
+      const bySnapshot = await judged(all, movedTo(register, snapshot.database), snapshot.window, "to a snapshot");
+      return {
+        told: `${byBackup.told}; ${bySnapshot.told}`,
+        found: byBackup.found + bySnapshot.found,
+        faults: [...scheduled.faults, ...byBackup.faults, ...bySnapshot.faults],
+      };
+    });
+    return { name: "point-in-time", engine: "sqlite", ...found };
+  });
+}
+
+/** By the job of the schedule, which a command runs at once. */
+async function scheduledBackup(
+  folder: string,
+  { adminToken, environment }: Register,
+): Promise<{ file: string; window: Window; faults: string[] }> {
+  const backups = join(folder, "backups");
+  mkdirSync(backups, { mode: 0o700 });
+  const fromMs = performance.now();
+  const register = { adminToken, environment: { ...environment, CADASTRE_BACKUP_DIRECTORY: backups } };
+  await cadastre(["job", "run", "backup"], register);
+  const window = { fromMs, toMs: performance.now() };
+  const [name] = readdirSync(backups);
+  if (name === undefined) throw new Error("the job of the schedule has made no backup");
+  const file = join(backups, name);
+  const claimedMs = (await momentIn(file)) - performance.timeOrigin;
+  const isWithin = window.fromMs - clockSlackMs <= claimedMs && claimedMs <= window.toMs + clockSlackMs;
+  return { file, window, faults: isWithin ? [] : [`${name} claims another moment than that at which it was made`] };
+}
+
+/** Clocks tell milliseconds. */
+const clockSlackMs = 5;
+
+async function momentIn(file: string): Promise<number> {
+  for await (const part of readBackup(file)) if (part.kind === "header") return Date.parse(part.header.createdAt);
+  throw new Error(`${file} has no header`);
+}
+
+/** As a file system would make it: everything at one moment. Here the server stands still for as long as it takes to copy. */
+async function snapshotOf({ service }: Used, folder: string): Promise<{ database: string; window: Window }> {
+  const into = join(folder, "snapshot");
+  mkdirSync(into);
+  service.part.pause();
+  const fromMs = performance.now();
+  try {
+    for (const name of ["cadastre.db", "cadastre.db-wal"]) cpSync(join(folder, name), join(into, name));
+  } finally {
+    service.part.resume();
+  }
+  return { database: `sqlite:${join(into, "cadastre.db")}`, window: { fromMs, toMs: performance.now() } };
+}

@@ -1,0 +1,123 @@
+/** What a proof comes to: a line of the table in docs/reliability.md. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Scenario } from "./scenarios.ts";
+import type { Proven as Attempted } from "./attempt.ts";
+import { type Look, quartersOf } from "./looks.ts";
+import type { SoakResult } from "./soaking.ts";
+import type { Figures } from "./verdict.ts";
+
+interface Proven {
+  readonly scenario: Scenario;
+  readonly figures: Figures;
+  readonly faults: readonly string[];
+  readonly found: number;
+  /** In a sentence. */
+  readonly told: string;
+}
+
+export type Line = { readonly scenario: Scenario; readonly obstacle: string } | Proven;
+
+const inSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+
+export function lineOf(scenario: Scenario, figures: Figures, faults: readonly string[], found: number): Proven {
+  const { asked, refused, unknown, unavailableMs, slowestMs } = figures;
+  const told = `${asked} requests, ${refused} refused, ${unknown} of unknown outcome; no write for ${inSeconds(unavailableMs)} at most; slowest answer ${inSeconds(slowestMs)}; ${found} acknowledged writes looked for; ${faults.length} faults`;
+  return { scenario, figures, faults, found, told };
+}
+
+const document = fileURLToPath(new URL("../docs/reliability.md", import.meta.url));
+
+const head = [
+  "| What happens | Requests | Refused (503) | Outcome unknown | Longest time without a write | Slowest answer | Acknowledged writes looked for | Faults |",
+  "| --- | --- | --- | --- | --- | --- | --- | --- |",
+];
+
+function rowOf(line: Line): string {
+  const { title, name } = line.scenario;
+  const cells =
+    "obstacle" in line
+      ? [`not run: ${line.obstacle}`, "", "", "", "", "", ""]
+      : [
+          line.figures.asked,
+          line.figures.refused,
+          line.figures.unknown,
+          inSeconds(line.figures.unavailableMs),
+          inSeconds(line.figures.slowestMs),
+          line.found,
+          line.faults.length,
+        ];
+  return `| **${name}**: ${title} | ${cells.join(" | ")} |`;
+}
+
+/** Between the marks of that name, with the day on which it was made. */
+export function writeBetween(mark: string, lines: readonly string[]): void {
+  const text = readFileSync(document, "utf8");
+  const [begin, end] = [`<!-- ${mark}: begin -->`, `<!-- ${mark}: end -->`];
+  const [before, rest] = text.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`docs/reliability.md has no place for ${mark}`);
+  writeFileSync(document, `${before}${begin}\n\n${lines.join("\n")}\n\n${end}${after}`);
+}
+
+export function writeTable(lines: readonly Line[]): void {
+  const day = new Date().toISOString().slice(0, 10);
+  writeBetween("cluster", [`The last whole run was on ${day}.`, "", ...head, ...lines.map(rowOf)]);
+}
+
+const nameOf = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
+
+/** One run on one database, each written by itself because each is run by itself. */
+export function soakLines(result: SoakResult, isKilled: boolean): string[] {
+  const { engine, minutes, asked, missed, kills, found, faults } = result;
+  const day = new Date().toISOString().slice(0, 10);
+  const killed = isKilled ? `; killed ${kills} times` : "";
+  const told = `${nameOf[engine]}, ${minutes} minutes on ${day}${killed}: ${asked} requests, ${missed} refused or unanswered, ${found} acknowledged writes looked for, **${faults.length} faults**.`;
+  // A process that has just been started says nothing of its memory or of how soon it answers.
+  return isKilled ? [told] : [told, "", ...stretchLines(result)];
+}
+
+const stretchHead = [
+  "| Minutes | Requests | Memory | Median latency | 99 of 100 | A bare server's median |",
+  "| --- | --- | --- | --- | --- | --- |",
+];
+
+function stretchLines({ looks, minutes }: SoakResult): string[] {
+  const length = minutes / looks.length;
+  const until = (index: number) => Number(((index + 1) * length).toFixed(1));
+  const row = ({ requests, memoryMb, medianMs, highMs, bareMs }: Look, when: string) =>
+    `| ${when} | ${requests} | ${memoryMb.toFixed(0)} MB | ${medianMs.toFixed(1)} ms | ${highMs.toFixed(0)} ms | ${bareMs.toFixed(1)} ms |`;
+  const [memory, latency, bare] = [
+    quartersOf(looks, "memoryMb"),
+    quartersOf(looks, "medianMs"),
+    quartersOf(looks, "bareMs"),
+  ];
+  const arrow = ([early, late]: readonly [number, number], digits: number) =>
+    `${early.toFixed(digits)} → ${late.toFixed(digits)}`;
+  return [
+    ...stretchHead,
+    ...looks.map((look, index) => row(look, `up to ${until(index)}`)),
+    `| second quarter → last | | ${arrow(memory, 0)} MB | ${arrow(latency, 1)} ms | | ${arrow(bare, 1)} ms |`,
+  ];
+}
+
+const machineHead = [
+  "| What happens | Database | What was done and seen | Acknowledged writes looked for | Faults |",
+  "| --- | --- | --- | --- | --- |",
+];
+
+export interface MachineLine {
+  readonly title: string;
+  readonly engine: SoakResult["engine"];
+  /** What came of it, or why it was not run. */
+  readonly proven: Attempted | string;
+}
+
+export function machineLines(lines: readonly MachineLine[]): string[] {
+  const day = new Date().toISOString().slice(0, 10);
+  const row = ({ title, engine, proven }: MachineLine) =>
+    typeof proven === "string"
+      ? `| ${title} | ${nameOf[engine]} | not run: ${proven} | | |`
+      : `| ${title} | ${nameOf[engine]} | ${proven.told} | ${proven.found} | ${proven.faults.length} |`;
+  return [`The last whole run was on ${day}.`, "", ...machineHead, ...lines.map(row)];
+}

@@ -1,0 +1,41 @@
+/** Registers compared row by row, by the backups that were made of them. */
+import { encodeRow } from "../src/backup/format.ts";
+import { readBackup } from "../src/backup/read.ts";
+
+/** Every row of every table, as a line. */
+export type Rows = ReadonlyMap<string, ReadonlySet<string>>;
+
+export async function rowsIn(file: string): Promise<Rows> {
+  const rows = new Map<string, Set<string>>();
+  let own = new Set<string>();
+  for await (const part of readBackup(file)) {
+    if (part.kind === "section") rows.set(part.section.table, (own = new Set()));
+    if (part.kind === "row") own.add(encodeRow(part.values));
+  }
+  return rows;
+}
+
+export const countOf = (rows: Rows): number => [...rows.values()].reduce((sum, own) => sum + own.size, 0);
+
+/** Rows that the one has and the other has not, either way. */
+export function differencesOf(one: Rows, other: Rows): string[] {
+  return [...new Set([...one.keys(), ...other.keys()])].flatMap((table) => {
+    const [left, right] = [one.get(table) ?? new Set<string>(), other.get(table) ?? new Set<string>()];
+    const [lost, added] = [left.difference(right), right.difference(left)];
+    if (lost.size + added.size === 0) return [];
+    const [example = ""] = [...lost, ...added];
+    return [`${table}: ${lost.size} rows are missing, ${added.size} were not there: ${example.slice(0, 300)}`];
+  });
+}
+
+/** What is only ever added to: whatever was there earlier is there later, as it was. */
+const appendedTo = ["audit_events", "content_chunks"];
+
+export function lostSince(earlier: Rows, later: Rows, tables: readonly string[] = appendedTo): string[] {
+  return tables.flatMap((table) => {
+    if (!earlier.has(table)) return [`there is no table ${table}`];
+    const lost = earlier.get(table)!.difference(later.get(table) ?? new Set());
+    const [example = ""] = lost;
+    return lost.size === 0 ? [] : [`${table}: ${lost.size} rows are not as they were: ${example.slice(0, 300)}`];
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * Small disks for databases, so that one can be full. Each is a file system in memory of its own, which takes a mount
+ * namespace: `unshare` gives one without being root where the kernel lets anybody have user namespaces.
+ */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Owner } from "../deploy/cluster/parts.ts";
+
+const variable = "CADASTRE_CLUSTER_SMALL_DISKS";
+const usualMegabytes = 384;
+
+export const hasSmallDisks = (): boolean => process.env[variable] === "yes";
+
+/** Starts this program again where it may mount, and gives its exit code; undefined where that can't be had here. */
+export async function startedWithSmallDisks(): Promise<number | undefined> {
+  const isRoot = process.getuid?.() === 0;
+  const words = [...(isRoot ? [] : ["--user", "--map-current-user", "--keep-caps"]), "--mount", "--"];
+  if (spawnSync("unshare", [...words, "true"], { stdio: "ignore" }).status !== 0) return undefined;
+  const self = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const child = spawn("unshare", [...words, ...self], {
+    stdio: "inherit",
+    env: { ...process.env, [variable]: "yes" },
+  });
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+  const [code] = (await once(child, "exit")) as [number | null];
+  return code ?? 1;
+}
+
+export function mountSmallDisk(folder: string, owner: Owner | undefined, megabytes = usualMegabytes): void {
+  const whose = owner === undefined ? "" : `,uid=${owner.uid},gid=${owner.gid}`;
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0700${whose}`, "cadastre", folder]);
+}
+
+export function unmount(folder: string): void {
+  execFileSync("umount", ["-l", folder]);
+}
+
+/** Takes all the room that is left. */
+export function fill(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder);
+  const chunk = Buffer.alloc(1 << 20);
+  let left = bavail * bsize;
+  try {
+    for (; left > 0; left -= chunk.length) writeFileSync(filler(folder), chunk.subarray(0, left), { flag: "a" });
+  } catch {
+    // Somebody else took the last of it.
+  }
+}
+
+export const free = (folder: string): void => rmSync(filler(folder), { force: true });
+
+const filler = (folder: string) => join(folder, "filler");

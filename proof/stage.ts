@@ -1,0 +1,106 @@
+/** Where a proof takes place: the servers, which of them may be silent at the moment, and the history that everybody writes. */
+import { exchange, type Expected, type Json, judge, judgeSilence, type Reply, send, type Target } from "./client.ts";
+import type { Event, History } from "./history.ts";
+
+/** What is asked, and how the history calls it. */
+export interface Asking extends Pick<Event, "proof" | "key" | "kind" | "by" | "isWrite"> {
+  readonly token: string;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: object;
+  /** Bytes instead of a document, to a path from the root of the server: contents and webhooks, which have no token. */
+  readonly raw?: { readonly bytes: string | Uint8Array; readonly headers?: Readonly<Record<string, string>> };
+  readonly expected: Expected;
+  /** Where the history tells a value: what was written, or what the answer shows. */
+  readonly value?: string | ((document: Json) => string);
+  /** What the history tells where the answer declines. */
+  readonly valueDeclined?: string;
+  readonly server?: Target;
+}
+
+export interface Told {
+  readonly outcome: Event["outcome"];
+  readonly document: Json;
+}
+
+export class Stage {
+  readonly history: History;
+  readonly servers: readonly Target[];
+  /** Since when each was down, or until when it was. */
+  readonly #down = new Map<string, { fromMs: number; toMs: number }[]>();
+
+  constructor(servers: readonly Target[], history: History) {
+    this.servers = servers;
+    this.history = history;
+  }
+
+  /** From now on nobody wonders that it does not answer. */
+  goesDown({ name }: Target): void {
+    const spans = this.#down.get(name) ?? [];
+    spans.push({ fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY });
+    this.#down.set(name, spans);
+  }
+
+  isBack({ name }: Target): void {
+    const span = this.#down.get(name)?.at(-1);
+    if (span !== undefined) span.toMs = performance.now();
+  }
+
+  any(): Target {
+    return this.servers[Math.floor(Math.random() * this.servers.length)] as Target;
+  }
+
+  async ask(asking: Asking): Promise<Told> {
+    const server = asking.server ?? this.any();
+    const { token, method, path, body, raw, expected } = asking;
+    const calledMs = performance.now();
+    let reply: Reply | undefined;
+    let silence: unknown;
+    try {
+      reply =
+        raw === undefined
+          ? await send(server, token, method, path, body)
+          : await exchange(`${server.url}${path}`, method, raw.headers ?? {}, raw.bytes);
+    } catch (error) {
+      silence = error;
+    }
+    const answeredMs = performance.now();
+    const judged =
+      reply === undefined ? judgeSilence(silence, this.#wasDown(server, calledMs)) : judge(reply, expected);
+    const document = reply?.text ? parsed(reply.text) : undefined;
+    const { proof, key, kind, by, isWrite } = asking;
+    const requestId = reply?.headers["x-request-id"];
+    this.history.add({
+      proof,
+      key,
+      kind,
+      by,
+      isWrite,
+      server: server.name,
+      calledMs,
+      answeredMs,
+      value: judged.outcome === "declined" ? (asking.valueDeclined ?? "") : valueOf(asking, judged.outcome, document),
+      ...judged,
+      status: reply?.status ?? 0,
+      ...(typeof requestId === "string" && { requestId }),
+    });
+    return { outcome: judged.outcome, document };
+  }
+
+  #wasDown({ name }: Target, sinceMs: number): boolean {
+    return (this.#down.get(name) ?? []).some(({ toMs }) => toMs >= sinceMs);
+  }
+}
+
+function valueOf({ value = "" }: Asking, outcome: Event["outcome"], document: Json): string {
+  if (typeof value === "string") return value;
+  return outcome === "done" ? value(document?.data) : "";
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,154 @@
+/** What a history amounts to. Pure: histories in, faults out. What the register holds afterwards is `aftermath.ts`. */
+import { leaseSeconds } from "./actors.ts";
+import type { Event, History } from "./history.ts";
+import { type Call, judgeLinearity, type Model } from "./linear.ts";
+import { type LockOp, lock, register, type RegisterOp } from "./models.ts";
+
+export interface Figures {
+  readonly asked: number;
+  readonly done: number;
+  readonly refused: number;
+  readonly unknown: number;
+  /** The longest time in which no write was acknowledged by any server. */
+  readonly unavailableMs: number;
+  readonly slowestMs: number;
+}
+
+export function figuresOf({ events }: Pick<History, "events">): Figures {
+  const count = (outcome: Event["outcome"]) => events.filter((event) => event.outcome === outcome).length;
+  return {
+    asked: events.length,
+    done: count("done") + count("declined"),
+    refused: count("refused"),
+    unknown: count("unknown"),
+    unavailableMs: longestPause(events),
+    slowestMs: Math.max(0, ...events.map(({ calledMs, answeredMs }) => answeredMs - calledMs)),
+  };
+}
+
+function longestPause(events: readonly Event[]): number {
+  const made = events
+    .filter(({ isWrite, outcome }) => isWrite && outcome === "done")
+    .map(({ answeredMs }) => answeredMs)
+    .sort((one, other) => one - other);
+  return made.reduce((longest, at, index) => Math.max(longest, at - (made[index - 1] ?? at)), 0);
+}
+
+/** Every fault as a sentence; none where every answer was right. */
+export function faultsOf(history: Pick<History, "events">): string[] {
+  const { events } = history;
+  return [
+    ...wrongAnswers(events),
+    ...notLinear(events, "locks", lockCall, lock),
+    ...notLinear(events, "values", registerCall, register("")),
+    ...notLinear(events, "access", registerCall, register("no")),
+    ...leaseFaults(events.filter(({ proof }) => proof === "leases")),
+    ...jobFaults(events.filter(({ proof }) => proof === "jobs")),
+  ];
+}
+
+const told = (atMs: number) => `${(atMs / 1000).toFixed(1)} s`;
+
+function wrongAnswers(events: readonly Event[]): string[] {
+  return events
+    .filter(({ outcome }) => outcome === "wrong")
+    .map(
+      ({ server, kind, key, note, answeredMs }) =>
+        `${server} answered ${kind} of ${key} at ${told(answeredMs)}: ${note}`,
+    );
+}
+
+/** Each thing by itself. What was refused has not happened, so it is left out: whoever saw its value all the same breaks the rest. */
+function notLinear<State extends string, Op>(
+  events: readonly Event[],
+  proof: string,
+  toCall: (event: Event) => Call<Op> | undefined,
+  model: Model<State, Op>,
+): string[] {
+  const own = Map.groupBy(
+    events.filter((event) => event.proof === proof),
+    ({ key }) => key,
+  );
+  return [...own].flatMap(([key, all]) => {
+    const calls = all.map(toCall).filter((call) => call !== undefined);
+    const judged = judgeLinearity(calls, model);
+    if (judged.kind === "linear") return [];
+    if (judged.kind === "undecided") return [`${proof} ${key}: too much is unknown of it to be judged`];
+    return [`${proof} ${key}: what was answered at ${told(judged.at)}, after ${judged.explained} calls, can't be`];
+  });
+}
+
+const answeredAt = ({ outcome, answeredMs }: Event) => (outcome === "unknown" ? Number.POSITIVE_INFINITY : answeredMs);
+/** What is not known to have happened tells something only if it would have changed something. */
+const tells = ({ outcome, isWrite }: Event) =>
+  outcome === "done" || outcome === "declined" || (outcome === "unknown" && isWrite);
+
+function lockCall(event: Event): Call<LockOp> | undefined {
+  const { kind, value, outcome, calledMs, by } = event;
+  if (!tells(event)) return undefined;
+  const isDone = outcome !== "declined";
+  const op: LockOp =
+    kind === "lock"
+      ? { kind, holder: value, isDone }
+      : kind === "unlock"
+        ? { kind, by, isDone }
+        : { kind: "read", holder: value };
+  return { op, calledMs, answeredMs: answeredAt(event) };
+}
+
+function registerCall(event: Event): Call<RegisterOp> | undefined {
+  if (!tells(event)) return undefined;
+  const op = { kind: event.isWrite ? "write" : "read", value: event.value } as const;
+  return { op, calledMs: event.calledMs, answeredMs: answeredAt(event) };
+}
+
+/** How far the moment of a lease may be off: the time between a server's clock and its answer. */
+const leaseSlackMs = 2_000;
+
+/** Nobody has a lock while another's lease lasts, and nobody is kept from one whose lease is over. */
+export function leaseFaults(events: readonly Event[]): string[] {
+  const leaseMs = leaseSeconds * 1000;
+  return [...Map.groupBy(events, ({ key }) => key)].flatMap(([key, all]) => {
+    const held = all.filter(({ outcome }) => outcome === "done");
+    const perhaps = all.filter(({ outcome }) => outcome === "unknown");
+    const early = held.flatMap((one) =>
+      held
+        .filter((other) => other !== one && other.answeredMs > one.answeredMs)
+        .filter((other) => other.answeredMs < one.calledMs + leaseMs - leaseSlackMs)
+        .map(
+          (other) =>
+            `leases ${key}: ${other.by} had the lock by ${other.server} at ${told(other.answeredMs)}, while ${one.by} had it since ${told(one.answeredMs)}`,
+        ),
+    );
+    const late = all
+      .filter(({ outcome }) => outcome === "declined")
+      .filter(({ calledMs, answeredMs }) => {
+        const isHeldBy = (other: Event) =>
+          other.calledMs < answeredMs && other.answeredMs + leaseMs + leaseSlackMs > calledMs;
+        // What nobody knows of may have come to pass a while after its answer.
+        const mayBeHeldBy = (other: Event) => other.calledMs < answeredMs && other.answeredMs + 2 * leaseMs > calledMs;
+        return !held.some(isHeldBy) && !perhaps.some(mayBeHeldBy);
+      })
+      .map(
+        ({ by, server, calledMs }) =>
+          `leases ${key}: ${by} was kept from it by ${server} at ${told(calledMs)}, though nobody had it`,
+      );
+    return [...early, ...late];
+  });
+}
+
+/** A job is given away once for each attempt, and its end is taken once. */
+export function jobFaults(events: readonly Event[]): string[] {
+  const twice = (kind: string, what: string) =>
+    [
+      ...Map.groupBy(
+        events.filter((event) => event.kind === kind && event.outcome === "done"),
+        keyOf,
+      ),
+    ]
+      .filter(([, all]) => all.length > 1)
+      .map(([key, all]) => `${what} ${all.length} times: ${key}, by ${all.map(({ by }) => by).join(", ")}`);
+  return [...twice("claim", "a job was given away"), ...twice("finish", "the end of a job was taken")];
+}
+
+const keyOf = ({ kind, key, value }: Event) => (kind === "claim" ? value : key);

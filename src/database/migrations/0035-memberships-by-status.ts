@@ -1,0 +1,10 @@
+/** Those of an organization who are invited, or active, in order: without it the few who are invited are looked for among all members. */
+import type { Migration } from "./migration.ts";
+
+export const membershipsByStatus: Migration = {
+  name: "0035-memberships-by-status",
+  kind: "adds",
+  statements: [
+    `CREATE INDEX organization_memberships_status ON organization_memberships (organization_id, status, created_at, id)`,
+  ],
+};

@@ -1,0 +1,58 @@
+/** Where sealed values stand in the register, and what each is bound to; for those who concern themselves with all of them. */
+
+export type KeyValues = readonly (string | number)[];
+
+export interface SealedTable {
+  /** Its name in SQL, like those of the columns. */
+  readonly table: string;
+  /** The columns of its primary key. */
+  readonly key: readonly string[];
+  /** The columns of sealed values, and what a value of the row with this key is bound to: the vault's `owner`. */
+  readonly owners: Readonly<Record<string, (key: KeyValues) => string>>;
+  /** How many rows may be in memory together. */
+  readonly rowsAtOnce: number;
+}
+
+const rowsAtOnce = 100;
+
+/** As nearly all are bound: table, key and column. */
+function plain(table: string, columns: readonly string[], key = "id"): SealedTable {
+  const owners = columns.map((column) => [column, ([id]: KeyValues) => `${table}/${id}/${column}`] as const);
+  return { table, key: [key], owners: Object.fromEntries(owners), rowsAtOnce };
+}
+
+const webhookSecret = ([id]: KeyValues) => `oauth_clients/${id}/webhook_secret`;
+const oauthClients = plain("oauth_clients", ["secret"]);
+
+/** Every column of bytes that the migrations make. */
+export const sealedTables: readonly SealedTable[] = [
+  plain("ssh_keys", ["value"]),
+  // The former one is the very value that was the present one before.
+  {
+    ...oauthClients,
+    owners: { ...oauthClients.owners, webhook_secret: webhookSecret, former_webhook_secret: webhookSecret },
+  },
+  plain("oauth_tokens", ["secret", "ssh_key"]),
+  plain("sso_providers", ["client_secret"]),
+  plain("sso_sessions", ["sign_out_url"], "token_id"),
+  plain("notification_configurations", ["url", "token"]),
+  plain("audit_webhooks", ["url", "token"]),
+  plain("identity_keys", ["private_key"]),
+  plain("notices", ["secret"]),
+  plain("vars", ["value"]),
+  plain("runs", ["variables", "pinned_variables"]),
+  plain("state_version_outputs", ["value"]),
+  {
+    table: "run_log_chunks",
+    key: ["phase_id", "start"],
+    owners: { bytes: ([phase, start]) => `run_log_chunks/${phase}/${start}` },
+    rowsAtOnce: 16,
+  },
+  {
+    table: "content_chunks",
+    key: ["content_id", "position"],
+    // By the table's first name.
+    owners: { bytes: ([content, position]) => `state_chunks/${content}/${position}` },
+    rowsAtOnce: 16,
+  },
+];

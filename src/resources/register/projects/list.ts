@@ -1,0 +1,156 @@
+/** The list of projects: what the caller may read of an organization's, narrowed, and how many that are, in one statement. */
+import { type Expression, type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Actor, principalOf } from "../../../access/actor.ts";
+import { effective } from "../../../access/effective.ts";
+import { bitOf, type Mask } from "../../../access/permission-set.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { Schema } from "../../../database/schema/schema.ts";
+import type { Page, Sort } from "../../../jsonapi/query.ts";
+import { fold } from "../../../kernel/text.ts";
+import type { OrganizationView } from "../../identity/organizations/definition.ts";
+import { endedOnProject } from "../../shared/grants/in-force.ts";
+import { hasProjectGrant, projectGrants } from "../../shared/grants/reads.ts";
+import { countOf, fetchPage, type Order } from "../../shared/paging.ts";
+import type { ProjectView } from "./definition.ts";
+import { defaultsOf } from "./rules.ts";
+
+interface Tagged {
+  readonly key?: string;
+  readonly value?: string;
+}
+
+export interface ProjectSearch {
+  readonly page: Page;
+  readonly sort: Sort<"name"> | undefined;
+  readonly part: string | undefined;
+  readonly names: readonly string[] | undefined;
+  readonly tagged: readonly Tagged[];
+  /** Each must be held on a listed project. */
+  readonly bits: readonly Mask[];
+}
+
+const newestFirst: readonly Order[] = [
+  { column: "createdAt", descending: true },
+  { column: "id", descending: true },
+];
+
+const orderOf = ({ sort }: ProjectSearch): readonly Order[] =>
+  sort === undefined ? newestFirst : [{ column: "name", descending: sort.descending }, { column: "id" }];
+
+/** What the caller may read of an organization's projects, in one statement with its totals. */
+export async function listProjectRows(tx: Tx, actor: Actor, organization: OrganizationView, search: ProjectSearch) {
+  const principal = principalOf(actor);
+  const { everywhere } = organization.standing;
+  const isHeld = (bit: Mask) => (everywhere & bit) === bit;
+  const read = bitOf("settings", "read");
+  const total = isHeld(read)
+    ? organization.projectCount
+    : countOf(projectsOf(tx.db, organization, principal, [read]).select("p.id"));
+  const isWhole = [read, ...search.bits].every(isHeld);
+  const { rows, matching } = isWhole
+    ? narrowedOfAll(tx, organization, search)
+    : narrowed(tx, projectsOf(tx.db, organization, principal, [read, ...search.bits]), search);
+  const found = await fetchPage(tx, {
+    rows: rows
+      .selectAll("p")
+      .select(projectGrants(sql.ref("p.organizationId"), sql.ref("p.id"), principal))
+      .select(endedOnProject(sql.ref("p.id")).as("endedRecords")),
+    order: orderOf(search),
+    page: search.page,
+    totals: { total, matching },
+  });
+  return {
+    views: found.rows.map((row): ProjectView => ({
+      ...row,
+      ...defaultsOf(organization),
+      access: effective(everywhere, row.projectAccess),
+    })),
+    totals: found.totals,
+  };
+}
+
+/** The projects on which the caller holds every bit: by the organization, or by a record of one of its teams. */
+function projectsOf(db: Kysely<Schema>, organization: OrganizationView, principal: string, bits: readonly Mask[]) {
+  let query = db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
+  for (const bit of bits) {
+    if ((organization.standing.everywhere & bit) === bit) continue;
+    query = query.where(hasProjectGrant(sql`${organization.id}`, sql.ref("p.id"), principal, bit));
+  }
+  return query;
+}
+
+type Projects = ReturnType<typeof projectsOf>;
+
+interface Narrowed {
+  readonly rows: Projects;
+  readonly matching: number | Expression<number>;
+}
+
+function narrowed(tx: Tx, query: Projects, { names, part, tagged }: ProjectSearch): Narrowed {
+  let rows = tagged.reduce((found, filter) => found.where(isTagged("p", filter)), query);
+  if (names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
+  else if (part !== undefined) rows = rows.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(part)));
+  return { rows, matching: countOf(rows.select("p.id")) };
+}
+
+/** For whom nothing is out of sight, much is counted already: all of them, and those with a key. */
+function narrowedOfAll(tx: Tx, organization: OrganizationView, search: ProjectSearch): Narrowed {
+  if (search.names !== undefined) return narrowed(tx, named(tx, organization.id, search.names), search);
+  const all = tx.db.selectFrom("projects as p").where("p.organizationId", "=", organization.id);
+  const isNamed = search.part !== undefined;
+  const [filter, ...more] = search.tagged;
+  if (filter === undefined && !isNamed) return { rows: all, matching: organization.projectCount };
+  if (!filter?.key || more.length > 0 || isNamed) return narrowed(tx, all, search);
+  return {
+    rows: all.where(isAmongFirst(tx, organization.id, filter, search)),
+    matching: sql<number>`(select count(*) ${bindingsOf(organization.id, filter)})`,
+  };
+}
+
+/** Found by their names first, and then sorted: asked otherwise, the embedded database walks through all projects in order. */
+function named(tx: Tx, organizationId: string, names: readonly string[]): Projects {
+  const ids = tx.db
+    .selectFrom("projects as n")
+    .select("n.id")
+    .where("n.organizationId", "=", organizationId)
+    .where(tx.dialect.isOneOf(sql.ref("n.nameKey"), names.map(fold)));
+  return tx.db.selectFrom("projects as p").where("p.id", "in", ids);
+}
+
+/** By a key-value tag; what is absent or empty stands for any. Asked of each project, by its own index. */
+function isTagged(table: string, { key, value }: Tagged): RawBuilder<SqlBool> {
+  const fits = [
+    sql`b.project_id = ${sql.ref(`${table}.id`)}`,
+    ...(key ? [sql`b.key = ${key}`] : []),
+    ...(value ? [sql`b.value = ${value}`] : []),
+  ];
+  // The offset keeps PostgreSQL from collecting the bindings of all projects.
+  return sql<SqlBool>`exists (select 1 from tag_bindings as b where ${sql.join(fits, sql` and `)} limit 1 offset 0)`;
+}
+
+/** The bindings of projects with a key: one for each project that has it. */
+function bindingsOf(organizationId: string, { key, value }: Tagged): RawBuilder<unknown> {
+  return sql`from tag_bindings as b where b.organization_id = ${organizationId} and b.project_id is not null
+    and b.key = ${key} ${value ? sql`and b.value = ${value}` : sql``}`;
+}
+
+/** So few are all found, and sorted. Among more of them, a walk in order soon comes to as many as are wanted. */
+const fewMax = 200;
+
+/** Whether a project is among those with a key that come first, at least as far as the page goes. */
+function isAmongFirst(tx: Tx, organizationId: string, filter: Tagged, search: ProjectSearch): RawBuilder<SqlBool> {
+  const few = sql`select b.project_id as id ${bindingsOf(organizationId, filter)} limit ${sql.lit(fewMax + 1)}`;
+  const isMany = sql`(select count(*) from (${few}) as few) > ${sql.lit(fewMax)}`;
+  const wanted = search.page.number * search.page.size;
+  const sorted = sql.join(
+    orderOf(search).map(
+      ({ column, descending }) => sql`${sql.ref(`q.${column}`)} ${sql.raw(descending ? "desc" : "asc")}`,
+    ),
+  );
+  return sql<SqlBool>`p.id in (
+    select found.id from (${few}) as found where not ${isMany}
+    union all
+    select walked.id from (
+      select q.id as id from projects as q where q.organization_id = ${organizationId} and ${isMany} and ${isTagged("q", filter)}
+      order by ${sorted} limit ${wanted}) as walked)`;
+}

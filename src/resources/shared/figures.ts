@@ -1,0 +1,118 @@
+/**
+ * What those who watch the service ask for and what takes longer to count the more there is: a job counts it now and then, piece by
+ * piece, and leaves it as one fact, which costs the same to read however large the register is.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { sql } from "kysely";
+import type { Database, Tx } from "../../database/database.ts";
+import { readFact, setFact } from "../../database/meta.ts";
+import { nowMs } from "../../kernel/time.ts";
+
+export interface Figures {
+  /** When they were counted. */
+  readonly at: string;
+  readonly databaseBytes: number;
+  readonly organizations: number;
+  readonly users: number;
+  readonly workspaces: number;
+  /** Contents that are complete, by what they are: `state`, `archive` … Their sizes are those before they were compressed. */
+  readonly contents: Readonly<Record<string, { readonly count: number; readonly bytes: number }>>;
+  /** Tokens that somebody has to renew, by whom they stand for: how many end within so many days from then. */
+  readonly tokensExpiring: Readonly<Record<string, Readonly<Record<ExpiryDays, number>>>>;
+}
+
+export type ExpiryDays = "1" | "7" | "30";
+
+export const tokenKinds = ["user", "team", "organization", "audit-trails"] as const;
+
+const factName = "figures";
+const dayMs = 24 * 3600 * 1000;
+
+export async function readFigures(tx: Tx): Promise<Figures | undefined> {
+  const fact = await readFact(tx, factName);
+  return fact === undefined ? undefined : (JSON.parse(fact) as Figures);
+}
+
+/** What a job gives. */
+interface Work {
+  readonly context: { readonly database: Database };
+  readonly signal: AbortSignal;
+  step<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+}
+
+/** Gives how many contents there are. Leaves the figures as they were where it is to end before it is done. */
+export async function takeFigures({ context, signal, step }: Work): Promise<number> {
+  const { reader } = context.database;
+  const at = nowMs();
+  const contents = await countContents(reader, signal);
+  const totals = await readTotals(reader);
+  const tokensExpiring = await countExpiring(reader, at);
+  if (signal.aborted) return 0;
+  const figures: Figures = { at: new Date(at).toISOString(), ...totals, contents, tokensExpiring };
+  await step((tx) => setFact(tx, factName, JSON.stringify(figures)));
+  return Object.values(contents).reduce((sum, { count }) => sum + count, 0);
+}
+
+/** So many rows are looked at in one statement: on the embedded database everybody else waits for it. */
+const rowsAtOnce = 2_000;
+
+interface Piece {
+  readonly kind: string;
+  readonly looked: number;
+  readonly count: number;
+  readonly bytes: number;
+  readonly last: string;
+}
+
+async function countContents(tx: Tx, signal: AbortSignal): Promise<Figures["contents"]> {
+  const sums: Record<string, { count: number; bytes: number }> = {};
+  let after = "";
+  while (!signal.aborted) {
+    const { rows } = await sql<Piece>`
+      select kind, count(*) as looked, max(id) as last,
+        sum(complete) as count, sum(case when complete = 1 then size else 0 end) as bytes
+      from (select id, kind, size, complete from contents where id > ${after} order by id limit ${sql.lit(rowsAtOnce)}) as piece
+      group by kind`.execute(tx.db);
+    for (const { kind, count, bytes, last } of rows) {
+      const sum = (sums[kind] ??= { count: 0, bytes: 0 });
+      sum.count += Number(count);
+      sum.bytes += Number(bytes);
+      if (last > after) after = last;
+    }
+    if (rows.reduce((sum, { looked }) => sum + Number(looked), 0) < rowsAtOnce) break;
+    await nextTurn();
+  }
+  return sums;
+}
+
+type Totals = Pick<Figures, "databaseBytes" | "organizations" | "users" | "workspaces">;
+
+async function readTotals({ db, dialect }: Tx): Promise<Totals> {
+  const { rows } = await sql<Totals>`
+    select ${dialect.databaseBytes} as database_bytes, (select count(*) from organizations) as organizations,
+      (select count(*) from users) as users, (select coalesce(sum(workspace_count), 0) from projects) as workspaces`.execute(
+    db,
+  );
+  const [found] = rows as [Totals];
+  return {
+    databaseBytes: Number(found.databaseBytes),
+    organizations: Number(found.organizations),
+    users: Number(found.users),
+    workspaces: Number(found.workspaces),
+  };
+}
+
+/** Neither sessions nor what was made for less than a day or so: whoever needs such a token gets another one by themselves. */
+async function countExpiring(tx: Tx, at: number): Promise<Figures["tokensExpiring"]> {
+  const inDays = (days: number) => new Date(at + days * dayMs).toISOString();
+  const within = (days: number) => sql<number>`sum(case when expired_at <= ${inDays(days)} then 1 else 0 end)`;
+  const { rows } = await sql<{ kind: string; one: number; seven: number; thirty: number }>`
+    select kind, ${within(1)} as one, ${within(7)} as seven, count(*) as thirty
+    from tokens
+    where expired_at > ${inDays(0)} and expired_at <= ${inDays(30)} and kind <> 'session'
+      and not (created_at > ${inDays(-1)} and expired_at <= ${inDays(1)})
+    group by kind`.execute(tx.db);
+  return Object.fromEntries(
+    rows.map(({ kind, one, seven, thirty }) => [kind, { "1": Number(one), "7": Number(seven), "30": Number(thirty) }]),
+  );
+}

@@ -1,0 +1,76 @@
+/** What a connection can see at its provider: repositories, and their branches. Asked each time and never stored. */
+import { z } from "zod";
+import { defineResource, type Operation } from "../../../jsonapi/define.ts";
+import { type Parameter, Unusable } from "../../../jsonapi/query.ts";
+import { text } from "../../../jsonapi/schemas.ts";
+import { repository as repositoryName } from "../../register/workspaces/definition.ts";
+
+/** Its name is all that is known of it. */
+export interface Seen {
+  readonly name: string;
+}
+
+const searchLengthMax = 256;
+const search: Parameter<string> = {
+  doc: "Only those whose name contains this, ignoring case.",
+  parse: (value) =>
+    value.length <= searchLengthMax ? value : new Unusable(`can't have more than ${searchLengthMax} characters`),
+};
+const repository: Parameter<string> = {
+  doc: "The repository, as a workspace's `vcs-repo.identifier` names it.",
+  required: true,
+  parse: (value) => {
+    const read = repositoryName.safeParse(value);
+    return read.success ? read.data : new Unusable(read.error.issues[0]?.message ?? "is unusable");
+  },
+};
+const meta = z.object({
+  "is-cut-short": z.boolean().meta({ description: "Whether there may be more than the provider was asked for." }),
+});
+const list = {
+  method: "GET",
+  answer: "list",
+  mayConflict: true,
+  needs:
+    "an owner, a team with 'manage-vcs-settings', 'manage-workspaces' or 'manage-projects', or the organization's token",
+} as const satisfies Partial<Operation>;
+
+export const repositories = defineResource<Seen>()(({ readOnly }) => ({
+  type: "repositories",
+  doc: "A repository that a connection's token can see at its provider.",
+  id: ({ name }) => name,
+  hasExpiring: true,
+  attributes: {
+    identifier: readOnly(text(), "What a workspace names it by, as `vcs-repo.identifier`.", {
+      from: ({ name }) => name,
+    }),
+  },
+  relationships: {},
+  operations: {
+    listRepositories: {
+      ...list,
+      path: "/oauth-tokens/:oauth_token_id/repositories",
+      summary: "List the repositories that a connection can see, as its provider orders them; not counted",
+      query: { paged: true, parameters: { "search[name]": search } },
+      meta,
+    },
+  },
+}));
+
+export const branches = defineResource<Seen>()(({ readOnly }) => ({
+  type: "branches",
+  doc: "A branch of a repository that a connection's token can see at its provider.",
+  id: ({ name }) => name,
+  hasExpiring: true,
+  attributes: { name: readOnly(text(), "What a workspace names it by, as `vcs-repo.branch`.") },
+  relationships: {},
+  operations: {
+    listBranches: {
+      ...list,
+      path: "/oauth-tokens/:oauth_token_id/branches",
+      summary: "List the branches of a repository that a connection can see, as its provider orders them; not counted",
+      query: { paged: true, parameters: { repository, "search[name]": search } },
+      meta,
+    },
+  },
+}));

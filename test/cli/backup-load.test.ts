@@ -1,0 +1,14 @@
+/** Backups of a register that everybody writes to; `npm run machine -- backup` makes more of them, for longer. */
+import { expect, test } from "vitest";
+import { proveBackups } from "../../proof/backups.ts";
+import type { Engine } from "../support/database.ts";
+
+test.each<Engine>(["sqlite", "postgres"])(
+  "a backup on %s, made while everybody writes, is one moment, whole, and comes back on both databases",
+  { timeout: 600_000 },
+  async (engine) => {
+    const { faults, found } = await proveBackups(engine, { rounds: 1, seconds: 2, slowness: 1, say: () => {} });
+    expect(faults).toEqual([]);
+    expect(found).toBeGreaterThan(20);
+  },
+);

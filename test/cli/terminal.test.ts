@@ -1,0 +1,170 @@
+/** A start on a terminal, for a person; and the same in a service, for machines. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { launcher } from "../support/launcher.ts";
+import { account, cadastre, start, startService, stopService, tokenIn, useFolder } from "./support.ts";
+
+const folder = useFolder();
+let registers = 0;
+const embedded = () => ({
+  CADASTRE_DATABASE: `sqlite:${join(folder, `${(registers += 1)}.db`)}`,
+  CADASTRE_LISTEN: "127.0.0.1:0",
+  CADASTRE_CONSOLE: "off",
+});
+
+/** Makes a terminal; every Debian has it, and other machines mostly. */
+const isWithoutScript = spawnSync("script", ["--version"]).error !== undefined;
+
+/** On a terminal of its own; `type` is what a person types there. */
+function onTerminal(environment: Record<string, string>) {
+  // Without a shell between, which Ctrl+C would end too.
+  const command = `exec ${[process.execPath, launcher, "serve"].map((word) => `'${word}'`).join(" ")}`;
+  const child = spawn("script", ["-qefc", command, "/dev/null"], {
+    env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...environment },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let out = "";
+  child.stdout.on("data", (chunk) => (out += String(chunk).replaceAll("\r", "")));
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  const said = async (pattern: RegExp) => {
+    for (let found = pattern.exec(out); ; found = pattern.exec(out)) {
+      if (found !== null) return found;
+      await Promise.race([
+        once(child.stdout, "data"),
+        ended.then(() => {
+          throw new Error(`it ended, and never said ${pattern}: ${out}`);
+        }),
+      ]);
+    }
+  };
+  return { out: () => out, said, ended, type: (keys: string) => child.stdin.write(keys) };
+}
+
+describe.skipIf(isWithoutScript)("on a terminal", () => {
+  test("the start says what a person needs, requests are quiet, and Ctrl+C stops it", async () => {
+    const terminal = onTerminal(embedded());
+    const [, url = ""] = await terminal.said(/Address +(\S+)[\s\S]*Ctrl\+C\./);
+    expect(terminal.out()).toMatch(/^\n {2}Cadastre \d/);
+    const token = tokenIn(terminal.out()) ?? "";
+    expect((await account(url, token)).status).toBe(200);
+    expect((await fetch(`${url}/api/v2/nothing`)).status).toBe(401);
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.out()).toContain("Stopping: running requests are finished first.");
+    expect(terminal.out()).not.toMatch(/[{}]|info|nothing/);
+  });
+
+  test("what is asked for is logged, in lines that can be read", async () => {
+    const terminal = onTerminal({ ...embedded(), CADASTRE_LOG_LEVEL: "info" });
+    const [, url = ""] = await terminal.said(/Address +(\S+)[\s\S]*Ctrl\+C\./);
+    await fetch(`${url}/api/v2/nothing`);
+    await terminal.said(/^\d\d:\d\d:\d\d info {2}GET \/api\/v2\/nothing 401, [\d.]+ ms$/m);
+    terminal.type("\u0003");
+    expect(await terminal.ended).toBe(0);
+    expect(terminal.out()).not.toContain('{"level"');
+  });
+
+  test("the second start says how to make a token", async () => {
+    const settings = embedded();
+    for (const isFirst of [true, false]) {
+      const terminal = onTerminal(settings);
+      const [, url = ""] = await terminal.said(/Address +(\S+)[\s\S]*Ctrl\+C\./);
+      expect((await fetch(`${url}/readyz`)).status).toBe(200);
+      terminal.type("\u0003");
+      expect(await terminal.ended).toBe(0);
+      expect(/^ {4}.+ token create --user admin$/m.test(terminal.out())).toBe(!isFirst);
+    }
+  });
+});
+
+describe("in a service", () => {
+  test("with CADASTRE_LOG_FORMAT=json everything is JSON, and no secret is in it", async () => {
+    const service = start(["serve"], { ...embedded(), CADASTRE_LOG_FORMAT: "json" });
+    while (!service.out().includes('"msg":"serving"') || !service.out().includes("first site admin"))
+      await once(service.process.stdout!, "data");
+    const { code, out, err } = await stopService(service);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    const lines = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.find(({ msg }) => msg === "serving")).toMatchObject({
+      address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+      data: expect.stringMatching(/\.db$/),
+    });
+    expect(out).toContain("make one with 'cadastre token create --user admin'");
+    expect(out).not.toMatch(/cadastre-[\w-]{43}/);
+  });
+
+  test("with CADASTRE_LOG_FORMAT=text the log can be read elsewhere too", async () => {
+    const service = await startService({ ...embedded(), CADASTRE_LOG_FORMAT: "text" });
+    await fetch(`${service.url}/readyz`);
+    const { out } = await stopService(service);
+    expect(out).toMatch(/^\d\d:\d\d:\d\d info {2}stopped$/m);
+    expect(out).not.toContain('{"level"');
+  });
+});
+
+describe("CADASTRE_FIRST_TOKEN_FILE", () => {
+  test("has the first admin's token, for the service's user alone; nothing prints it, and later starts leave it", async () => {
+    const file = join(folder, "it's the first token");
+    const settings = { ...embedded(), CADASTRE_FIRST_TOKEN_FILE: file };
+    const first = await startService(settings);
+    const token = readFileSync(file, "utf8").trim();
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect((await account(first.url, token)).status).toBe(200);
+    const pasted = /^ {4}(export TOKEN=.+)$/m.exec(first.out())?.[1] ?? "";
+    const { stdout } = spawnSync("sh", ["-c", `${pasted}; printf %s "$TOKEN"`], { encoding: "utf8" });
+    expect(stdout).toBe(token);
+    const { code, out } = await stopService(first);
+    expect(code).toBe(0);
+    expect(out).not.toContain(token);
+    expect(out).not.toContain("shown this once");
+    const second = await startService(settings);
+    expect((await account(second.url, token)).status).toBe(200);
+    await stopService(second);
+    expect(readFileSync(file, "utf8").trim()).toBe(token);
+  });
+
+  test("that can't be written keeps the service from starting, and there is no admin whose token nobody knows", async () => {
+    const settings = embedded();
+    const taken = join(folder, "taken");
+    writeFileSync(taken, "mine");
+    for (const [file, reason] of [
+      [taken, "it is there already"],
+      [join(folder, "none", "token"), "ENOENT"],
+    ] as const) {
+      const { code, err } = await cadastre(["serve"], { ...settings, CADASTRE_FIRST_TOKEN_FILE: file });
+      expect(code).toBe(1);
+      expect(err).toMatch(/^The first admin's token can't be written to .*CADASTRE_FIRST_TOKEN_FILE\.$/);
+      expect(err).toContain(reason);
+    }
+    expect(readFileSync(taken, "utf8")).toBe("mine");
+    expect((await cadastre(["user", "list", "--json"], settings)).out).not.toContain("admin");
+  });
+
+  test("is not written for a token that the operator chose", async () => {
+    const file = join(folder, "not-needed");
+    const chosen = { CADASTRE_ADMIN_TOKEN: "chosen-by-the-operator-2", CADASTRE_FIRST_TOKEN_FILE: file };
+    await stopService(await startService({ ...embedded(), ...chosen }));
+    expect(existsSync(file)).toBe(false);
+  });
+});
+
+describe("cadastre health", () => {
+  test("tells by its exit code whether the server is ready", async () => {
+    const service = await startService(embedded());
+    const listen = new URL(service.url).host;
+    expect(await cadastre(["health", "--listen", listen])).toEqual({ code: 0, out: "ready", err: "" });
+    const everywhere = `0.0.0.0:${new URL(service.url).port}`;
+    expect((await cadastre(["health"], { CADASTRE_LISTEN: everywhere })).code).toBe(0);
+    await stopService(service);
+    const { code, out, err } = await cadastre(["health", "--listen", listen]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(/^The server is not ready \(.*ECONNREFUSED.*\)\. Its log tells more\.$/);
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * What the first start gives to paste, pasted: the real CLI makes the first state with nothing but the texts of the page, by HTTP and by
+ * HTTPS. `npm run test:console:cli`; it needs openssl, and a Terraform that `npm run conformance:cli` has built or CADASTRE_TERRAFORM names.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { makeCertificate } from "../../conformance/certificate.ts";
+import { useConsole } from "./support/browser.ts";
+
+const built = "node_modules/.cache/cadastre/terraform-1.13.3/terraform";
+const terraform = resolve(process.env["CADASTRE_TERRAFORM"] ?? built);
+if (!existsSync(terraform))
+  throw new Error(`There is no ${terraform}. Run npm run conformance:cli -- --quick, or set CADASTRE_TERRAFORM.`);
+
+const folder = mkdtempSync(join(tmpdir(), "cadastre-pasted-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const certificate = makeCertificate(folder);
+const tls = { cert: readFileSync(certificate.cert), key: readFileSync(certificate.key) };
+
+describe.each([
+  { transport: "HTTP", console: useConsole() },
+  { transport: "HTTPS", console: useConsole({ tls }) },
+])("by $transport", ({ transport, console }) => {
+  test("init and apply make the first state, which the page tells by itself", async () => {
+    const { page, go, complaints } = await console.visit(console.api.admin.token, { ignoreHTTPSErrors: true });
+    await go("/~/new-organization");
+    await page.getByLabel("Name").fill("acme");
+    await page.getByLabel("E-mail").fill("ops@acme.example");
+    await page.getByRole("button", { name: "Make the organization" }).click();
+    await page.getByRole("heading", { name: "A project to begin with" }).waitFor();
+    await page.getByLabel("Name").fill("Network");
+    await page.getByRole("button", { name: "Make the project" }).click();
+    await page.getByRole("heading", { name: "New workspace" }).waitFor();
+    await page.getByLabel("Name").fill("network-production");
+    await page.getByRole("button", { name: "Make the workspace" }).click();
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByText("works for 90 days").waitFor();
+
+    const pasted = async (name: string) => (await page.getByRole("group", { name }).textContent())!;
+    const place = mkdtempSync(join(folder, `${transport}-`));
+    writeFileSync(join(place, "cadastre.tfrc"), await pasted("cadastre.tfrc"));
+    writeFileSync(
+      join(place, "main.tf"),
+      `${await pasted("The cloud block")}\n\n${await pasted("A resource to try")}\n`,
+    );
+    expect(await pasted("The commands")).toMatch(
+      /^export TF_CLI_CONFIG_FILE=\$PWD\/cadastre.tfrc\nterraform init\nterraform apply$/,
+    );
+    const env = {
+      PATH: process.env["PATH"],
+      HOME: place,
+      TF_CLI_CONFIG_FILE: join(place, "cadastre.tfrc"),
+      TF_IN_AUTOMATION: "1",
+      CHECKPOINT_DISABLE: "1",
+      ...(transport === "HTTPS" && { SSL_CERT_FILE: certificate.cert }),
+    };
+    const run = (...words: string[]) => promisify(execFile)(terraform, words, { cwd: place, env });
+    await run("init", "-input=false", "-no-color");
+    const { stdout } = await run("apply", "-input=false", "-auto-approve", "-no-color");
+    expect(stdout).toContain("Apply complete! Resources: 1 added, 0 changed, 0 destroyed.");
+    await page.getByText("The first state is here: 1 resource").waitFor();
+    await page.getByRole("link", { name: "Open the workspace" }).click();
+    await page.getByText("terraform_data.first").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

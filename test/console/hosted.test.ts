@@ -1,0 +1,31 @@
+/** The hosted edition: what it does not have is not offered, and whoever comes by an old link is told. */
+import { beforeAll, expect, test } from "vitest";
+import { data, resource } from "../support/builders.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
+
+const console = useConsole({ options: { edition: "hosted" } });
+
+beforeAll(async () => {
+  const { admin } = console.api;
+  data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "ops@acme.example" })));
+  data(await admin.post("/organizations/acme/workspaces", resource("workspaces", { name: "network" })));
+});
+
+test("no list of all runs of the site, and no policies of how long things are kept", async () => {
+  const { page, go, complaints } = await console.visit(console.api.admin.token);
+  await go("/~/site");
+  const tabs = page.getByRole("navigation", { name: "Parts of this page" });
+  await tabs.getByRole("link", { name: "Agent pools" }).waitFor();
+  await expectCount(tabs.getByRole("link", { name: "Runs" }), 0);
+  await go("/~/site/runs");
+  await page.getByText("Not in the hosted edition").waitFor();
+  await expectCount(page.getByRole("alert"), 0);
+  await expectAccessible(page);
+
+  await go("/acme/settings");
+  await page.getByRole("heading", { name: "Reserved tag keys" }).waitFor();
+  await expectCount(page.getByRole("heading", { name: "Retention" }), 0);
+  await go("/acme/workspaces/network/settings?part=keeping");
+  await page.getByText("the hosted edition removes none").waitFor();
+  expect(complaints).toEqual([]);
+});

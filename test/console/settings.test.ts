@@ -1,0 +1,229 @@
+/** What an organization and its projects say for all of their workspaces, and variable sets; as those who look after them do it. */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../support/api.ts";
+import {
+  data,
+  grantProject,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+  resource,
+} from "../support/builders.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
+import { placesOf } from "./support/places.ts";
+
+const console = useConsole();
+let org: Org;
+
+beforeAll(async () => {
+  org = await makeOrganization(console.api);
+});
+
+const inOrganization = placesOf(() => org);
+
+describe("an organization", () => {
+  test("keeps states for some days, and then everything again", async () => {
+    const policy = () => org.owner.get(inOrganization("relationships/data-retention-policy"));
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/settings`);
+    const retention = page.getByRole("region", { name: "Retention" });
+    await retention.getByText("Everything is kept.").waitFor();
+    await retention.getByLabel("Days to keep").fill("30");
+    await retention.getByRole("button", { name: "Keep no longer" }).click();
+    await retention.getByText("Kept for 30 days.").waitFor();
+    expect(data(await policy()).attributes["delete-older-than-n-days"]).toBe(30);
+    await retention.getByRole("button", { name: "Keep everything" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Keep everything" }).click();
+    await retention.getByText("Everything is kept.").waitFor();
+    expect((await policy()).body.data ?? null).toBeNull();
+    expect(complaints).toEqual([]);
+  });
+
+  test("reserves a tag key, forbids to override it, and frees it again", async () => {
+    const keys = async () =>
+      data(await org.owner.get(inOrganization("reserved-tag-keys"))).map(({ attributes }: Json) => [
+        attributes.key,
+        attributes["disable-overrides"],
+      ]);
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/settings`);
+    await page.getByRole("button", { name: "Reserve a key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Reserve the key" }).click();
+    await dialog.locator("[aria-invalid=true]").waitFor();
+    await dialog.getByLabel("Key").fill("cost-center");
+    await dialog.getByRole("button", { name: "Reserve the key" }).click();
+    await page.getByRole("row").filter({ hasText: "cost-center" }).getByText("may override it").waitFor();
+    await page.getByRole("button", { name: "Forbid overriding cost-center" }).click();
+    await page.getByRole("row").filter({ hasText: "cost-center" }).getByText("have the project's value").waitFor();
+    expect(await keys()).toEqual([["cost-center", true]]);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Free cost-center" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Free" }).click();
+    await page.getByText("cost-center is free again.").waitFor();
+    expect(await keys()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("limits how long tokens work, by whose they are", async () => {
+    const other = await makeOrganization(console.api);
+    const { page, go, complaints } = await console.visit(other.owner.token);
+    await go(`/${other.name}/settings`);
+    await page.getByLabel("Limit how long tokens work").click();
+    await page.getByLabel("Teams', in days").fill("30");
+    await page.getByRole("button", { name: "Save the limits" }).click();
+    await page.getByText("Saved how long tokens work.").waitFor();
+    const policies = data(await other.owner.get(`/organizations/${other.name}/token-ttl-policies`));
+    const limits = policies.map(({ attributes }: Json) => [attributes["token-type"], attributes["max-ttl-ms"]]);
+    expect(limits).toContainEqual(["team", 30 * 86_400_000]);
+    await expectAccessible(page);
+    await page.getByLabel("Limit how long tokens work").click();
+    await page.getByText("Tokens work as long as they say.").waitFor();
+    expect(data(await other.owner.get(`/organizations/${other.name}`)).attributes["max-ttl-enabled"]).toBe(false);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("a project", () => {
+  test("is made, has its settings and tags changed, tells who did it, and goes when it is empty", async () => {
+    const pool = data(await org.owner.post(inOrganization("agent-pools"), resource("agent-pools", { name: "cellar" })));
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/projects`);
+    await page.getByRole("button", { name: "New project" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("Network");
+    await page.getByRole("button", { name: "Make the project" }).click();
+    await page.getByRole("heading", { name: "Network" }).waitFor();
+    await page.getByText("No workspaces here yet").waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1)!;
+    const { id: workspaceId } = await makeWorkspace(console.api, org.name, { name: "in-the-way" }, inProject(id));
+
+    await page.reload();
+    await page.getByRole("link", { name: "Settings" }).last().click();
+    await page.getByLabel("Description").fill("Addresses and the ways in");
+    await page.getByRole("combobox", { name: "Where its workspaces run" }).click();
+    await page.getByRole("option", { name: /^agent/ }).click();
+    await page.getByRole("combobox", { name: "Agent pool" }).click();
+    await page.getByRole("option", { name: "cellar" }).click();
+    await page.getByLabel("Destroy what is inactive for").fill("a while");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator("[aria-invalid=true]").waitFor();
+    await page.getByLabel("Destroy what is inactive for").fill("14d");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved the project.").waitFor();
+    const { attributes, relationships } = data(await org.owner.get(`/projects/${id}`));
+    expect(attributes).toMatchObject({
+      description: "Addresses and the ways in",
+      "default-execution-mode": "agent",
+      "auto-destroy-activity-duration": "14d",
+    });
+    expect(relationships["default-agent-pool"].data.id).toBe(pool.id);
+
+    await page.getByRole("textbox", { name: "Key" }).fill("team");
+    await page.getByRole("textbox", { name: "Value" }).fill("network");
+    await page.getByRole("button", { name: "Add the tag" }).click();
+    await page.getByRole("button", { name: "Take away team" }).waitFor();
+    expect(data(await org.owner.get(`/projects/${id}/tag-bindings`))[0].attributes).toMatchObject({ value: "network" });
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Take away team" }).click();
+    await page.getByRole("button", { name: "Take away team" }).waitFor({ state: "detached" });
+
+    await page.getByRole("link", { name: "Audit" }).last().click();
+    await page
+      .getByRole("button", { name: /^What changed: changed project/ })
+      .first()
+      .waitFor();
+    await page.getByText("made project").waitFor();
+    await expectAccessible(page);
+
+    await page.getByRole("link", { name: "Settings" }).last().click();
+    await page.getByRole("button", { name: "Delete this project" }).click();
+    await page.getByLabel("Type Network to go on").fill("Network");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete this project" }).click();
+    await page.getByText("Not done").waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect((await org.owner.get(`/projects/${id}`)).status).toBe(200);
+    expect((await org.owner.delete(`/workspaces/${workspaceId}`)).status).toBe(204);
+    await page.getByRole("button", { name: "Delete this project" }).click();
+    await page.getByLabel("Type Network to go on").fill("Network");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete this project" }).click();
+    await page.waitForURL(`**/app/${org.name}/projects`);
+    expect((await org.owner.get(`/projects/${id}`)).status).toBe(404);
+    expect(complaints).toEqual([]);
+  });
+
+  test("that somebody may only read offers no change", async () => {
+    const project = await makeProject(console.api, org.name, { name: "Billing" });
+    const team = await makeTeam(console.api, org.name, { name: "readers" });
+    await grantProject(console.api, org.id, project.id, team.id, "read");
+    const reader = await makeMember(console.api, org.name, [team.id]);
+    const { page, go, complaints } = await console.visit(reader.token);
+    await go(`/${org.name}/projects/${project.id}/settings`);
+    await page.getByText("You may read these settings, not change them.").waitFor();
+    expect(await page.getByLabel("Name").isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+    for (const name of ["Add the tag", "Delete this project"])
+      await expectCount(page.getByRole("button", { name }), 0, name);
+    for (const name of ["Audit", "Notifications", "Identity trusts"])
+      await expectCount(page.getByRole("link", { name }), 0, name);
+    await expectAccessible(page);
+    await go(`/${org.name}/projects/${project.id}/notifications`);
+    await page.getByRole("alert").waitFor();
+    await go(`/${org.name}/identity-trusts`);
+    await page.getByRole("alert").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("a variable set", () => {
+  test("is made, given variables and places, made to win, and goes with what it has", async () => {
+    await makeProject(console.api, org.name, { name: "Platform" });
+    await makeWorkspace(console.api, org.name, { name: "registry" });
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/variable-sets`);
+    await page.getByText("No variable sets yet").waitFor();
+    await page.getByRole("button", { name: "New variable set" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("cloud-credentials");
+    await page.getByRole("button", { name: "Make the variable set" }).click();
+    await page.getByRole("heading", { name: "cloud-credentials" }).waitFor();
+    const id = new URL(page.url()).pathname.split("/").at(-1)!;
+
+    await page.getByRole("button", { name: "Add a variable" }).click();
+    const form = page.getByRole("dialog");
+    await form.getByLabel("Key").fill("secret_key");
+    await form.getByLabel("Value").fill("hush-hush");
+    await form.getByLabel("Sensitive").check();
+    await form.getByRole("button", { name: "Add" }).click();
+    await form.waitFor({ state: "detached" });
+    await page.getByRole("row").filter({ hasText: "secret_key" }).getByText("sensitive, not shown").waitFor();
+    expect(await page.content()).not.toContain("hush-hush");
+
+    const projects = page.getByRole("group", { name: "Projects" });
+    await page.getByRole("combobox", { name: "Projects: add a project" }).fill("Plat");
+    await page.getByRole("option", { name: "Platform" }).click();
+    await projects.getByRole("link", { name: "Platform" }).waitFor();
+    await page.getByRole("combobox", { name: "Workspaces: add a workspace" }).fill("regis");
+    await page.getByRole("option", { name: "registry" }).click();
+    await page.getByRole("group", { name: "Workspaces" }).getByRole("link", { name: "registry" }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Take away project Platform" }).click();
+    await projects.getByRole("link", { name: "Platform" }).waitFor({ state: "detached" });
+
+    await page.getByLabel("Its variables win").check();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved the variable set.").waitFor();
+    const { attributes } = data(await org.owner.get(`/varsets/${id}`));
+    expect(attributes).toMatchObject({ priority: true, "workspace-count": 1, "project-count": 0, "var-count": 1 });
+
+    await page.getByRole("button", { name: "Delete this variable set" }).click();
+    await page.getByText("1 variable goes with it. It applies to 1 workspace").waitFor();
+    await page.getByLabel("Type cloud-credentials to go on").fill("cloud-credentials");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete this variable set" }).click();
+    await page.waitForURL(`**/app/${org.name}/variable-sets`);
+    expect((await org.owner.get(`/varsets/${id}`)).status).toBe(404);
+    expect(complaints).toEqual([]);
+  });
+});

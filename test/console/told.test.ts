@@ -1,0 +1,190 @@
+/** Whom the outside hears from: notifications of what happens in workspaces, webhooks of the trail, and what became of each delivery. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { postAuditNotices } from "../../src/resources/connections/audit-webhooks/fan-out.ts";
+import type { Json } from "../support/api.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+  resource,
+} from "../support/builders.ts";
+import { answering, useReceiver } from "../support/receiver.ts";
+import { upkeepOf } from "../support/states.ts";
+import { deliver } from "../resources/connections/notification-configurations/support.ts";
+import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
+import { placesOf } from "./support/places.ts";
+
+const console = useConsole();
+const receiver = useReceiver();
+let org: Org;
+
+beforeAll(async () => {
+  org = await makeOrganization(console.api);
+});
+
+const inOrganization = placesOf(() => org);
+
+describe("a notification", () => {
+  test("is asked before it is made, tried, led to where nobody listens, and deleted", async () => {
+    const workspace = await makeWorkspace(console.api, org.name, { name: "told" });
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/workspaces/told`);
+    await page.getByRole("link", { name: "Notifications" }).click();
+    await page.getByText("Nobody is told yet").waitFor();
+    await page.getByRole("button", { name: "New notification" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("Deployments");
+    await dialog.getByLabel("Address").fill(receiver.url);
+    await dialog.getByLabel("a run is made").check();
+    receiver.answer = answering(500, "not now");
+    await dialog.getByRole("button", { name: "Make the notification" }).click();
+    await dialog.locator("[role=alert], [aria-invalid=true]").first().waitFor();
+    receiver.answer = answering(200, "heard");
+    await dialog.getByRole("button", { name: "Make the notification" }).click();
+    const row = page.getByRole("row").filter({ hasText: "Deployments" });
+    await row.getByText("delivered").waitFor();
+    expect(receiver.heard.at(-1)?.body.notifications[0].trigger).toBe("verification");
+    await expectAccessible(page);
+
+    await page.getByRole("button", { name: "Try Deployments" }).click();
+    await page.getByText("Deployments answered.").waitFor();
+    await page.getByRole("button", { name: "Log of Deployments" }).click();
+    const log = dialog.getByRole("table", { name: "Deliveries" });
+    await log.getByText("verification").nth(1).waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Close", exact: true }).click();
+    const configurations = async () =>
+      data(await org.owner.get(`/workspaces/${workspace.id}/notification-configurations`));
+    expect((await configurations())[0].attributes).toMatchObject({
+      enabled: true,
+      triggers: ["run:needs_attention", "run:completed", "run:errored", "run:created"],
+    });
+    await row.getByRole("switch").press("Space");
+    await page.getByText("Deployments is not told any more.").waitFor();
+    receiver.answer = answering(500, "not now");
+    await row.locator(".mantine-Switch-track").click();
+    await page.getByText("Not done").waitFor();
+    expect((await configurations())[0].attributes.enabled).toBe(false);
+    await page.getByRole("button", { name: "Edit Deployments" }).click();
+    await dialog.getByLabel("Name").fill("Deploys");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved Deploys.").waitFor();
+    await page.getByRole("button", { name: "Delete Deploys" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Nobody is told yet").waitFor();
+    expect(await configurations()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is made for a team by mail, and for a project", async () => {
+    const team = await makeTeam(console.api, org.name, { name: "on-call" });
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    for (const [place, path] of [
+      [`teams/${team.id}`, `/teams/${team.id}`],
+      [`projects/${org.defaultProjectId}`, `/projects/${org.defaultProjectId}`],
+    ] as const) {
+      await go(`/${org.name}/${place}/notifications`);
+      await page.getByRole("button", { name: "New notification" }).click();
+      await page.getByLabel("Name").fill("Night shift");
+      await page.getByRole("combobox", { name: "How they are told" }).click();
+      await page.getByRole("option", { name: "mail" }).click();
+      await page.getByRole("combobox", { name: "Addresses" }).fill("night@acme.example");
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Make the notification" }).click();
+      await page.getByRole("row").filter({ hasText: "mail to night@acme.example" }).waitFor();
+      const [made] = data(await org.owner.get(`${path}/notification-configurations`));
+      expect(made.attributes).toMatchObject({ name: "Night shift", "email-addresses": ["night@acme.example"] });
+    }
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe("a webhook of the trail", () => {
+  test("is asked before it is made, told of what happens, shows what came of it, and is deleted", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/audit`);
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByText("Nobody is told of the trail yet").waitFor();
+    await page.getByRole("button", { name: "New webhook" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("security");
+    await dialog.getByRole("textbox", { name: "Address" }).fill(receiver.url);
+    await dialog.getByRole("button", { name: "Make a token" }).click();
+    const token = (await dialog.getByRole("group", { name: "The new token" }).innerText()).trim();
+    await dialog.getByRole("combobox", { name: "Other events" }).fill("projects.create");
+    await page.keyboard.press("Enter");
+    await dialog.getByLabel("A lock is held for too long after").fill("soon");
+    await expectAccessible(page);
+    receiver.answer = answering(500, "not now");
+    await dialog.getByRole("button", { name: "Make the webhook" }).click();
+    await dialog.locator("[aria-invalid=true]").first().waitFor();
+    await dialog.getByLabel("A lock is held for too long after").fill("36h");
+    await dialog.getByRole("button", { name: "Make the webhook" }).click();
+    await dialog.getByText("it was answered with the status 500 instead of 2xx").waitFor();
+    receiver.answer = answering(200, "heard");
+    await dialog.getByRole("button", { name: "Make the webhook" }).click();
+    const row = page.getByRole("row").filter({ hasText: "security" });
+    await row.getByText("delivered").waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.content()).not.toContain(token);
+    const webhooks = async () => data(await org.owner.get(inOrganization("audit-webhooks")));
+    const [made] = await webhooks();
+    expect(made.attributes).toMatchObject({
+      enabled: true,
+      events: ["access.changed", "lock.held", "projects.create"],
+      "lock-held-longer-than": "36h",
+    });
+
+    data(await org.owner.post(inOrganization("projects"), resource("projects", { name: "Told" })));
+    await postAuditNotices(upkeepOf(console.api));
+    receiver.answer = answering(503, "<b>busy</b>");
+    await deliver(console.api);
+    expect(receiver.heard.at(-1)?.headers["x-tfe-notification-signature"]).toMatch(/^[0-9a-f]{128}$/);
+    await page.getByRole("button", { name: "Log of security" }).click();
+    await page.waitForURL(`**?deliveries=${made.id}`);
+    const told = dialog.getByRole("row").filter({ hasText: "projects.create" });
+    await told.getByText("waiting").waitFor();
+    await told.getByRole("button", { name: /^Details of projects.create/ }).click();
+    const details = dialog.getByRole("region", { name: "Details" });
+    await details.getByText("<b>busy</b>").waitFor();
+    await details.getByText("x-receiver: test").waitFor();
+    await dialog.getByRole("row").filter({ hasText: "verification" }).getByText("delivered").waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Close", exact: true }).first().click();
+
+    receiver.answer = answering(200, "heard");
+    await page.getByRole("button", { name: "Try security" }).click();
+    await page.getByText("security answered.").waitFor();
+    await row.getByRole("switch").press("Space");
+    await page.getByText("security is not told any more.").waitFor();
+    await page.getByRole("button", { name: "Edit security" }).click();
+    await dialog.getByLabel("Everything in the trail").check();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved security.").waitFor();
+    const [changed] = await webhooks();
+    expect([changed.attributes.enabled, changed.attributes.events.toSorted()]).toEqual([
+      false,
+      ["*", "access.changed", "lock.held", "projects.create"],
+    ]);
+    await page.getByRole("button", { name: "Delete security" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("Nobody is told of the trail yet").waitFor();
+    expect(await webhooks()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("is neither offered nor told to a member", async () => {
+    const member = await makeMember(console.api, org.name);
+    const { page, go, complaints } = await console.visit(member.token);
+    await go(`/${org.name}/audit/webhooks`);
+    const { detail } = (await member.get(inOrganization("audit-webhooks"))).body.errors[0] as Json;
+    await page.getByRole("alert").getByText(detail).waitFor();
+    await expectCount(page.getByRole("button", { name: "New webhook" }), 0);
+    await expectAccessible(page);
+    expect(complaints).toEqual([]);
+  });
+});

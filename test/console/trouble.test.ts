@@ -1,0 +1,165 @@
+/** When something is not as it should be: no answer, a slow one, a session that ended, a thing that is gone. Each says so, and what to do. */
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import type { Json } from "../support/api.ts";
+import { data, makeOrganization, makeTeamToken, resource } from "../support/builders.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+const password = "correct-horse-battery";
+
+const make = async (name: string): Promise<Json> =>
+  data(await console.api.admin.post("/organizations/acme/workspaces", resource("workspaces", { name })));
+
+beforeAll(async () => {
+  const { admin } = console.api;
+  data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "ops@acme.example" })));
+  await make("network");
+});
+
+/** As if the server, or the way to it, were gone. */
+const everything = "**/*";
+const vanish = (page: Page) => page.route(everything, (route) => route.abort("connectionrefused"));
+const comeBack = (page: Page) => page.unroute(everything);
+
+/** What the browser notes of requests that got no answer is no fault of the page. */
+const ofOurs = (complaints: readonly string[]) =>
+  complaints.filter((each) => !each.includes("net::ERR_CONNECTION_REFUSED"));
+
+test("a server that goes away: what is typed stays, what is shown stays, and all goes on when it is back", async () => {
+  const { page, go, complaints } = await console.visit(console.api.admin.token);
+  await go("/acme/workspaces/network");
+  await page.getByRole("button", { name: "Lock", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Reason").fill("Incident 42");
+  await vanish(page);
+  await dialog.getByRole("button", { name: "Lock" }).click();
+  await dialog.getByRole("alert").getByText("The server did not answer.").waitFor();
+  const line = page.getByRole("status").filter({ hasText: "The server does not answer." });
+  await line.waitFor();
+  await expectAccessible(page);
+  expect(await dialog.getByLabel("Reason").inputValue()).toBe("Incident 42");
+  await comeBack(page);
+  await line.getByText("The server does not answer.").waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: "Lock" }).click();
+  await page.getByText("“Incident 42”").waitFor();
+
+  // A page whose code was not loaded yet, with the server gone again: no dead end, and it comes by itself.
+  await vanish(page);
+  await page.getByRole("link", { name: "Agent pools" }).click();
+  await page.getByRole("heading", { name: "This page could not be loaded" }).waitFor();
+  await page.getByRole("alert").getByText("The server did not answer.").waitFor();
+  await expectAccessible(page);
+  await comeBack(page);
+  await page.getByRole("heading", { name: "Agent pools" }).waitFor();
+  expect(ofOurs(complaints)).toEqual([]);
+});
+
+test("a list that could not be had is tried again, by a button or by itself", async () => {
+  const { page, go, complaints } = await console.visit(console.api.admin.token);
+  await go("/acme/teams");
+  await page.getByRole("link", { name: "owners" }).waitFor();
+  await vanish(page);
+  await page.getByLabel("Search teams").fill("own");
+  await page.getByRole("alert").getByText("The server did not answer.").waitFor();
+  await comeBack(page);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("link", { name: "owners" }).waitFor();
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  expect(ofOurs(complaints)).toEqual([]);
+});
+
+test("a session that ended: a form says so and keeps what was typed; a page leads to signing in and back", async () => {
+  const { admin } = console.api;
+  const made = await admin.post(
+    "/admin/users",
+    resource("users", { username: "ana", email: "ana@acme.example", password, "is-admin": true }),
+  );
+  const { id } = data(made);
+  const { page, go, complaints } = await console.visit();
+  await go("/~/account");
+  const signIn = async (on: Page) => {
+    await on.getByLabel("User name").fill("ana");
+    await on.getByRole("textbox", { name: "Password" }).fill(password);
+    await on.getByRole("button", { name: "Sign in" }).click();
+  };
+  await signIn(page);
+  await page.getByRole("heading", { name: "Account" }).waitFor();
+  const end = async () => data(await admin.patch(`/admin/users/${id}`, resource("users", { password })));
+
+  await page.getByRole("button", { name: "Make a token" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("What it is for").fill("my laptop");
+  await end();
+  await dialog.getByRole("button", { name: "Make a token" }).click();
+  await dialog.getByRole("alert").getByText("Your session has ended.").waitFor();
+  expect(await dialog.getByLabel("What it is for").inputValue()).toBe("my laptop");
+  await expectAccessible(page);
+  const [tab] = await Promise.all([
+    page.context().waitForEvent("page"),
+    dialog.getByRole("link", { name: "Sign in" }).click(),
+  ]);
+  await signIn(tab);
+  await tab.getByRole("heading", { name: "Organizations" }).waitFor();
+  await tab.close();
+  await dialog.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("group", { name: "The token" }).waitFor();
+  await page.getByRole("button", { name: "I have copied it" }).click();
+
+  await end();
+  await page.getByRole("button", { name: "Account of ana" }).click();
+  await page.getByRole("menuitem", { name: "All organizations" }).click();
+  await page.getByText("Your session has ended").waitFor();
+  await expectAccessible(page);
+  await signIn(page);
+  await page.getByRole("heading", { name: "Organizations" }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("an organization that does not take the token by which one has signed in says so; the session goes on", async () => {
+  const { api } = console;
+  const org = await makeOrganization(api);
+  const owners = await makeTeamToken(api, org.ownersTeamId);
+  data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
+  const { page, go, complaints } = await console.visit(org.owner.token);
+  await go(`/${org.name}/workspaces`);
+  await page.getByRole("alert").getByText("The organization refuses users' tokens").waitFor();
+  await expectAccessible(page);
+  await page.getByRole("link", { name: "Cadastre: all organizations" }).click();
+  await page.getByRole("heading", { name: "Organizations" }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("an answer that takes long shows that it is on its way, until it is there", async () => {
+  const { page, go, complaints } = await console.visit(console.api.admin.token);
+  await go("/acme/teams");
+  let release = () => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route("**/api/v2/organizations/acme/ssh-keys**", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.getByRole("link", { name: "SSH keys" }).click();
+  await page.getByRole("progressbar", { name: "Loading" }).waitFor();
+  await expectAccessible(page);
+  release();
+  await page.getByRole("progressbar").waitFor({ state: "detached" });
+  await page.getByRole("heading", { name: "SSH keys" }).waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("a page of something that was deleted meanwhile says so, and offers nothing to do to it", async () => {
+  const { id } = await make("doomed");
+  const { page, go, complaints } = await console.visit(console.api.admin.token);
+  await go("/acme/workspaces/doomed");
+  await page.getByRole("button", { name: "Lock", exact: true }).waitFor();
+  expect((await console.api.admin.delete(`/workspaces/${id}`)).status).toBe(204);
+  // The page looks again by itself, because it waits for a first state.
+  await page.getByText("This is no longer here").waitFor();
+  expect(await page.getByRole("button", { name: "Lock", exact: true }).count()).toBe(0);
+  await expectAccessible(page);
+  await page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Workspaces" }).click();
+  await page.getByRole("link", { name: "network" }).waitFor();
+  expect(await page.getByRole("link", { name: "doomed" }).count()).toBe(0);
+  expect(complaints).toEqual([]);
+});

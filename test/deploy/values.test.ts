@@ -1,0 +1,89 @@
+/** The Helm chart's own papers: every value has a word about it, in its table and its schema, and the chart is for this version. */
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Json } from "../support/api.ts";
+
+const chart = "deploy/helm/cadastre";
+const lines = readFileSync(`${chart}/values.yaml`, "utf8").split("\n");
+
+interface Value {
+  readonly path: string;
+  readonly initially: string;
+  readonly doc: string | undefined;
+}
+
+/** Keys by their indentation. What stands under a key with a word about it belongs to its default, and is no value of its own. */
+function valuesIn(text: readonly string[]): Value[] {
+  const found: Value[] = [];
+  const above: string[] = [];
+  let doc: string | undefined;
+  let told: number | undefined;
+  for (const line of text) {
+    const [, spaces = "", comment] = /^( *)# -- (.*)$/.exec(line) ?? [];
+    if (comment !== undefined) {
+      [doc, told] = [comment, undefined];
+      continue;
+    }
+    const [, indent, key = "", rest = ""] = /^( *)([\w.-]+):(?: (.*))?$/.exec(line) ?? [];
+    if (indent === undefined) continue;
+    const depth = indent.length / 2;
+    if (told !== undefined && depth > told) continue;
+    told = undefined;
+    above.length = depth;
+    above.push(key);
+    if (rest !== "" || doc !== undefined) {
+      found.push({ path: above.join("."), initially: rest, doc });
+      told = doc === undefined ? undefined : depth;
+    }
+    [doc] = [undefined, spaces];
+  }
+  return found;
+}
+
+const values = valuesIn(lines);
+
+const head = `# The chart's values
+
+\`helm install cadastre deploy/helm/cadastre --set publicUrl=https://cadastre.example\` is enough for one server on a volume;
+[how to install](../../../docs/install.md#kubernetes) tells of the rest. Written by a test from \`values.yaml\`.
+
+| Value | Default | What it is |
+| --- | --- | --- |
+`;
+
+describe("the chart's values", () => {
+  it("have a word about each", () => {
+    expect(values.length).toBeGreaterThan(30);
+    expect(values.filter(({ doc }) => doc === undefined).map(({ path }) => path)).toEqual([]);
+  });
+
+  it("are in its table", async () => {
+    const rows = values.map(({ path, initially, doc }) => {
+      const shown = initially === "" ? "see values.yaml" : initially === '""' ? "" : `\`${initially}\``;
+      return `| \`${path}\` | ${shown} | ${doc} |\n`;
+    });
+    await expect(head + rows.join("")).toMatchFileSnapshot(`../../${chart}/README.md`);
+  });
+
+  it("are in its schema, and nothing else is", () => {
+    const schema = JSON.parse(readFileSync(`${chart}/values.schema.json`, "utf8"));
+    const paths: string[] = [];
+    const walk = (part: Json, before: string) => {
+      for (const [name, inner] of Object.entries<Json>(part.properties)) {
+        if ("properties" in inner) walk(inner, `${before}${name}.`);
+        else paths.push(`${before}${name}`);
+      }
+    };
+    walk(schema, "");
+    // What Helm itself hands to every chart.
+    const own = paths.filter((path) => path !== "global");
+    const tops = values.map(({ path }) => path);
+    expect(own.filter((path) => !tops.some((top) => path === top || path.startsWith(`${top}.`)))).toEqual([]);
+    expect(tops.filter((top) => !own.some((path) => path === top || path.startsWith(`${top}.`)))).toEqual([]);
+  });
+});
+
+it("the chart is for this version", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+  expect(readFileSync(`${chart}/Chart.yaml`, "utf8")).toContain(`\nappVersion: "${version}"\n`);
+});

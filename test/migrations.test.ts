@@ -1,0 +1,102 @@
+/**
+ * Migrations are of two kinds, so that a version can be rolled out while the one before still serves: they add, and a version later they
+ * remove. What was released is never changed.
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { migrations } from "../src/database/migrate.ts";
+import type { Migration } from "../src/database/migrations/migration.ts";
+
+/** Those of the first version with a fence, and before: whoever comes from a version that lacks one of them stops its servers. */
+const isOlderThanTheRule = ({ name }: Migration) => name < "0031";
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+
+/** What may be said by both kinds: nothing of it is noticed by whoever reads. */
+const unnoticed = [
+  /^CREATE (UNIQUE )?INDEX /,
+  /^DROP (INDEX|TRIGGER|FUNCTION) /,
+  /^CREATE (CONSTRAINT )?TRIGGER /,
+  /^CREATE (OR REPLACE )?FUNCTION /,
+  /^(INSERT INTO|UPDATE|DELETE FROM) /,
+];
+const saidBy: Readonly<Record<string, readonly RegExp[]>> = {
+  adds: [...unnoticed, /^CREATE (VIRTUAL )?TABLE /, /^ALTER TABLE \w+ ADD COLUMN /],
+  removes: [...unnoticed, /^DROP TABLE /, /^ALTER TABLE \w+ DROP COLUMN \w+$/],
+};
+
+const isNewer = (one: string, other: string): boolean =>
+  one.localeCompare(other, "en", { numeric: true, sensitivity: "base" }) > 0;
+
+/** What keeps servers of the version before from going on, in sentences. */
+function faultsOf({ name, kind, unusedSince, statements, only }: Migration): string[] {
+  if (kind === undefined) return [`${name} does not say whether it adds or removes`];
+  const faults: string[] = [];
+  if (kind === "removes" && (unusedSince === undefined || isNewer(unusedSince, version)))
+    faults.push(`${name} does not name the released version since which nobody reads what it removes`);
+  if (kind === "adds" && unusedSince !== undefined) faults.push(`${name} adds, so there is nothing unused in it`);
+  for (const statement of [...statements, ...Object.values(only ?? {}).flat()]) {
+    const text = statement.replaceAll(/\s+/g, " ").trim();
+    if (!saidBy[kind]?.some((pattern) => pattern.test(text))) faults.push(`${name} ${kind}, but says: ${text}`);
+    if (/ ADD COLUMN /.test(text) && / NOT NULL/.test(text) && !/ DEFAULT /.test(text))
+      faults.push(`${name} adds a column without a default, which older servers can't fill: ${text}`);
+  }
+  return faults;
+}
+
+describe("migrations", () => {
+  it("have a number each, and are listed in its order", () => {
+    const names = migrations.map(({ name }) => name);
+    expect(names).toEqual(names.toSorted());
+    expect(names.filter((name) => !/^\d{4}-[a-z-]+$/.test(name))).toEqual([]);
+    expect(new Set(names.map((name) => name.slice(0, 4))).size).toBe(names.length);
+  });
+
+  it("add first, and remove a version later, so that servers of the version before go on reading", () => {
+    expect(migrations.filter((migration) => !isOlderThanTheRule(migration)).flatMap(faultsOf)).toEqual([]);
+  });
+
+  it("are never changed once they are released: migrations.txt has a digest of each", async () => {
+    const digest = (migration: Migration) =>
+      createHash("sha256").update(JSON.stringify(migration)).digest("hex").slice(0, 16);
+    const lines = migrations.map((migration) => `${digest(migration)} ${migration.name}`);
+    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("goldens/migrations.txt");
+  });
+});
+
+describe("the rule of the two kinds", () => {
+  const adds = (...statements: string[]): Migration => ({ name: "0028-a", kind: "adds", statements });
+  const removes = (unusedSince: string, ...statements: string[]): Migration => ({
+    name: "0028-a",
+    kind: "removes",
+    unusedSince,
+    statements,
+  });
+
+  it.each<[string, Migration]>([
+    ["a table", adds("CREATE TABLE one (\n id TEXT PRIMARY KEY\n)")],
+    ["a column that may be null", adds("ALTER TABLE one ADD COLUMN two TEXT")],
+    ["a column with a default", adds("ALTER TABLE one ADD COLUMN two TEXT NOT NULL DEFAULT ''")],
+    ["an index in another's place", adds("DROP INDEX one_two", "CREATE INDEX one_two ON one (two, three)")],
+    ["what new columns hold", adds("UPDATE one SET two = three")],
+    ["the end of a table", removes("0.0.1", "DROP TABLE one")],
+    ["the end of a column", removes("0.0.1", "ALTER TABLE one DROP COLUMN two")],
+  ])("lets %s pass", (_, migration) => {
+    expect(faultsOf(migration)).toEqual([]);
+  });
+
+  it.each<[string, Migration]>([
+    ["no kind", { name: "0028-a", statements: [] }],
+    ["a column that must be filled", adds("ALTER TABLE one ADD COLUMN two TEXT NOT NULL")],
+    ["another name", adds("ALTER TABLE one RENAME TO two")],
+    ["another name of a column", adds("ALTER TABLE one RENAME COLUMN two TO three")],
+    ["another type", adds("ALTER TABLE one ALTER COLUMN two TYPE text")],
+    ["something that goes, said to add", adds("DROP TABLE one")],
+    ["something that only one engine is told", { ...adds(), only: { sqlite: [], postgres: ["DROP TABLE one"] } }],
+    ["something that goes too early", removes("999.0.0", "DROP TABLE one")],
+    ["something new, said to remove", removes("0.0.1", "CREATE TABLE one (id TEXT)")],
+  ])("refuses %s", (_, migration) => {
+    expect(faultsOf(migration)).toHaveLength(1);
+  });
+});

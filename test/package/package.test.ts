@@ -1,0 +1,117 @@
+/** What `npm run build` makes, packed and started as a new user would, in an empty folder with nothing but npm. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { beforeAll, describe, expect, test } from "vitest";
+import { callerOn } from "../support/api.ts";
+import { data, resource } from "../support/builders.ts";
+import { inRequest, lock, post, stateOfSize } from "../support/states.ts";
+import { dropRegistersAfterwards, newRegister, tokenIn, useFolder } from "../cli/support.ts";
+
+dropRegistersAfterwards();
+const packed = process.env["CADASTRE_TEST_PACKAGE"] ?? "dist/package";
+const folder = useFolder();
+const home = join(folder, "fresh");
+/** Its name in that folder. */
+let archive: string;
+
+/** Nothing of ours but the way to programs, and npm's own settings. */
+const bare = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => /^(PATH|HOME|https?_proxy|no_proxy|npm_config_\w+)$/i.test(name)),
+) as Record<string, string>;
+// Of this checkout's programs none may help: neither the pinned Node nor what npm put before it.
+const environment = {
+  ...bare,
+  PATH: (bare["PATH"] ?? "")
+    .split(":")
+    .filter((place) => !place.includes("node_modules"))
+    .join(":"),
+};
+
+const npx = (...words: string[]) => ["--yes", "--prefer-offline", `./${archive}`, ...words];
+
+beforeAll(() => {
+  mkdirSync(home, { recursive: true });
+  const words = ["pack", packed, "--pack-destination", home, "--loglevel=error"];
+  archive = execFileSync("npm", words, { encoding: "utf8" }).trim();
+});
+
+describe("the package", () => {
+  test("is a few megabytes: a program, its console, and whose code is in it", () => {
+    expect(statSync(join(home, archive)).size).toBeLessThan(4 * 2 ** 20);
+    expect(readdirSync(packed).sort()).toEqual(
+      ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY.txt", "bin", "dist", "lib", "package.json"].sort(),
+    );
+    expect(readdirSync(join(packed, "lib")).sort()).toEqual(["cadastre.js", "log-mover.js"]);
+    const notices = readFileSync(join(packed, "THIRD-PARTY.txt"), "utf8");
+    // Of the service, and of the console.
+    for (const name of ["fastify", "pg", "react-dom", "@mantine/core"]) expect(notices).toContain(`\n${name} `);
+    for (const tool of ["vitest", "typescript", "rolldown"]) expect(notices).not.toContain(`\n${tool} `);
+  });
+
+  test("tells nothing of the machine on which it was made", () => {
+    for (const name of ["lib/cadastre.js", "lib/log-mover.js"])
+      expect(readFileSync(join(packed, name), "utf8")).not.toContain(process.cwd());
+  });
+});
+
+describe("npx in an empty folder", () => {
+  test("serves the API and the console, keeps its data in data/, and its log is moved by its own thread", async () => {
+    const child = spawn("npx", npx("serve", "--listen", "127.0.0.1:0"), {
+      cwd: home,
+      env: environment,
+      stdio: ["ignore", "pipe", "inherit"],
+      detached: true,
+    });
+    let out = "";
+    child.stdout.on("data", (chunk) => (out += chunk));
+    const ended = once(child, "close");
+    try {
+      while (!/Ctrl\+C/.test(out)) await Promise.race([once(child.stdout, "data"), ended.then(() => expect.fail(out))]);
+      const [, url = ""] = /Address +(\S+)/.exec(out) ?? [];
+      const page = await fetch(`${url}/app/`, { headers: { accept: "text/html" } });
+      expect(page.status).toBe(200);
+      const [, script = ""] = /src="(\/app\/assets\/[^"]+\.js)"/.exec(await page.text()) ?? [];
+      expect((await fetch(`${url}${script}`)).status).toBe(200);
+      await writeMuch(url, tokenIn(out) ?? "");
+      // Nobody but that thread brings it from the log to the file while the service runs.
+      const database = join(home, "data/cadastre.db");
+      while (statSync(database).size < 8 * 2 ** 20) await pause(50);
+    } finally {
+      if (child.exitCode === null) process.kill(-(child.pid ?? 0), "SIGTERM");
+      await ended;
+    }
+  });
+
+  test("makes backups that it restores, and brings PostgreSQL to its schema", async () => {
+    const run = (words: readonly string[], settings: Record<string, string> = {}) =>
+      execFileSync("npx", npx(...words), { cwd: home, env: { ...environment, ...settings }, encoding: "utf8" });
+    run(["backup", "first.backup"]);
+    const postgres = await newRegister("postgres");
+    const key = readFileSync(join(home, "data/cadastre.db.key"), "utf8").trim();
+    const settings = { ...postgres, CADASTRE_ENCRYPTION_KEY: key };
+    expect(run(["migrate"], settings)).toMatch(/^The database is up to date; applied 0001/);
+    expect(run(["migrate"], settings)).toBe("The database is up to date.\n");
+    const restored = await newRegister("postgres");
+    run(["restore", "first.backup"], { ...restored, CADASTRE_ENCRYPTION_KEY: key });
+    expect(run(["user", "list"], { ...restored, CADASTRE_ENCRYPTION_KEY: key })).toContain("admin");
+    const { version } = JSON.parse(readFileSync(join(packed, "package.json"), "utf8")) as { version: string };
+    expect(run(["version"]).trim()).toBe(version);
+    expect(run(["agent", "--help"])).toContain("CADASTRE_AGENT_TOKEN");
+    expect(existsSync(join(home, "node_modules"))).toBe(false);
+  });
+});
+
+/** More than the log of the embedded database may gather, and nothing of it can be packed tighter. */
+async function writeMuch(url: string, token: string): Promise<void> {
+  const admin = callerOn(url, token);
+  data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@acme.example" })));
+  const workspace = data(await admin.post("/organizations/acme/workspaces", resource("workspaces", { name: "w" })));
+  await lock(admin, workspace.id);
+  for (let serial = 1; serial <= 3; serial += 1) {
+    const state = stateOfSize(8 * 2 ** 20, { serial });
+    expect((await post(admin, workspace.id, inRequest(state))).status).toBe(201);
+  }
+}

@@ -1,0 +1,93 @@
+/** Invitations by mail: the link goes to whoever is invited, and is readable nowhere else. */
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import { data, makeOrganization, resource, unique } from "../../../support/builders.ts";
+import { invite, links, newAddress } from "../../../support/invitations.ts";
+import { type Letter, useMailbox } from "../../../support/mailbox.ts";
+import { deliver, makeDue } from "../../connections/notification-configurations/support.ts";
+
+const logged: string[] = [];
+const logger = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
+const from = "Cadastre <cadastre@example.com>";
+const mailbox = useMailbox();
+const api = useApi({ logger, options: { mail: { url: "smtp://127.0.0.1:1", from } } });
+
+const send = () => deliver(api, { mail: { url: mailbox.url, from } });
+/** As people read it: lines that mail cuts are put together again. */
+const textOf = (letter: Letter | undefined) => (letter?.text ?? "").replaceAll(/=\r\n/g, "").replaceAll("=3D", "=");
+const linkIn = (letter: Letter | undefined) => /\/app\/invitations\/(\S+)/.exec(textOf(letter))?.[1] ?? "none";
+const rows = () => api.database.reader.db.selectFrom("notices").selectAll().orderBy("createdAt").execute();
+
+describe("whoever is invited to an organization", () => {
+  it("is sent the link, which works, and which neither the log nor the register shows", async () => {
+    const org = await makeOrganization(api);
+    const { email, secret, membership } = await invite(org);
+    const [waiting] = await rows();
+    expect(waiting).toMatchObject({ kind: "invitation", organizationId: org.id, state: "waiting" });
+    expect(waiting?.secret).toBeInstanceOf(Uint8Array);
+    expect(JSON.stringify({ ...waiting, secret: Buffer.from(waiting?.secret ?? "").toString("latin1") })).not.toContain(
+      secret,
+    );
+    expect(await send()).toBe(1);
+    const [letter] = mailbox.letters;
+    expect(letter?.to).toEqual([email]);
+    expect(letter?.text).toMatch(new RegExp(`^Subject: You are invited to ${org.name} on Cadastre`, "m"));
+    expect(linkIn(letter)).toBe(secret);
+    expect(await rows()).toMatchObject([{ state: "delivered", secret: null }]);
+    expect(logged.join("\n")).not.toContain(secret);
+    const { registered } = links(api);
+    expect((await registered(linkIn(letter))).status).toBe(201);
+    expect(data(await org.owner.get(`/organization-memberships/${membership.id}`)).attributes.status).toBe("active");
+  });
+
+  it("is sent the new link where it was renewed, and not the one before", async () => {
+    const org = await makeOrganization(api);
+    const { membership } = await invite(org);
+    const path = `/organization-memberships/${membership.id}/actions/renew-invitation`;
+    const renewed = data(await org.owner.post(path)).attributes["invitation-url"];
+    await send();
+    expect(mailbox.letters.map(linkIn)).toEqual([renewed.split("/").at(-1)]);
+  });
+
+  it("is sent nothing where the invitation was withdrawn meanwhile, nor where there is nobody to invite", async () => {
+    const org = await makeOrganization(api);
+    const { membership } = await invite(org);
+    await org.owner.delete(`/organization-memberships/${membership.id}`);
+    const { email } = await api.admin
+      .post("/admin/users", resource("users", { username: unique("ada"), email: newAddress() }))
+      .then((answer) => data(answer).attributes);
+    await org.owner.post(
+      `/organizations/${org.name}/organization-memberships`,
+      resource("organization-memberships", { email }, { teams: { data: [] } }),
+    );
+    await send();
+    expect(mailbox.letters).toEqual([]);
+  });
+
+  it("is tried again where the mail server refuses, and the link is forgotten after the last attempt", async () => {
+    const org = await makeOrganization(api);
+    await invite(org);
+    mailbox.answer = "450 later";
+    const before = (await rows()).length;
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      await send();
+      await makeDue(api);
+    }
+    const last = (await rows()).at(before - 1);
+    expect(last).toMatchObject({ state: "failed", attempts: 5, secret: null });
+    expect(last?.response).toContain("450");
+  });
+});
+
+describe("a user without a password", () => {
+  it("is sent the link that a site admin makes", async () => {
+    const email = newAddress();
+    const user = data(await api.admin.post("/admin/users", resource("users", { username: unique("ada"), email })));
+    const made = data(await api.admin.post(`/admin/users/${user.id}/invitation`));
+    await send();
+    expect(mailbox.letters.map(({ to }) => to)).toEqual([[email]]);
+    expect(mailbox.letters[0]?.text).toContain("Subject: Set your password on Cadastre");
+    expect(linkIn(mailbox.letters[0])).toBe(made.attributes["invitation-url"].split("/").at(-1));
+  });
+});

@@ -1,0 +1,119 @@
+/** Sessions that somebody began with a token instead of a password: they are no more than that token. */
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import { cookieOf, inBrowser } from "../../../support/browser.ts";
+import { data, details, makeOrganization, makeTeamToken, makeUser, resource } from "../../../support/builders.ts";
+
+const api = useApi();
+
+const password = "correct horse battery staple";
+
+const signIn = (attributes: object) => api.nobody.post("/sessions", resource("sessions", attributes));
+
+/** Somebody who holds a token, and a second one for signing in by it. */
+async function withSecondToken(attributes: object = {}) {
+  const ada = await makeUser(api);
+  const path = `/users/${ada.id}/authentication-tokens`;
+  const token = data(
+    await ada.post(path, resource("authentication-tokens", { description: "for a browser", ...attributes })),
+  );
+  const answer = await signIn({ token: token.attributes.token });
+  const cookie = cookieOf(answer);
+  const look = async () => (await api.nobody.get("/account/details", { cookie })).status;
+  return { ada, token, session: data(answer), look };
+}
+
+const giveFirstPassword = async ({ id }: { readonly id: string }) =>
+  data(await api.admin.patch(`/admin/users/${id}`, resource("users", { password })));
+
+describe("a session that a token began", () => {
+  it("ends with the token, at once, with an event of its own", async () => {
+    const { ada, token, session, look } = await withSecondToken();
+    expect(await look()).toBe(200);
+    expect((await ada.delete(`/authentication-tokens/${token.id}`)).status).toBe(204);
+    expect(await look()).toBe(401);
+    expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).not.toContain(session.id);
+    const events = await api.database.reader.db
+      .selectFrom("auditEvents")
+      .select("action")
+      .where("subjectId", "in", [session.id, token.id])
+      .execute();
+    expect(events.map(({ action }) => action).toSorted()).toEqual([
+      "authentication-tokens.create",
+      "authentication-tokens.delete",
+      "sessions.create",
+      "sessions.delete",
+    ]);
+  });
+
+  it("is none any more however the token went, and is not listed", async () => {
+    const { ada, token, session, look } = await withSecondToken();
+    await api.database.write((tx) => tx.db.deleteFrom("tokens").where("id", "=", token.id).execute());
+    expect(await look()).toBe(401);
+    expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).not.toContain(session.id);
+  });
+
+  it("ends no later than the token", async () => {
+    const expiredAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { session } = await withSecondToken({ "expired-at": expiredAt });
+    expect(session.attributes["expires-at"]).toBe(expiredAt);
+  });
+
+  it("stays when another token goes, and is listed", async () => {
+    const { ada, session, look } = await withSecondToken();
+    const other = data(await ada.post(`/users/${ada.id}/authentication-tokens`, resource("authentication-tokens", {})));
+    await ada.delete(`/authentication-tokens/${other.id}`);
+    expect(await look()).toBe(200);
+    expect(data(await ada.get("/sessions")).map(({ id }: { id: string }) => id)).toContain(session.id);
+  });
+
+  it("can't be begun by a token that goes at the same moment", async () => {
+    const { ada, token } = await withSecondToken();
+    const [begun] = await Promise.all([
+      signIn({ token: token.attributes.token }),
+      ada.delete(`/authentication-tokens/${token.id}`),
+    ]);
+    if (begun.status === 201)
+      expect((await api.nobody.get("/account/details", { cookie: cookieOf(begun) })).status).toBe(401);
+    else expect(begun.status).toBe(401);
+  });
+});
+
+describe("a first password", () => {
+  const first = { data: { type: "users", attributes: { password, password_confirmation: password } } };
+
+  it("403: is given by no token, nor by a session that one began: it would outlive the token, and be more", async () => {
+    const { ada, token } = await withSecondToken();
+    const browser = await inBrowser(api, { token: token.attributes.token });
+    for (const caller of [ada, browser]) {
+      const answer = await caller.patch("/account/password", first);
+      expect([answer.status, details(answer)[0]]).toEqual([
+        403,
+        expect.stringContaining("a token does not give you one"),
+      ]);
+    }
+    expect((await signIn({ username: ada.username, password })).status).toBe(401);
+  });
+});
+
+describe("organizations that refuse users' tokens", () => {
+  it("do not refuse people who have signed in, unless by such a token", async () => {
+    const org = await makeOrganization(api);
+    const owners = await makeTeamToken(api, org.ownersTeamId);
+    data(await owners.patch(`/organizations/${org.name}`, resource("organizations", { "user-tokens-enabled": false })));
+    expect((await org.owner.get(`/organizations/${org.name}`)).status).toBe(401);
+    const { id, attributes } = data(await org.owner.get("/account/details"));
+    const { username } = attributes;
+    await giveFirstPassword({ id });
+    const bySecret = cookieOf(await signIn({ username, password }));
+    expect((await api.nobody.get(`/organizations/${org.name}`, { cookie: bySecret })).status).toBe(200);
+    const byToken = cookieOf(await signIn({ token: org.owner.token }));
+    const refused = await api.nobody.get(`/organizations/${org.name}`, { cookie: byToken });
+    expect([refused.status, details(refused)[0]]).toEqual([
+      401,
+      expect.stringContaining("user-tokens-enabled is false"),
+    ]);
+    // Elsewhere it is who it is.
+    expect((await api.nobody.get("/account/details", { cookie: byToken })).status).toBe(200);
+  });
+});

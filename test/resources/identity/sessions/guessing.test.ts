@@ -1,0 +1,94 @@
+/** Whoever guesses passwords: few guesses are looked at, however they are sent. */
+import { describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import { data, details, makeUser, resource, unique } from "../../../support/builders.ts";
+import { describeOnce } from "../../../support/once.ts";
+
+const api = useApi({
+  nameFailures: { burst: 3, perSecond: 0.001 },
+  failures: { burst: 5, perSecond: 0.001 },
+  trustedProxies: ["127.0.0.1"],
+});
+const password = "correct horse battery staple";
+
+let addresses = 0;
+/** An address that nobody has failed from. */
+const newAddress = () => `203.0.113.${(addresses += 1)}`;
+const from = (address: string) => ({ "x-forwarded-for": address });
+const signIn = (attributes: object, address: string) =>
+  api.nobody.post("/sessions", resource("sessions", attributes), from(address));
+const guess = (username: string, address: string) => signIn({ username, password: "x" }, address);
+const statuses = async (answers: Promise<{ status: number }>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status).toSorted();
+
+async function withPassword() {
+  const user = await makeUser(api);
+  data(await api.admin.patch(`/admin/users/${user.id}`, resource("users", { password })));
+  return user;
+}
+
+describe("guesses", () => {
+  it("429: after a few by one name, and by one address; whoever only looks is no guesser", async () => {
+    const address = newAddress();
+    for (let times = 0; times < 10; times += 1)
+      expect((await api.nobody.get("/account/details", from(address))).status).toBe(401);
+    for (let times = 0; times < 3; times += 1) expect((await guess("Ada", address)).status).toBe(401);
+    const answer = await guess("ADA", address);
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(details(answer)[0]).toContain("by this name");
+    // By whichever address.
+    expect((await guess("ada", newAddress())).status).toBe(429);
+    expect([(await guess("bob", address)).status, (await guess("eve", address)).status]).toEqual([401, 401]);
+    expect(details(await guess("mallory", address))[0]).toContain("from this address");
+    // A token that was never used here waits, too.
+    const unused = await makeUser(api);
+    expect((await unused.get("/account/details", from(address))).status).toBe(429);
+  });
+
+  it("429: no more of them where many are sent at once", async () => {
+    const [name, address] = [unique("grace"), newAddress()];
+    const many = Array.from({ length: 8 }, () => guess(name, address));
+    expect(await statuses(many)).toEqual([401, 401, 401, 429, 429, 429, 429, 429]);
+    const others = Array.from({ length: 4 }, () => guess(unique("somebody"), address));
+    expect(await statuses(others)).toEqual([401, 401, 429, 429]);
+  });
+
+  it("right ones are none, however many", async () => {
+    const [ada, address] = [await withPassword(), newAddress()];
+    for (let times = 0; times < 5; times += 1)
+      expect((await signIn({ username: ada.username, password }, address)).status).toBe(201);
+    expect((await guess(ada.username, address)).status).toBe(401);
+  });
+
+  it("429: of one's present password, which is no way round", async () => {
+    const [ada, address] = [await withPassword(), newAddress()];
+    const change = (current: string) => {
+      const next = "another horse battery staple";
+      const attributes = { current_password: current, password: next, password_confirmation: next };
+      return ada.patch("/account/password", { data: { type: "users", attributes } }, from(address));
+    };
+    for (let times = 0; times < 3; times += 1) expect((await change("wrong")).status).toBe(422);
+    expect((await change(password)).status).toBe(429);
+    expect((await signIn({ username: ada.username, password }, newAddress())).status).toBe(429);
+  });
+});
+
+describeOnce("whose guesses are one's own", () => {
+  it("wrong tokens are of no name: nobody else's token is refused for them", async () => {
+    const address = newAddress();
+    for (let times = 0; times < 4; times += 1)
+      expect((await signIn({ token: `wrong-${times}` }, address)).status).toBe(401);
+    const { token } = await makeUser(api);
+    expect((await signIn({ token }, newAddress())).status).toBe(201);
+  });
+
+  it("those from all addresses of an IPv6 network, which belongs to one", async () => {
+    const network = "2001:db8:1:2";
+    const hosts = [":3:4:5:6", "::a", "::b:c", ":ffff::", ":0:0:0:1"];
+    for (const host of hosts) expect((await guess(unique("name"), `${network}${host}`)).status).toBe(401);
+    expect((await guess(unique("name"), `${network}::d`)).status).toBe(429);
+    expect((await guess(unique("name"), "2001:db8:1:3::d")).status).toBe(401);
+    expect((await guess(unique("name"), "2001:db8::2:0:0:d")).status).toBe(401);
+  });
+});

@@ -1,0 +1,103 @@
+/** Totals of filters that the embedded database counts by itself: right after every change of what is counted, and gone with it. */
+import { sql } from "kysely";
+import { beforeAll, describe, expect, it } from "vitest";
+import { useApi } from "../../../support/api.ts";
+import { data, inProject, makeOrganization, makeProject, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { bound, setColumns } from "./support.ts";
+
+const api = useApi();
+let org: Org;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+
+async function total(parameters: Record<string, string>): Promise<number> {
+  const query = new URLSearchParams(parameters);
+  const answer = await org.owner.get(`/organizations/${org.name}/workspaces?${query}`);
+  expect(data(answer)).toHaveLength(answer.body.meta.pagination["total-count"]);
+  return answer.body.meta.pagination["total-count"];
+}
+
+const withKey = (key: string, value?: string) =>
+  total({ "filter[tagged][0][key]": key, ...(value === undefined ? {} : { "filter[tagged][0][value]": value }) });
+const inState = (...statuses: string[]) => total({ "filter[current-run][status]": statuses.join(",") });
+
+/** What there is, counted anew, and what was counted: on the embedded database they are the same after whatever happens. */
+async function expectCounted(): Promise<void> {
+  if (api.database.dialect.name !== "sqlite") return;
+  const rows = async (text: string) => (await sql.raw(text).execute(api.database.reader.db)).rows;
+  expect(await rows(`select organization_id, key, value, number from tag_binding_counts order by 1, 2, 3`)).toEqual(
+    await rows(`select organization_id, key, value, count(*) as number from tag_bindings
+      where workspace_id is not null group by 1, 2, 3 order by 1, 2, 3`),
+  );
+  expect(await rows(`select organization_id, status, number from run_status_counts order by 1, 2`)).toEqual(
+    await rows(`select organization_id, current_run_status as status, count(*) as number from workspaces
+      where current_run_status is not null group by 1, 2 order by 1, 2`),
+  );
+}
+
+describe("listWorkspaces: filter[tagged] of keys that workspaces have themselves", () => {
+  it("counts what is added, changed, taken away and removed", async () => {
+    const project = await makeProject(api, org.name);
+    const one = await makeWorkspace(api, org.name, {}, bound({ stage: "test", team: "a" }));
+    const two = await makeWorkspace(api, org.name, {}, { ...inProject(project.id), ...bound({ stage: "test" }) });
+    const three = await makeWorkspace(api, org.name, {}, bound({ stage: "live" }));
+    expect([await withKey("stage"), await withKey("stage", "test"), await withKey("stage", "live")]).toEqual([3, 2, 1]);
+    await expectCounted();
+
+    const rebind = async (id: string, bindings: Record<string, string>) =>
+      data(
+        await org.owner.patch(`/workspaces/${id}`, {
+          data: { type: "workspaces", id, relationships: bound(bindings) },
+        }),
+      );
+    await rebind(one.id, { stage: "live" });
+    expect([await withKey("stage", "test"), await withKey("stage", "live"), await withKey("team")]).toEqual([1, 2, 0]);
+    await expectCounted();
+
+    // A project's key is inherited, and not the workspace's own.
+    const relationships = bound({ stage: "live", owner: "us" });
+    data(
+      await org.owner.patch(`/projects/${project.id}`, { data: { type: "projects", id: project.id, relationships } }),
+    );
+    expect([await withKey("owner", "us"), await withKey("stage", "live")]).toEqual([1, 2]);
+    await expectCounted();
+
+    await rebind(two.id, {});
+    expect([await withKey("stage", "test"), await withKey("stage", "live")]).toEqual([0, 3]);
+    await org.owner.delete(`/workspaces/${three.id}`);
+    expect([await withKey("stage"), await withKey("stage", "live")]).toEqual([2, 2]);
+    await expectCounted();
+  });
+});
+
+describe("listWorkspaces: filter[current-run][status]", () => {
+  it("counts runs that begin, go on, are forgotten, and go with their workspace", async () => {
+    const { id } = await makeWorkspace(api, org.name);
+    const other = await makeWorkspace(api, org.name);
+    for (const each of [id, other.id]) await setColumns(api, each, { currentRunStatus: "planning" });
+    expect([await inState("planning"), await inState("planning", "applied", "planning")]).toEqual([2, 2]);
+    await setColumns(api, id, { currentRunStatus: "applied" });
+    await setColumns(api, id, { currentRunStatus: "applied", description: "still" });
+    expect([await inState("planning"), await inState("applied"), await inState("planning", "applied")]).toEqual([
+      1, 1, 2,
+    ]);
+    await expectCounted();
+    await setColumns(api, id, { currentRunStatus: null });
+    await org.owner.delete(`/workspaces/${other.id}`);
+    expect([await inState("planning"), await inState("applied")]).toEqual([0, 0]);
+    await expectCounted();
+  });
+});
+
+describe("an organization that is deleted", () => {
+  it("leaves nothing that is counted", async () => {
+    const gone = await makeOrganization(api);
+    const { id } = await makeWorkspace(api, gone.name, {}, bound({ stage: "test" }));
+    await setColumns(api, id, { currentRunStatus: "applied" });
+    await expectCounted();
+    await api.admin.delete(`/organizations/${gone.name}`);
+    await expectCounted();
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * Tests make organizations by the thousand, nearly all of them plain: the first one that a worker needs is made over HTTP, the others are
+ * copies of its rows with names, ids and a secret of their own, which cost a fifth. A copy leaves no events: whoever is about how an
+ * organization comes to be, or about its trail, makes one with attributes.
+ */
+import { randomBytes } from "node:crypto";
+import type { Database, Tx } from "../../src/database/database.ts";
+import { insertRow } from "../../src/database/prepared.ts";
+import type { Schema } from "../../src/database/schema/schema.ts";
+import { newToken, tokenHash } from "../../src/kernel/ids.ts";
+import { now } from "../../src/kernel/time.ts";
+
+type Row = Record<string, unknown>;
+
+/** In the order in which rows can be inserted: what a new organization with one owner consists of. */
+const ofOrganization = [
+  "organizations",
+  "organizationTokenTtlPolicies",
+  "projects",
+  "teams",
+  "organizationMemberships",
+  "teamMembers",
+] as const satisfies readonly (keyof Schema)[];
+
+/** Whose copies can be made. */
+export interface Original {
+  readonly rows: readonly (readonly [keyof Schema, Row])[];
+  /** What each copy has of its own, as the original calls it. */
+  readonly names: { readonly organization: string; readonly username: string; readonly email: string };
+  /** The site admin who made it. */
+  readonly adminId: string;
+}
+
+export async function adminIdIn({ reader }: Database): Promise<string | undefined> {
+  const admin = await reader.db.selectFrom("users").select("id").where("usernameKey", "=", "admin").executeTakeFirst();
+  return admin?.id;
+}
+
+export async function readOriginal(
+  database: Database,
+  {
+    id,
+    name,
+    owner,
+  }: { readonly id: string; readonly name: string; readonly owner: { id: string; username: string; email: string } },
+): Promise<Original> {
+  const { db } = database.reader;
+  const rows: [keyof Schema, Row][] = [];
+  const add = (table: keyof Schema, found: readonly object[]) =>
+    rows.push(...found.map((row): [keyof Schema, Row] => [table, row as Row]));
+  add("users", await db.selectFrom("users").selectAll().where("id", "=", owner.id).execute());
+  add("tokens", await db.selectFrom("tokens").selectAll().where("userId", "=", owner.id).execute());
+  for (const table of ofOrganization) {
+    const column = table === "organizations" ? "id" : "organizationId";
+    add(
+      table,
+      await db
+        .selectFrom(table)
+        .selectAll()
+        .where(column as never, "=", id as never)
+        .execute(),
+    );
+  }
+  const adminId = (await adminIdIn(database)) ?? "";
+  return { rows, names: { organization: name, username: owner.username, email: owner.email }, adminId };
+}
+
+/** What is new of a copy: by what the original has. */
+function renamed(original: Original, names: Original["names"], adminId: string): Map<unknown, string> {
+  const ids = original.rows.flatMap(([, { id }]) => (typeof id === "string" ? [id] : []));
+  return new Map([
+    ...ids.map((id): [string, string] => [id, id.replace(/[^-]+$/, randomBytes(8).toString("hex"))]),
+    [original.adminId, adminId],
+    [original.names.organization, names.organization],
+    [original.names.username, names.username],
+    [original.names.email, names.email],
+  ]);
+}
+
+/** Gives the owner's secret, and a row of a table as it was written. */
+export async function copyOrganization(
+  tx: Tx,
+  original: Original,
+  names: Original["names"],
+  adminId: string,
+): Promise<{ secret: string; rowsOf: (table: keyof Schema) => Row[] }> {
+  const own = renamed(original, names, adminId);
+  const secret = newToken();
+  const at = now();
+  const valueOf = (column: string, value: unknown): unknown =>
+    column === "hash"
+      ? tokenHash(secret)
+      : ["createdAt", "updatedAt"].includes(column)
+        ? at
+        : (own.get(value) ?? value);
+  const written = original.rows.map(
+    ([table, row]) =>
+      [
+        table,
+        Object.fromEntries(Object.entries(row).map(([column, value]) => [column, valueOf(column, value)])),
+      ] as const,
+  );
+  for (const [table, row] of written) await insertRow(tx, table, row as never);
+  return { secret, rowsOf: (table) => written.filter(([each]) => each === table).map(([, row]) => row) };
+}

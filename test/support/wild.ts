@@ -1,0 +1,68 @@
+/** What nobody should send, for random tests: values of any kind, and bodies that are right but for one place. */
+import fc from "fast-check";
+
+export const wildScalar = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: "binary", maxLength: 8 }),
+  fc.integer(),
+  fc.double(),
+  fc.boolean(),
+  fc.constant(null),
+  fc.constantFrom(
+    "",
+    "admin",
+    "owners",
+    "custom",
+    "🍄",
+    "\u0000",
+    "\ud800",
+    "9999d",
+    "-1",
+    "1e999",
+    "__proto__",
+    "' OR 1=1 --",
+    "%",
+    "a".repeat(300),
+  ),
+);
+
+const names = fc.constantFrom(
+  "data",
+  "type",
+  "attributes",
+  "relationships",
+  "id",
+  "name",
+  "email",
+  "teams",
+  "description",
+  "organization-access",
+);
+
+export const wildJson: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
+  value: fc.oneof({ maxDepth: 4, withCrossShrink: true }, wildScalar, tie("array"), tie("object")),
+  array: fc.array(tie("value"), { maxLength: 4 }),
+  object: fc.dictionary(fc.oneof(names, fc.string({ maxLength: 6 })), tie("value"), { maxKeys: 5 }),
+})).value;
+
+/** A body that is accepted, with one place in it replaced: this gets past the first checks. */
+export function mutated(example: unknown): fc.Arbitrary<unknown> {
+  const places = placesIn(example);
+  return fc.tuple(fc.constantFrom(...places), wildJson).map(([place, value]) => replaceAt(example, place, value));
+}
+
+type Place = readonly (string | number)[];
+
+function placesIn(value: unknown, at: Place = []): Place[] {
+  if (typeof value !== "object" || value === null) return [at];
+  return [at, ...Object.entries(value).flatMap(([name, member]) => placesIn(member, [...at, name]))];
+}
+
+function replaceAt(value: unknown, [first, ...rest]: Place, replacement: unknown): unknown {
+  if (first === undefined) return replacement;
+  if (Array.isArray(value))
+    return value.map((member, index) =>
+      String(index) === String(first) ? replaceAt(member, rest, replacement) : member,
+    );
+  return { ...(value as object), [first]: replaceAt((value as Record<string, unknown>)[first], rest, replacement) };
+}
