@@ -1,6 +1,6 @@
 /**
  * The console's files: those that a package carries, or, in a checkout, those that are built from its sources at the first start after
- * these have changed. The service answers meanwhile; only the console's pages wait.
+ * these have changed. The service answers while they are built; only the console's pages wait.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -23,6 +23,7 @@ export class ConsoleFiles {
   readonly #stopped = new AbortController();
   #files: ReadonlyMap<string, Buffer> | undefined;
   #failure: string | undefined;
+  #building: Promise<void> | undefined;
 
   constructor(logger: Logger) {
     this.#logger = logger;
@@ -38,13 +39,35 @@ export class ConsoleFiles {
     return this.#failure;
   }
 
+  /** Reads what is built, so that it is there when people are told where. What has to be built first comes later, by itself. */
+  async open(): Promise<void> {
+    await this.#orSayWhyNot(async () => {
+      const stamp = existsSync(sources) ? await stampOfSources() : undefined;
+      if (stamp === undefined || (await isBuiltFrom(stamp))) await this.#read();
+      else this.#building = this.#orSayWhyNot(() => this.#build(stamp));
+    });
+  }
+
+  /** As `open`, and waits also for what has to be built. */
   async load(): Promise<void> {
-    const { signal } = this.#stopped;
+    await this.open();
+    await this.#building;
+  }
+
+  async #build(stamp: string): Promise<void> {
+    await build(stamp, this.#logger, this.#stopped.signal);
+    await this.#read();
+  }
+
+  async #read(): Promise<void> {
+    this.#files = await readAll(built);
+  }
+
+  async #orSayWhyNot(work: () => Promise<void>): Promise<void> {
     try {
-      if (existsSync(sources)) await buildWhenChanged(this.#logger, signal);
-      this.#files = await readAll(built);
+      await work();
     } catch (error) {
-      if (signal.aborted) return;
+      if (this.#stopped.signal.aborted) return;
       this.#failure = (error as Error).message;
       this.#logger.error({ err: error }, "there is no console");
     }
@@ -55,9 +78,10 @@ export class ConsoleFiles {
   }
 }
 
-async function buildWhenChanged(logger: Logger, signal: AbortSignal): Promise<void> {
-  const stamp = await stampOfSources();
-  if ((await readFile(join(built, stampName), "utf8").catch(() => "")) === stamp) return;
+const isBuiltFrom = async (stamp: string): Promise<boolean> =>
+  (await readFile(join(built, stampName), "utf8").catch(() => "")) === stamp;
+
+async function build(stamp: string, logger: Logger, signal: AbortSignal): Promise<void> {
   if (!existsSync(builder))
     throw new Error(
       "The console is not built, and what builds it is not installed. Run `npm ci` without leaving out development packages, or use a release.",

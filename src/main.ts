@@ -69,7 +69,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   const allJobs = [...jobs, ...backupJobs(settings, version)];
   const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs: allJobs, logger });
   try {
-    await listen(server, settings);
+    await Promise.all([listen(server, settings), consoleFiles?.open()]);
     const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
     const url = urlNow();
@@ -78,7 +78,6 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     const watch = watchTls(server, settings, tls);
     runner.start();
     void describeFetching(settings.sandbox).then((line) => logger.info(line));
-    void consoleFiles?.load();
     const workers = await startWorkers({ database, settings, url, logger });
     return {
       url,
