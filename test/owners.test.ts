@@ -71,6 +71,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
 /** Files in which the running program chooses the table, and why that is right. */
 const choosing: Readonly<Record<string, string>> = {
   "backup/restore.ts": "a backup holds every table",
+  "database/counts.ts": "its own counters and their differences, which no other file knows",
   "database/resealing.ts": "sealed values of any table come under another key, and stay what they are",
   "database/prepared.ts": "whoever calls insertRow names the table, and is found by that",
   "resources/shared/versions.ts": "whoever calls updateRow names the table, and is found by that",

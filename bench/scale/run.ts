@@ -113,11 +113,12 @@ async function filledDatabase(address: string, size: number, facts: string): Pro
 }
 
 /**
- * Plans are made by what there is, what was written is in the file itself, and PostgreSQL has noted which pages everybody sees: as in
- * a register that was in use for a while.
+ * Differences are added up, plans are made by what there is, what was written is in the file itself, and PostgreSQL has noted which pages
+ * everybody sees: as in a register that was in use for a while.
  */
 async function settle(database: Database): Promise<void> {
   const isEmbedded = database.dialect.name === "sqlite";
+  while ((await database.write((tx) => tx.dialect.counts.addUp(tx, 100_000))) > 0);
   await sql.raw(isEmbedded ? "analyze" : "vacuum analyze").execute(database.reader.db);
   if (isEmbedded) await sql.raw("pragma wal_checkpoint(truncate)").execute(database.reader.db);
   await database.close();

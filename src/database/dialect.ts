@@ -1,6 +1,6 @@
 /** The few true differences between the two engines' SQL, behind one interface. */
 import { type Expression, type RawBuilder, type SqlBool, sql } from "kysely";
-import { type RegisterCounts, sqliteCounts } from "./counts.ts";
+import { postgresCounts, type RegisterCounts, sqliteCounts } from "./counts.ts";
 import { type NameIndex, postgresNames, sqliteNames } from "./name-index.ts";
 
 /**
@@ -30,8 +30,8 @@ export interface Dialect {
   readonly plannedOnce: RawBuilder<unknown>;
   /** How workspaces are found by parts of their names. */
   readonly names: NameIndex;
-  /** What need not be counted, because the database itself does; undefined where it does not. */
-  readonly counts: RegisterCounts | undefined;
+  /** What need not be counted, because the database itself does. */
+  readonly counts: RegisterCounts;
   /** The database's own clock, in milliseconds: the one that every server agrees on. */
   readonly nowMs: RawBuilder<number>;
   /** What the database takes of its disk. */
@@ -141,7 +141,7 @@ export const postgresDialect: Dialect = {
   plansOpenLimits: false,
   plannedOnce: sql.raw(plannedOnce),
   names: postgresNames,
-  counts: undefined,
+  counts: postgresCounts,
   nowMs: sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
   databaseBytes: sql<number>`pg_database_size(current_database())`,
   msOf: (instant) => sql<number>`cast(extract(epoch from cast(${instant} as timestamptz)) * 1000 as bigint)`,

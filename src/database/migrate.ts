@@ -33,6 +33,7 @@ import { notifiedMembers } from "./migrations/0032-notified-members.ts";
 import { countedFilters } from "./migrations/0033-counted-filters.ts";
 import { makersOfLinks } from "./migrations/0034-makers-of-links.ts";
 import { membershipsByStatus } from "./migrations/0035-memberships-by-status.ts";
+import { countedDifferences } from "./migrations/0036-counted-differences.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -67,6 +68,7 @@ export const migrations: readonly Migration[] = [
   countedFilters,
   makersOfLinks,
   membershipsByStatus,
+  countedDifferences,
 ];
 
 /**

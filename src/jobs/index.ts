@@ -2,7 +2,7 @@
 import { lostJobs, vanishedAgents } from "./agents.ts";
 import { endedAccess } from "./ended-access.ts";
 import { expiredTokens } from "./expired-tokens.ts";
-import { figures } from "./figures.ts";
+import { counters, figures } from "./figures.ts";
 import type { Job } from "./job.ts";
 import { endedLeases } from "./leases.ts";
 import { auditNotices, notices } from "./notices.ts";
@@ -31,4 +31,5 @@ export const jobs: readonly Job[] = [
   notices,
   auditNotices,
   figures,
+  counters,
 ];

@@ -93,13 +93,19 @@ export async function change({ write }: Database): Promise<void> {
 /** What tests do not touch: which migrations there were, and the check of the key. */
 const lasting = ["migrations", "meta"];
 
+const tablesOfPostgres = migrations
+  .flatMap(({ only }) => only?.postgres ?? [])
+  .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? []);
+
 /**
  * Deletes every row but those of a new database, without the triggers that guard some and without plans having to be made anew.
  * What a migration put into a table is put there again: a test may have changed it.
  */
 export async function empty(database: Database): Promise<void> {
   const tables = tablesAfter(migrations.map(({ name }) => name)).filter((name) => !lasting.includes(name));
-  const deletions = [...tables, ...keptByTriggers].map((name) => `DELETE FROM ${name};`);
+  // Without its triggers PostgreSQL does not notice that there is less to count.
+  const counted = database.dialect.name === "sqlite" ? [] : tablesOfPostgres;
+  const deletions = [...tables, ...keptByTriggers, ...counted].map((name) => `DELETE FROM ${name};`);
   const refilled = tablesFilledFromStart.filter((name) => !lasting.includes(name));
   const insertions = migrations
     .flatMap(({ statements }) => statements)

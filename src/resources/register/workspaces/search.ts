@@ -70,7 +70,7 @@ export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSear
   if (isIndexed(part) && !isFiltered({ ...search, part: undefined }))
     return tx.dialect.names.counted(organizationId, part);
   if (search.runStatuses.length > 0 && !isFiltered({ ...search, runStatuses: [] }))
-    return countWithStatus(tx, organizationId, search.runStatuses);
+    return tx.dialect.counts.inState(organizationId, isNamed(tx, search.runStatuses));
   const [filter, ...moreFilters] = search.tagged;
   if (filter?.key && moreFilters.length === 0 && !isFiltered({ ...search, tagged: [] }))
     return countTagged(tx, organizationId, { key: filter.key, value: filter.value });
@@ -80,17 +80,6 @@ export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSear
   if (search.excludedTags.length === 0 || isFiltered({ ...search, excludedTags: [] })) return undefined;
   return sql<number>`(select coalesce(sum(workspace_count), 0) from projects where organization_id = ${organizationId})
     - ${countWithAny(tx, organizationId, [...new Set(search.excludedTags)])}`;
-}
-
-/** If nobody counts these, an index holds all that is looked at. */
-function countWithStatus(tx: Tx, organizationId: string, statuses: readonly string[]): RawBuilder<number> {
-  const fits = isNamed(tx, statuses);
-  const counted = tx.dialect.counts?.inState(organizationId, fits);
-  return (
-    counted ??
-    sql<number>`(select count(*) from workspaces as w
-    where w.organization_id = ${organizationId} and ${fits("w.currentRunStatus")})`
-  );
 }
 
 /** Of the caller's workspaces each is asked: asked for like this, no engine begins with all of the organization's in that state instead. */

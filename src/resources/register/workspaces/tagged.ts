@@ -244,10 +244,8 @@ export function withKey(organizationId: string, key: string, value: string | und
 /** Nothing is in both of the first two sets. A flat tag's may be in the others, too. */
 export function countTagged(tx: Tx, organizationId: string, asked: Key): RawBuilder<number> {
   const sets = taggedSets(organizationId, asked);
-  const [own, inherited, flat] = sets;
-  const ownCount =
-    tx.dialect.counts?.bound(organizationId, asked) ?? sql<number>`(select count(*) from (${own}) as own)`;
-  const apart = sql<number>`(${ownCount}
+  const [, inherited, flat] = sets;
+  const apart = sql<number>`(${tx.dialect.counts.bound(organizationId, asked)}
     + ${countHeirs(organizationId, asked, sql<number>`(select count(*) from (${inherited}) as inherited)`)})`;
   if (flat === undefined) return apart;
   return sql<number>`(case when exists (select 1 from tags where organization_id = ${organizationId} and name = ${asked.key})

@@ -1,4 +1,4 @@
-/** Totals of filters that the embedded database counts by itself: right after every change of what is counted, and gone with it. */
+/** Totals of filters that the database counts by itself: right after every change of what is counted, and gone with it. */
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
@@ -23,18 +23,35 @@ const withKey = (key: string, value?: string) =>
   total({ "filter[tagged][0][key]": key, ...(value === undefined ? {} : { "filter[tagged][0][value]": value }) });
 const inState = (...statuses: string[]) => total({ "filter[current-run][status]": statuses.join(",") });
 
-/** What there is, counted anew, and what was counted: on the embedded database they are the same after whatever happens. */
-async function expectCounted(): Promise<void> {
-  if (api.database.dialect.name !== "sqlite") return;
-  const rows = async (text: string) => (await sql.raw(text).execute(api.database.reader.db)).rows;
-  expect(await rows(`select organization_id, key, value, number from tag_binding_counts order by 1, 2, 3`)).toEqual(
+const rows = async (text: string) => (await sql.raw(text).execute(api.database.reader.db)).rows;
+
+/** What was counted, and what there is, counted anew: they are the same after whatever happens. */
+async function expectSums(differences: "added" | "left out"): Promise<void> {
+  const counted = (name: string, columns: string) =>
+    rows(`select organization_id, ${columns}, cast(sum(number) as bigint) as number from (
+      select * from ${name}_counts
+      ${differences === "added" && !isEmbedded() ? `union all select * from ${name}_differences` : ""}) as c
+      group by organization_id, ${columns} having ${differences === "added" ? "sum(number) <> 0" : "1 = 1"} order by 1, 2, 3`);
+  expect(await counted("tag_binding", "key, value")).toEqual(
     await rows(`select organization_id, key, value, count(*) as number from tag_bindings
       where workspace_id is not null group by 1, 2, 3 order by 1, 2, 3`),
   );
-  expect(await rows(`select organization_id, status, number from run_status_counts order by 1, 2`)).toEqual(
+  expect(await counted("run_status", "status")).toEqual(
     await rows(`select organization_id, current_run_status as status, count(*) as number from workspaces
       where current_run_status is not null group by 1, 2 order by 1, 2`),
   );
+}
+
+const isEmbedded = () => api.database.dialect.name === "sqlite";
+const addUp = (most: number) => api.database.write((tx) => tx.dialect.counts.addUp(tx, most));
+
+/** With the differences that wait, with some of them added up, and when none are left: then no counter stands at none. */
+async function expectCounted(): Promise<void> {
+  await expectSums("added");
+  await addUp(3);
+  await expectSums("added");
+  while ((await addUp(10)) > 0);
+  await expectSums("left out");
 }
 
 describe("listWorkspaces: filter[tagged] of keys that workspaces have themselves", () => {
@@ -98,6 +115,39 @@ describe("an organization that is deleted", () => {
     await setColumns(api, id, { currentRunStatus: "applied" });
     await expectCounted();
     await api.admin.delete(`/organizations/${gone.name}`);
+    await expectCounted();
+  });
+});
+
+describe("many at once", () => {
+  it("are counted each once, also while differences are added up", async () => {
+    const many = await makeOrganization(api);
+    const over = new AbortController();
+    const adding = (async () => {
+      while (!over.signal.aborted) await addUp(5);
+    })();
+    const made = await Promise.all(
+      Array.from({ length: 12 }, async (_, number) => {
+        const { id } = await makeWorkspace(api, many.name, {}, bound({ stage: "test", number: `${number % 3}` }));
+        await setColumns(api, id, { currentRunStatus: "planning" });
+        await setColumns(api, id, { currentRunStatus: number % 2 === 0 ? "applied" : "errored" });
+        return id;
+      }),
+    );
+    await Promise.all(made.slice(0, 4).map((id) => many.owner.delete(`/workspaces/${id}`)));
+    over.abort();
+    await adding;
+    const totals = await Promise.all(
+      [
+        "filter[current-run][status]=applied",
+        "filter[tagged][0][key]=stage",
+        "filter[tagged][0][key]=number&filter[tagged][0][value]=1",
+      ].map(
+        async (query) =>
+          (await many.owner.get(`/organizations/${many.name}/workspaces?${query}`)).body.meta.pagination["total-count"],
+      ),
+    );
+    expect(totals).toEqual([4, 8, 3]);
     await expectCounted();
   });
 });
