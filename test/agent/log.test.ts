@@ -10,39 +10,35 @@ import { until } from "./support/agent.ts";
 interface Sent {
   readonly offset: number;
   readonly text: string;
-  readonly at: number;
 }
 
 function recorder(wait = 0) {
   const sent: Sent[] = [];
   const send = async (offset: number, bytes: Uint8Array) => {
     if (wait > 0) await pause(wait);
-    sent.push({ offset, text: Buffer.from(bytes).toString("latin1"), at: performance.now() });
+    sent.push({ offset, text: Buffer.from(bytes).toString("latin1") });
   };
   return { sent, send, text: () => sent.map(({ text }) => text).join("") };
 }
 
 describe("RunLog", () => {
-  it("sends each line within half a second, many at once, with offsets that follow each other", async () => {
+  it("sends what is written without being asked to, many lines at once, with offsets that follow each other", async () => {
     const { sent, send, text } = recorder();
     const log = new RunLog({ send, bytesMax: 1e9, secrets: [] });
-    const written = new Map<string, number>();
-    for (let line = 0; line < 60; line += 1) {
-      const words = `line ${line};`;
-      written.set(words, performance.now());
+    const written = Array.from({ length: 60 }, (_, line) => `line ${line};`);
+    for (const words of written) {
       await log.write(Buffer.from(words));
       await pause(10);
     }
+    await until(() => text() === written.join(""));
     await log.end();
     expect(sent.length).toBeLessThan(20);
-    for (const [words, at] of written)
-      expect(sent.find((chunk) => chunk.text.includes(words))!.at - at).toBeLessThan(500);
     let offset = 0;
     for (const chunk of sent) {
       expect(chunk.offset).toBe(offset);
       offset += chunk.text.length;
     }
-    expect(text()).toBe([...written.keys()].join(""));
+    expect(text()).toBe(written.join(""));
   });
 
   it("makes whoever writes too fast wait, and holds little", async () => {

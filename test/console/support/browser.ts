@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from "playwright-core";
 import pino from "pino";
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { ConsoleFiles } from "../../../src/console.ts";
 import { type Api, type ApiOptions, startApi } from "../../support/api.ts";
 
@@ -29,8 +29,10 @@ export interface Visitor {
 
 export interface Console {
   readonly api: Api;
-  /** Somebody with a browser of their own; signed in with this token, where there is one. */
+  /** Somebody with a browser of their own until the test is over; signed in with this token, where there is one. */
   visit(token?: string, options?: BrowserContextOptions): Promise<Visitor>;
+  /** The same, for all tests of the file. */
+  stay(token?: string, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
 /** A server with its console and a browser, for the tests of one file. */
@@ -54,7 +56,13 @@ export function useConsole(options: ApiOptions = {}): Console {
     get api() {
       return api!;
     },
-    visit: (token, more = {}) => visit(browser!, api!.url, token, more),
+    visit: async (token, more = {}) => {
+      const visitor = await visit(browser!, api!.url, token, more);
+      // A page that is left open goes on asking and drawing beside the tests that follow.
+      onTestFinished(() => visitor.page.context().close());
+      return visitor;
+    },
+    stay: (token, more = {}) => visit(browser!, api!.url, token, more),
   };
 }
 

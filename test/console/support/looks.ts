@@ -45,7 +45,7 @@ export async function watchful(
   token: string | undefined,
   options: BrowserContextOptions,
 ): Promise<Looker> {
-  const visitor = await console.visit(token, options);
+  const visitor = await console.stay(token, options);
   await visitor.page.addInitScript(watching);
   return {
     ...visitor,

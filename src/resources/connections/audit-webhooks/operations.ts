@@ -7,6 +7,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
+import { lookAmong } from "../../shared/among.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -52,7 +53,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
     if (verified) row.lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (tx) => {
       const organization = await load(tx);
-      const { count, isTaken } = await store.lookAmong(tx, organization.id, row.name);
+      const { count, isTaken } = await lookAmong(tx, "auditWebhooks", organization.id, row.name);
       refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= webhooksMax ? [tooMany()] : [])]);
       const secrets = {
         url: sealed(context, urlOwner(row.id), url),
@@ -94,7 +95,7 @@ export const auditWebhookResource = implement(auditWebhooks, {
       const beside = { updatedAt: now(), ...(asked && { lastDelivery: JSON.stringify(asked.response) }) };
       const after = afterUpdate<View>(before, { ...changes, ...beside });
       const isRenamed = after.nameKey !== before.nameKey;
-      const isTaken = isRenamed && (await store.lookAmong(tx, before.organizationId, after.name)).isTaken;
+      const isTaken = isRenamed && (await lookAmong(tx, "auditWebhooks", before.organizationId, after.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
       await write(tx, context, { before, after, changes: { ...changes, ...beside }, token });
       await noteIn(tx, after, asked);

@@ -65,23 +65,6 @@ export async function listWebhooks(
   return { rows: found.rows.map((row) => ({ ...row, standing })), totalCount: found.totals.totalCount };
 }
 
-/** How many there are, and whether one of them has the name. */
-export async function lookAmong(
-  tx: Tx,
-  organizationId: string,
-  name: string,
-): Promise<{ count: number; isTaken: boolean }> {
-  const row = await tx.db
-    .selectFrom("auditWebhooks")
-    .select((select) => [
-      select.fn.countAll().as("count"),
-      sql<number>`sum(case when name_key = ${fold(name)} then 1 else 0 end)`.as("taken"),
-    ])
-    .where("organizationId", "=", organizationId)
-    .executeTakeFirst();
-  return { count: Number(row?.count ?? 0), isTaken: Number(row?.taken ?? 0) > 0 };
-}
-
 export async function insertWebhook(
   tx: Tx,
   _into: Granted<OrganizationView, "can-manage-auditing">,

@@ -5,6 +5,7 @@ import type { Tx } from "../../../database/database.ts";
 import { invalid, notFound, refuseIfAny, relationshipFault } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
+import { lookAmong } from "../../shared/among.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
@@ -15,12 +16,11 @@ import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
 import { grantTeam, refuseExceeding, teamsByIds } from "../teams/reads.ts";
 import { identityTrusts, type IdentityTrustView } from "./definition.ts";
-import { changedIdentityTrust, nameTaken, newIdentityTrust } from "./rules.ts";
+import { changedIdentityTrust, nameTaken, newIdentityTrust, tooMany, trustsMax } from "./rules.ts";
 import {
   deleteIdentityTrustRow,
   findIdentityTrust,
   insertIdentityTrust,
-  isTrustNameTaken,
   listIdentityTrustRows,
   updateIdentityTrustRow,
 } from "./store.ts";
@@ -41,7 +41,8 @@ export const identityTrustResource = implement(identityTrusts, {
       await checkTeam(tx, context, organization.id, teamId);
       const identity = { id: newId("identity-trusts"), organizationId: organization.id, teamId, createdAt: now() };
       const row = newIdentityTrust(body.attributes, identity);
-      refuseIfAny((await isTrustNameTaken(tx, organization.id, row.name)) ? [nameTaken()] : []);
+      const { count, isTaken } = await lookAmong(tx, "identityTrusts", organization.id, row.name);
+      refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= trustsMax ? [tooMany()] : [])]);
       await insertIdentityTrust(tx, organization, row);
       const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, identityTrusts, { after: view }, { after: { team: teamId } });
@@ -62,7 +63,8 @@ export const identityTrustResource = implement(identityTrusts, {
       if (changes === undefined) return { view: trust };
       const changed = afterUpdate<IdentityTrustView>(trust, changes);
       const isRenamed = changed.nameKey !== trust.nameKey;
-      refuseIfAny(isRenamed && (await isTrustNameTaken(tx, trust.organizationId, changed.name)) ? [nameTaken()] : []);
+      const isTaken = isRenamed && (await lookAmong(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
+      refuseIfAny(isTaken ? [nameTaken()] : []);
       await updateIdentityTrustRow(tx, trust, changes);
       await recordChange(tx, context, identityTrusts, { before: trust, after: changed });
       return { view: changed };

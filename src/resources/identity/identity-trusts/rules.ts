@@ -21,7 +21,13 @@ export function changedIdentityTrust(attributes: UpdateAttributes<typeof identit
   };
 }
 
+/** Each exchange looks at all that an organization has for the issuer. */
+export const trustsMax = 500;
 export const nameTaken = (): Fault => attributeFault("name", "Name has already been taken");
+export const tooMany = (): Fault => ({
+  detail: `The organization has ${trustsMax} identity trusts already, and can't have more. Delete one first.`,
+  pointer: "/data",
+});
 
 export type Claims = Readonly<Record<string, unknown>>;
 

@@ -53,16 +53,6 @@ export async function listIdentityTrustRows(
   return { views: found.rows.map((row) => ({ ...row, standing })), totalCount: found.totals.totalCount };
 }
 
-export async function isTrustNameTaken(tx: Tx, organizationId: string, name: string): Promise<boolean> {
-  const row = await tx.db
-    .selectFrom("identityTrusts")
-    .select("id")
-    .where("organizationId", "=", organizationId)
-    .where("nameKey", "=", fold(name))
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 export interface TrustOfIssuer extends IdentityTrustTable {
   readonly organizationName: string;
   readonly teamName: string;

@@ -133,6 +133,31 @@ describe("trusts", () => {
     expect((await org.owner.get(self)).status).toBe(404);
   });
 
+  it("422: beyond five hundred, beside a name that is taken", async () => {
+    const { org: full, teamId: team, trust } = await trusting();
+    await api.database.write(async ({ db }) => {
+      const row = await db
+        .selectFrom("identityTrusts")
+        .selectAll()
+        .where("id", "=", trust.id)
+        .executeTakeFirstOrThrow();
+      const others = Array.from({ length: 499 }, (_, number) => {
+        const name = `copy-${number}`;
+        return { ...row, id: `${row.id}${number}`, name, nameKey: name };
+      });
+      await db.insertInto("identityTrusts").values(others).execute();
+    });
+    const refused = await full.owner.post(
+      `/organizations/${full.name}/identity-trusts`,
+      body({ name: "COPY-1" }, team),
+    );
+    expect(refused.status).toBe(422);
+    expect(details(refused)).toEqual([
+      "Name has already been taken",
+      "The organization has 500 identity trusts already, and can't have more. Delete one first.",
+    ]);
+  });
+
   it("422: every fault at its place", async () => {
     const answer = await org.owner.post(
       path(),

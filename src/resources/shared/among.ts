@@ -1,0 +1,21 @@
+/** What a new one of a few is held against: how many an organization has already, and whether one of them has the name. */
+import { sql } from "kysely";
+import type { Tx } from "../../database/database.ts";
+import { fold } from "../../kernel/text.ts";
+
+export async function lookAmong(
+  tx: Tx,
+  table: "auditWebhooks" | "identityTrusts",
+  organizationId: string,
+  name: string,
+): Promise<{ count: number; isTaken: boolean }> {
+  const row = await tx.db
+    .selectFrom(table)
+    .select((select) => [
+      select.fn.countAll().as("count"),
+      sql<number>`sum(case when name_key = ${fold(name)} then 1 else 0 end)`.as("taken"),
+    ])
+    .where("organizationId", "=", organizationId)
+    .executeTakeFirst();
+  return { count: Number(row?.count ?? 0), isTaken: Number(row?.taken ?? 0) > 0 };
+}
