@@ -55,7 +55,7 @@ export function providerPart(suite: Suite, combinations: readonly Combination[])
   const text = `## The Terraform provider
 
 \`${providerModule.path}\` v${providerModule.version}, over HTTPS. ${scope} of its ${suite.tests.length} tests are about what the service
-has; the others are about policies, the registry, run tasks, notifications, stacks, single sign-on and their like.
+has; the others are about policies, the registry, run tasks, stacks, single sign-on by SAML and their like.
 
 The tests get what they expect to find: two users, an organization \`hashicorp\` with one of them, an organization \`xxx\` with an agent pool, names
 of repositories and tokens for GitHub, which the service never asks. Self-hosted, \`CADASTRE_GLOBAL_REMOTE_STATE_DEFAULT\` is true.
