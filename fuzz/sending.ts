@@ -57,7 +57,7 @@ const isApi = (path: string) => path.startsWith("/api/");
 
 /** What the specification answers while a state's content has not arrived; and this server reaches nobody. */
 const isPending = (status: number, text: string) =>
-  status === 503 && /still pending|can't be reached\. Try again shortly, or ask a site admin/.test(text);
+  status === 503 && /still pending|can't be reached.* Try again shortly/.test(text);
 
 function errorFaults(status: number, text: string): string[] {
   const errors = errorsIn(text);

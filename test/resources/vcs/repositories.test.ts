@@ -178,16 +178,16 @@ describe("what is asked of a provider", () => {
   });
 
   it.each([
-    [401, 409, "Check the token"],
-    [302, 409, "status 302"],
-    [500, 503, "status 500"],
-    [429, 503, "status 429"],
+    [401, 409, /Check the token/],
+    [302, 409, /status 302/],
+    [500, 503, /status 500.* Try again shortly\.$/],
+    [429, 503, /status 429.* Try again shortly\.$/],
   ])("and answered with %i is %i here, with a sentence", async (status, ours, sentence) => {
     const { org, path } = await connect("github");
     answer = () => ({ status, body: { message: "no" } });
     const refused = await org.owner.get(`${path}/repositories`);
     expect(refused.status).toBe(ours);
-    expect(refused.body.errors[0].detail).toContain(sentence);
+    expect(refused.body.errors[0].detail).toMatch(sentence);
   });
 
   it("and answered with too much is refused", async () => {

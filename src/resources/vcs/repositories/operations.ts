@@ -72,5 +72,5 @@ function refusalOf({ status, isFinal, message }: ApiFault): AppError {
       `${message} There is nothing like that at the provider, or the connection may not see it. Check the repository, and the addresses of the OAuth client.`,
     );
   if (isFinal) return conflict(`${message} Check the token and the addresses of the OAuth client.`);
-  return new AppError("unavailable", message, { retryAfterSeconds: 10 });
+  return new AppError("unavailable", `${message} Try again shortly.`, { retryAfterSeconds: 10 });
 }
