@@ -8,7 +8,7 @@ import { SearchInput } from "./search-input.tsx";
 import { Asked, Empty } from "./states.tsx";
 import { Pager, Table, type Column } from "./table.tsx";
 
-interface Listed {
+export interface Listed {
   readonly data: readonly any[];
   readonly meta?: { readonly pagination?: PaginationOf } | undefined;
 }

@@ -1,27 +1,12 @@
 /** How runs reach the outside, and who comes in from there: keys, pools, trusts. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeProject,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../support/builders.ts";
+import { data, makeMember, makeProject, makeTeam, makeWorkspace, resource } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { placesOf } from "./support/places.ts";
+import { useOrganization } from "./support/places.ts";
 
 const console = useConsole();
-let org: Org;
-
-beforeAll(async () => {
-  org = await makeOrganization(console.api);
-});
-
-const inOrganization = placesOf(() => org);
+const { org, inOrganization } = useOrganization(console);
 
 describe("an SSH key", () => {
   test("is added, chosen by a workspace, and deleted; its text never comes back", async () => {
@@ -171,7 +156,7 @@ describe("a trust", () => {
     await dialog.getByRole("button", { name: "Leave out claim 2" }).click();
     await dialog.getByLabel("For how many seconds").fill("300");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the trust.").waitFor();
+    await page.getByText("Saved the trust deployments.").waitFor();
     expect((await trusts())[0].attributes).toMatchObject({ claims: { repository: "acme/*" }, "token-seconds": 300 });
     await expectAccessible(page);
     await page.getByRole("button", { name: "Delete deployments" }).click();

@@ -10,19 +10,18 @@ import {
   makeTeam,
   makeTeamWorkspace,
   makeWorkspace,
-  type Org,
   resource,
 } from "../support/builders.ts";
 import { FakeGithub } from "../support/github.ts";
 import { makeConnected, makeConnection, pushTo, workOffNow } from "../support/vcs.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { placesOf } from "./support/places.ts";
+import { useOrganization } from "./support/places.ts";
 
 const console = useConsole();
+const { org, inOrganization } = useOrganization(console);
 const provider = new FakeGithub();
 let http: Server;
 let url: string;
-let org: Org;
 
 beforeAll(async () => {
   http = createServer(provider.listener);
@@ -30,7 +29,6 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   for (const name of ["network", "network-edge", "billing"])
     provider.repositories.set(`acme/${name}`, ["main", "release/1.2", "release/1.3"]);
-  org = await makeOrganization(console.api);
 });
 afterAll(() => {
   http.closeAllConnections();
@@ -38,7 +36,6 @@ afterAll(() => {
 });
 
 const privateKey = "-----BEGIN OPENSSH PRIVATE KEY-----\nhush-hush\n-----END OPENSSH PRIVATE KEY-----\n";
-const inOrganization = placesOf(() => org);
 const repositoryOf = async (id: string) => data(await org.owner.get(`/workspaces/${id}`)).attributes["vcs-repo"];
 
 describe("a repository", () => {

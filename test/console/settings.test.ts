@@ -1,5 +1,5 @@
 /** What an organization and its projects say for all of their workspaces, and variable sets; as those who look after them do it. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import {
   data,
@@ -10,20 +10,13 @@ import {
   makeProject,
   makeTeam,
   makeWorkspace,
-  type Org,
   resource,
 } from "../support/builders.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { placesOf } from "./support/places.ts";
+import { useOrganization } from "./support/places.ts";
 
 const console = useConsole();
-let org: Org;
-
-beforeAll(async () => {
-  org = await makeOrganization(console.api);
-});
-
-const inOrganization = placesOf(() => org);
+const { org, inOrganization } = useOrganization(console);
 
 describe("an organization", () => {
   test("keeps states for some days, and then everything again", async () => {

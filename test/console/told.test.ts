@@ -1,31 +1,17 @@
 /** Whom the outside hears from: notifications of what happens in workspaces, webhooks of the trail, and what became of each delivery. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { postAuditNotices } from "../../src/resources/connections/audit-webhooks/fan-out.ts";
 import type { Json } from "../support/api.ts";
-import {
-  data,
-  makeMember,
-  makeOrganization,
-  makeTeam,
-  makeWorkspace,
-  type Org,
-  resource,
-} from "../support/builders.ts";
+import { data, makeMember, makeTeam, makeWorkspace, resource } from "../support/builders.ts";
 import { answering, useReceiver } from "../support/receiver.ts";
 import { upkeepOf } from "../support/states.ts";
 import { deliver } from "../resources/connections/notification-configurations/support.ts";
 import { expectAccessible, expectCount, useConsole } from "./support/browser.ts";
-import { placesOf } from "./support/places.ts";
+import { useOrganization } from "./support/places.ts";
 
 const console = useConsole();
 const receiver = useReceiver();
-let org: Org;
-
-beforeAll(async () => {
-  org = await makeOrganization(console.api);
-});
-
-const inOrganization = placesOf(() => org);
+const { org, inOrganization } = useOrganization(console);
 
 describe("a notification", () => {
   test("is asked before it is made, tried, led to where nobody listens, and deleted", async () => {
@@ -71,7 +57,7 @@ describe("a notification", () => {
     await page.getByRole("button", { name: "Edit Deployments" }).click();
     await dialog.getByLabel("Name").fill("Deploys");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved Deploys.").waitFor();
+    await page.getByText("Saved the notification Deploys.").waitFor();
     await page.getByRole("button", { name: "Delete Deploys" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByText("Nobody is told yet").waitFor();
@@ -164,7 +150,7 @@ describe("a webhook of the trail", () => {
     await page.getByRole("button", { name: "Edit security" }).click();
     await dialog.getByLabel("Everything in the trail").check();
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved security.").waitFor();
+    await page.getByText("Saved the webhook security.").waitFor();
     const [changed] = await webhooks();
     expect([changed.attributes.enabled, changed.attributes.events.toSorted()]).toEqual([
       false,

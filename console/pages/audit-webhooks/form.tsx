@@ -1,7 +1,7 @@
 /** One form for both: a new webhook of the trail, or one that is there. An address that is enabled is asked first whether it listens. */
 import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
-import { useAction } from "../../api/actions.ts";
-import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { MakeOrSave } from "../../ui/make-or-save.tsx";
 import { SigningToken } from "../../deliveries/signing-token.tsx";
 import { lockHeld, otherChoices, othersOf, usualEvents, type Webhook } from "./words.ts";
 
@@ -31,45 +31,33 @@ export function WebhookForm({ organization, known, onClose }: WebhookFormProps) 
     "lock-held-longer-than": attributes?.["lock-held-longer-than"] ?? "24h",
     enabled: attributes?.enabled ?? true,
   });
-  const options = { refusal: "form", after: onClose } as const;
-  const create = useAction("POST /organizations/{organization_name}/audit-webhooks", {
-    ...options,
-    done: ({ data }) => `Made ${data.attributes.name}.`,
-  });
-  const update = useAction("PATCH /audit-webhooks/{audit_webhook_id}", {
-    ...options,
-    done: ({ data }) => `Saved ${data.attributes.name}.`,
-  });
-  const fields = <Fields draft={draft} isKnown={known !== undefined} />;
-  if (!known)
-    return (
-      <ActionForm
-        draft={draft}
-        action={create}
-        verb="Make the webhook"
-        onCancel={onClose}
-        input={({ token, ...rest }) => ({
-          path: { organization_name: organization },
-          body: { data: { type: "audit-webhooks", attributes: { ...rest, ...(token !== "" && { token }) } } },
-        })}
-      >
-        {fields}
-      </ActionForm>
-    );
   return (
-    <ActionForm
+    <MakeOrSave
       draft={draft}
-      action={update}
-      verb="Save"
-      onCancel={onClose}
-      isReady={draft.isDirty()}
-      input={() => ({
-        path: { audit_webhook_id: known.id },
-        body: { data: { type: "audit-webhooks", attributes: changesIn(draft) } },
-      })}
+      noun="the webhook"
+      onClose={onClose}
+      make={{
+        operation: "POST /organizations/{organization_name}/audit-webhooks",
+        input: () => {
+          const { token, ...rest } = draft.getValues();
+          return {
+            path: { organization_name: organization },
+            body: { data: { type: "audit-webhooks", attributes: { ...rest, ...(token !== "" && { token }) } } },
+          };
+        },
+      }}
+      save={
+        known && {
+          operation: "PATCH /audit-webhooks/{audit_webhook_id}",
+          input: () => ({
+            path: { audit_webhook_id: known.id },
+            body: { data: { type: "audit-webhooks", attributes: changesIn(draft) } },
+          }),
+        }
+      }
     >
-      {fields}
-    </ActionForm>
+      <Fields draft={draft} isKnown={known !== undefined} />
+    </MakeOrSave>
   );
 }
 

@@ -1,9 +1,9 @@
 /** A trust: who signs, for whom, what must be said, and the team that follows from it. */
 import { Button, Group, NumberInput, Stack, Text, TextInput } from "@mantine/core";
-import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../pickers.tsx";
-import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { MakeOrSave } from "../../ui/make-or-save.tsx";
 
 export type Trust = Resource<"identity-trusts">;
 
@@ -33,52 +33,43 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
     "token-seconds": attributes?.["token-seconds"] ?? 900,
     team: known?.relationships.team?.data?.id ?? "",
   });
-  const options = { refusal: "form", after: onClose } as const;
-  const create = useAction("POST /organizations/{organization_name}/identity-trusts", {
-    ...options,
-    done: ({ data }) => `Made the trust ${data.attributes.name}.`,
-  });
-  const update = useAction("PATCH /identity-trusts/{identity_trust_id}", { ...options, done: "Saved the trust." });
-  const fields = <Fields draft={draft} organization={organization} isThere={known !== undefined} />;
-  if (known)
-    return (
-      <ActionForm
-        draft={draft}
-        action={update}
-        verb="Save"
-        onCancel={onClose}
-        isReady={draft.isDirty()}
-        input={() => {
-          const { team: _, claims, ...changes } = changesIn(draft);
-          const sent = { ...changes, ...(claims && { claims: claimsOf(claims) }) };
-          return {
-            path: { identity_trust_id: known.id },
-            body: { data: { type: "identity-trusts", attributes: sent as never } },
-          };
-        }}
-      >
-        {fields}
-      </ActionForm>
-    );
   return (
-    <ActionForm
+    <MakeOrSave
       draft={draft}
-      action={create}
-      verb="Make the trust"
-      onCancel={onClose}
-      input={({ team, claims, ...rest }) => ({
-        path: { organization_name: organization },
-        body: {
-          data: {
-            type: "identity-trusts",
-            attributes: { ...rest, claims: claimsOf(claims) } as never,
-            ...(team !== "" && { relationships: { team: { data: { type: "teams", id: team } } } }),
-          } as never,
+      noun="the trust"
+      onClose={onClose}
+      make={{
+        operation: "POST /organizations/{organization_name}/identity-trusts",
+        input: () => {
+          const { team, claims, ...rest } = draft.getValues();
+          return {
+            path: { organization_name: organization },
+            body: {
+              data: {
+                type: "identity-trusts",
+                attributes: { ...rest, claims: claimsOf(claims) } as never,
+                ...(team !== "" && { relationships: { team: { data: { type: "teams", id: team } } } }),
+              } as never,
+            },
+          };
         },
-      })}
+      }}
+      save={
+        known && {
+          operation: "PATCH /identity-trusts/{identity_trust_id}",
+          input: () => {
+            const { team: _, claims, ...changes } = changesIn(draft);
+            const sent = { ...changes, ...(claims && { claims: claimsOf(claims) }) };
+            return {
+              path: { identity_trust_id: known.id },
+              body: { data: { type: "identity-trusts", attributes: sent as never } },
+            };
+          },
+        }
+      }
     >
-      {fields}
-    </ActionForm>
+      <Fields draft={draft} organization={organization} isThere={known !== undefined} />
+    </MakeOrSave>
   );
 }
 

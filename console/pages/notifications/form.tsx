@@ -1,7 +1,7 @@
 /** One form for both: a new notification, or one that is there. An address that is enabled is asked first whether it listens. */
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
-import { useAction } from "../../api/actions.ts";
-import { ActionForm, changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { MakeOrSave } from "../../ui/make-or-save.tsx";
 import { SigningToken } from "../../deliveries/signing-token.tsx";
 import {
   type Destination,
@@ -41,44 +41,31 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
     triggers: [...(attributes?.triggers ?? usualTriggers)],
     enabled: attributes?.enabled ?? true,
   });
-  const options = { refusal: "form", after: onClose } as const;
-  const operation =
-    `POST /${subject.kind}s/{${subject.kind}_id}/notification-configurations` as "POST /teams/{team_id}/notification-configurations";
-  const create = useAction(operation, { ...options, done: ({ data }) => `Made ${data.attributes.name}.` });
-  const update = useAction("PATCH /notification-configurations/{notification_configuration_id}", {
-    ...options,
-    done: ({ data }) => `Saved ${data.attributes.name}.`,
-  });
-  const fields = <Fields draft={draft} known={known} />;
-  if (known)
-    return (
-      <ActionForm
-        draft={draft}
-        action={update}
-        verb="Save"
-        onCancel={onClose}
-        isReady={draft.isDirty()}
-        input={() => ({
-          path: { notification_configuration_id: known.id },
-          body: { data: { type: "notification-configurations", ...changed(draft, known) } },
-        })}
-      >
-        {fields}
-      </ActionForm>
-    );
   return (
-    <ActionForm
+    <MakeOrSave
       draft={draft}
-      action={create}
-      verb="Make the notification"
-      onCancel={onClose}
-      input={(values) => ({
-        path: { [`${subject.kind}_id`]: subject.id } as never,
-        body: { data: { type: "notification-configurations", attributes: sentOf(values) } } as never,
-      })}
+      noun="the notification"
+      onClose={onClose}
+      make={{
+        operation:
+          `POST /${subject.kind}s/{${subject.kind}_id}/notification-configurations` as "POST /teams/{team_id}/notification-configurations",
+        input: () => ({
+          path: { [`${subject.kind}_id`]: subject.id } as never,
+          body: { data: { type: "notification-configurations", attributes: sentOf(draft.getValues()) } } as never,
+        }),
+      }}
+      save={
+        known && {
+          operation: "PATCH /notification-configurations/{notification_configuration_id}",
+          input: () => ({
+            path: { notification_configuration_id: known.id },
+            body: { data: { type: "notification-configurations", ...changed(draft, known) } },
+          }),
+        }
+      }
     >
-      {fields}
-    </ActionForm>
+      <Fields draft={draft} known={known} />
+    </MakeOrSave>
   );
 }
 

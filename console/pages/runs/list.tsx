@@ -102,16 +102,7 @@ export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
         onChange={(q) => change({ q })}
         w={{ base: "100%", xs: 260 }}
       />
-      <Select
-        aria-label="Status"
-        placeholder="Status"
-        clearable
-        w={170}
-        data={runStatusChoices}
-        value={search["status"] ?? null}
-        onChange={(status) => change({ status: status ?? undefined })}
-        clearButtonProps={{ "aria-label": "Any status" }}
-      />
+      <StatusFilter value={search["status"]} onChange={(status) => change({ status })} />
       <Select
         aria-label="What it does"
         placeholder="What it does"
@@ -125,6 +116,24 @@ export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
     </Group>
   );
 }
+
+interface StatusFilterProps {
+  readonly value: string | undefined;
+  readonly onChange: (status: string | undefined) => void;
+}
+
+export const StatusFilter = ({ value, onChange }: StatusFilterProps) => (
+  <Select
+    aria-label="Status"
+    placeholder="Status"
+    clearable
+    w={170}
+    data={runStatusChoices}
+    value={value ?? null}
+    onChange={(status) => onChange(status ?? undefined)}
+    clearButtonProps={{ "aria-label": "Any status" }}
+  />
+);
 
 export const isFiltered = (search: Search): boolean => ["q", "status", "does"].some((name) => search[name]);
 

@@ -5,10 +5,10 @@ import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
-import { Pager } from "../../ui/table.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { liveMs, RunsFrame } from "./frame.tsx";
-import { filtersOf, isFiltered, RunFilters, runIncludes, Runs } from "./list.tsx";
+import { filtersOf, isFiltered, RunFilters, runIncludes } from "./list.tsx";
+import { PagedRuns } from "./paged.tsx";
 
 export default function OrganizationRunsPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
@@ -23,24 +23,19 @@ export default function OrganizationRunsPage() {
   return (
     <RunsFrame organization={organization}>
       <RunFilters search={search} set={set} />
-      <Asked query={query}>
-        {({ data, included, meta }) =>
-          data.length === 0 ? (
-            <Empty
-              title={isFiltered(search) ? "No run is like that" : "No runs yet"}
-              action={<LinkButton to={paths.workspaces(organization)}>Workspaces</LinkButton>}
-            >
-              A run plans and applies a workspace's configuration. Start one in a workspace, or by <code>plan</code> and{" "}
-              <code>apply</code> on the command line.
-            </Empty>
-          ) : (
-            <>
-              <Runs organization={organization} runs={data} included={included} />
-              <Pager pagination={meta?.pagination} one="run" onPage={(page) => set({ page: String(page) })} />
-            </>
-          )
+      <PagedRuns
+        organization={organization}
+        query={query}
+        empty={
+          <Empty
+            title={isFiltered(search) ? "No run is like that" : "No runs yet"}
+            action={<LinkButton to={paths.workspaces(organization)}>Workspaces</LinkButton>}
+          >
+            A run plans and applies a workspace's configuration. Start one in a workspace, or by <code>plan</code> and{" "}
+            <code>apply</code> on the command line.
+          </Empty>
         }
-      </Asked>
+      />
     </RunsFrame>
   );
 }

@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Asked, Empty } from "../../ui/states.tsx";
-import { Pager } from "../../ui/table.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { liveMs, RunsFrame } from "./frame.tsx";
-import { runIncludes, Runs } from "./list.tsx";
+import { runIncludes } from "./list.tsx";
+import { PagedRuns } from "./paged.tsx";
 
 export default function RunQueuePage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
-  const { search, set } = useAddress();
+  const { search } = useAddress();
   const query = useQuery({
     ...askingOn("GET /organizations/{organization_name}/runs/queue", {
       path: { organization_name: organization },
@@ -20,20 +20,15 @@ export default function RunQueuePage() {
   });
   return (
     <RunsFrame organization={organization}>
-      <Asked query={query}>
-        {({ data, included, meta }) =>
-          data.length === 0 ? (
-            <Empty title="Nothing waits">
-              A run waits here until a worker of the server or an agent takes it; the first in line is taken first.
-            </Empty>
-          ) : (
-            <>
-              <Runs organization={organization} runs={data} included={included} />
-              <Pager pagination={meta?.pagination} one="run" onPage={(page) => set({ page: String(page) })} />
-            </>
-          )
+      <PagedRuns
+        organization={organization}
+        query={query}
+        empty={
+          <Empty title="Nothing waits">
+            A run waits here until a worker of the server or an agent takes it; the first in line is taken first.
+          </Empty>
         }
-      </Asked>
+      />
     </RunsFrame>
   );
 }

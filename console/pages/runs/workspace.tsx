@@ -2,10 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Asked, Empty } from "../../ui/states.tsx";
-import { Pager } from "../../ui/table.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
-import { filtersOf, isFiltered, RunFilters, runIncludes, Runs } from "./list.tsx";
+import { filtersOf, isFiltered, RunFilters, runIncludes } from "./list.tsx";
+import { PagedRuns } from "./paged.tsx";
 
 export default function WorkspaceRunsPage() {
   return <WorkspaceFrame>{(place) => <List place={place} />}</WorkspaceFrame>;
@@ -24,22 +24,18 @@ function List({ place: { organization, workspace } }: { readonly place: Place })
   return (
     <>
       <RunFilters search={search} set={set} />
-      <Asked query={query}>
-        {({ data, included, meta }) =>
-          data.length === 0 ? (
-            <Empty title={isFiltered(search) ? "No run is like that" : "No runs yet"}>
-              {isLocal
-                ? "Its execution mode is local: plans and applies happen where people run them, and only the state is kept here. Change that in the settings."
-                : "Start one above, or by plan and apply on the command line."}
-            </Empty>
-          ) : (
-            <>
-              <Runs organization={organization} workspace={workspace.attributes.name} runs={data} included={included} />
-              <Pager pagination={meta?.pagination} one="run" onPage={(page) => set({ page: String(page) })} />
-            </>
-          )
+      <PagedRuns
+        organization={organization}
+        workspace={workspace.attributes.name}
+        query={query}
+        empty={
+          <Empty title={isFiltered(search) ? "No run is like that" : "No runs yet"}>
+            {isLocal
+              ? "Its execution mode is local: plans and applies happen where people run them, and only the state is kept here. Change that in the settings."
+              : "Start one above, or by plan and apply on the command line."}
+          </Empty>
         }
-      </Asked>
+      />
     </>
   );
 }

@@ -1,5 +1,5 @@
 /** The runs of all organizations: what the site is busy with, and the end of one that nobody else can stop. */
-import { Group, Select } from "@mantine/core";
+import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { includedIn, type Resource } from "../../api/client.ts";
@@ -12,7 +12,8 @@ import { List } from "../../ui/list.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { isFinal } from "../runs/final.ts";
-import { RunStatus, runStatusChoices } from "../runs/status.tsx";
+import { StatusFilter } from "../runs/list.tsx";
+import { RunStatus } from "../runs/status.tsx";
 import { SiteFrame } from "./frame.tsx";
 
 const liveMs = 5_000;
@@ -46,25 +47,13 @@ function SiteRuns() {
     }),
     refetchInterval: liveMs,
   });
-  const status = (
-    <Select
-      aria-label="Status"
-      placeholder="Status"
-      clearable
-      w={170}
-      data={runStatusChoices}
-      value={search["status"] ?? null}
-      onChange={(status) => set({ status: status ?? undefined, page: undefined })}
-      clearButtonProps={{ "aria-label": "Any status" }}
-    />
-  );
   return (
     <List
       one="run"
       label="Runs"
       query={query}
       keyOf={({ id }) => id}
-      filters={status}
+      filters={<StatusFilter value={search["status"]} onChange={(status) => set({ status, page: undefined })} />}
       empty={
         <Empty title={search["status"] ? "No run is like that" : "No runs yet"}>
           What any organization has executed here is listed, the newest first.

@@ -1,8 +1,13 @@
-/** Addresses of one organization in the API, for what a journey looks up afterwards. */
-import type { Org } from "../../support/builders.ts";
+/** An organization for each journey of a file, and its addresses in the API, for what they look up afterwards. */
+import { beforeEach } from "vitest";
+import { makeOrganization, type Org } from "../../support/builders.ts";
+import type { Console } from "./browser.ts";
 
-/** The organization is made before the journeys begin, and not yet there when their file is read. */
-export const placesOf =
-  (org: () => Pick<Org, "name">) =>
-  (place: string): string =>
-    `/organizations/${org().name}/${place}`;
+/** Filled in before each journey, also before its second try: nothing of another is in its way. */
+export function useOrganization(console: Console): { readonly org: Org; inOrganization(place: string): string } {
+  const org = {} as Org;
+  beforeEach(async () => {
+    Object.assign(org, await makeOrganization(console.api));
+  });
+  return { org, inOrganization: (place) => `/organizations/${org.name}/${place}` };
+}
