@@ -116,7 +116,9 @@ async function configurationOf(context: Asking, provider: Provider): Promise<oid
   const known = kept.get(key);
   if (known !== undefined && known.version === version && known.until > nowMs()) return known.found;
   if (kept.size >= providersMax) kept.clear();
-  const found = told(provider, () => discovered(context, provider));
+  const found = discovered(context, provider).catch((error: unknown) => {
+    throw error instanceof AppError ? error : unreachable(provider, error);
+  });
   kept.set(key, { version, found, until: nowMs() + keptMs });
   // What failed is not kept.
   found.catch(() => kept.delete(key));
@@ -155,20 +157,13 @@ const takesBasic = ({ token_endpoint_auth_methods_supported: methods }: oidc.Ser
   methods === undefined || methods.includes("client_secret_basic");
 
 /** Only the log is told how the protocol failed: the sentence is for somebody who just wants to sign in. */
-async function told<T>({ name }: Provider, work: () => Promise<T>): Promise<T> {
+async function told<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
+  const { name } = provider;
   try {
     return await work();
   } catch (error) {
     if (error instanceof AppError) throw error;
-    if (hasCause(error, OutgoingFault))
-      throw new AppError(
-        "unavailable",
-        `${name} can't be reached. Try again shortly, or ask a site admin to look into the log.`,
-        {
-          internal: error,
-          retryAfterSeconds: 10,
-        },
-      );
+    if (hasCause(error, OutgoingFault)) throw unreachable(provider, error);
     if (error instanceof oidc.AuthorizationResponseError)
       throw new AppError(
         "unauthorized",
@@ -186,6 +181,14 @@ async function told<T>({ name }: Provider, work: () => Promise<T>): Promise<T> {
     );
   }
 }
+
+/** Also where somebody answers who is no such provider: nothing was said of anybody yet that could be wrong. */
+const unreachable = ({ name }: Provider, internal: unknown): AppError =>
+  new AppError(
+    "unavailable",
+    `${name} can't be reached. Try again shortly, or ask a site admin to look into the log.`,
+    { internal, retryAfterSeconds: 10 },
+  );
 
 /** Anybody can write a query, so only what looks like a code is repeated. */
 const codeIn = ({ error }: oidc.AuthorizationResponseError): string =>

@@ -1,7 +1,7 @@
 /** What somebody tries who is not the person, or whose provider is not the provider: each is refused, and nobody is signed in. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { describeOnce } from "../../../support/once.ts";
 import { useApi } from "../../../support/api.ts";
 import { makeOrganization, makeUser, type Person, unique } from "../../../support/builders.ts";
@@ -262,6 +262,22 @@ describeOnce("the cookies", () => {
     const response = await browser.open(`${api.url}/app/sign-in/sso/${gone.id}`);
     expect(response.status).toBe(503);
     expect(await response.text()).not.toContain("127.0.0.1");
+  });
+
+  it.each([
+    ["nothing that anybody understands", () => ["text/html", "<p>Welcome</p>"] as const],
+    ["another issuer", () => ["application/json", JSON.stringify({ issuer: "https://elsewhere.example" })] as const],
+  ])("503: where %s is found at the provider's address", async (_, found) => {
+    const http = createServer((_request, response) => {
+      const [type, text] = found();
+      response.writeHead(200, { "content-type": type }).end(text);
+    });
+    onTestFinished(() => void http.close());
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    const odd = await makeProvider(api, `http://127.0.0.1:${(http.address() as AddressInfo).port}`);
+    const answer = await new Browser().open(`${api.url}/app/sign-in/sso/${odd.id}`);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain("Try again shortly, or ask a site admin");
   });
 });
 
