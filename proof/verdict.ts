@@ -22,7 +22,7 @@ export function figuresOf({ events }: Pick<History, "events">): Figures {
     refused: count("refused"),
     unknown: count("unknown"),
     unavailableMs: longestPause(events),
-    slowestMs: Math.max(0, ...events.map(({ calledMs, answeredMs }) => answeredMs - calledMs)),
+    slowestMs: events.reduce((slowest, { calledMs, answeredMs }) => Math.max(slowest, answeredMs - calledMs), 0),
   };
 }
 

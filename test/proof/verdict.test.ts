@@ -63,6 +63,11 @@ describe("a history", () => {
     ];
     expect(figuresOf({ events })).toMatchObject({ asked: 4, done: 3, refused: 1, unknown: 0, unavailableMs: 900 });
   });
+
+  it("tells the slowest of as many answers as an hour brings", () => {
+    const events = Array.from({ length: 300_000 }, (_, index) => event({ calledMs: index, answeredMs: index + 2 }));
+    expect(figuresOf({ events })).toMatchObject({ asked: 300_000, slowestMs: 2 });
+  });
 });
 
 describe("leases", () => {
