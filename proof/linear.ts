@@ -9,6 +9,8 @@ export interface Call<Op> {
   readonly calledMs: number;
   /** Infinity where no answer said how it ended: it may have happened at any later moment, or not at all. */
   readonly answeredMs: number;
+  /** Of such a one, where it is known: the last moment at which it may have happened. */
+  readonly untilMs?: number;
 }
 
 export interface Model<State, Op> {
@@ -32,8 +34,11 @@ export type Linearity =
 interface Position<State> {
   readonly done: number;
   readonly ahead: readonly number[];
+  /** Of those that may have happened at a later moment still, those that have. The others need not be told apart any more. */
   readonly open: readonly number[];
   readonly state: State;
+  /** The last of all that is done was called then: what follows happens no earlier. */
+  readonly atMs: number;
 }
 
 const positionsMax = 400_000;
@@ -47,7 +52,7 @@ export function judgeLinearity<State extends string, Op>(
   const answered = byCall.filter(({ answeredMs }) => answeredMs !== Number.POSITIVE_INFINITY);
   const open = byCall.filter(({ answeredMs }) => answeredMs === Number.POSITIVE_INFINITY);
   const tried = new Set<string>();
-  const stack: Position<State>[] = [{ done: 0, ahead: [], open: [], state: model.initial }];
+  const stack: Position<State>[] = [{ done: 0, ahead: [], open: [], state: model.initial, atMs: 0 }];
   let farthest = 0;
   for (let position = stack.pop(); position !== undefined; position = stack.pop()) {
     if (position.done === answered.length) return { kind: "linear" };
@@ -80,20 +85,28 @@ function nextPositions<State extends string, Op>(
     candidates.push(index);
     deadline = Math.min(deadline, answeredMs);
   }
+  const later = (chosen: readonly number[], { calledMs }: Call<Op>) => {
+    const atMs = Math.max(position.atMs, calledMs);
+    return { atMs, open: chosen.filter((each) => !isOver(open[each] as Call<Op>, atMs)) };
+  };
   const found: Position<State>[] = [];
-  for (const [index, { op, calledMs }] of open.entries()) {
-    if (calledMs > deadline) break;
-    const after = position.open.includes(index) ? undefined : model.step(state, op);
-    if (after !== undefined && after !== state)
-      found.push({ ...position, open: [...position.open, index].sort((one, other) => one - other), state: after });
+  for (const [index, call] of open.entries()) {
+    if (call.calledMs > deadline) break;
+    if (isOver(call, position.atMs) || position.open.includes(index)) continue;
+    const after = model.step(state, call.op);
+    const chosen = [...position.open, index].sort((one, other) => one - other);
+    if (after !== undefined && after !== state) found.push({ ...position, ...later(chosen, call), state: after });
   }
   for (const index of candidates.toReversed()) {
     const { op, calledMs } = answered[index] as Call<Op>;
     const after = calledMs > deadline ? undefined : model.step(state, op);
-    if (after !== undefined) found.push({ ...position, ...advanced(done, ahead, index), state: after });
+    const all = { ...advanced(done, ahead, index), ...later(position.open, answered[index] as Call<Op>) };
+    if (after !== undefined) found.push({ ...position, ...all, state: after });
   }
   return found;
 }
+
+const isOver = ({ untilMs = Number.POSITIVE_INFINITY }: Call<unknown>, atMs: number): boolean => untilMs < atMs;
 
 function advanced(done: number, ahead: readonly number[], index: number): Pick<Position<string>, "done" | "ahead"> {
   const all = new Set([...ahead, index]);

@@ -58,6 +58,9 @@ export async function soak(engine: Engine, options: SoakOptions): Promise<SoakRe
   }
 }
 
+/** A server that was killed does nothing more. Its database may be committing what it was told last, which takes no such time. */
+const settledMs = 10_000;
+
 async function watched(engine: Engine, service: Service, options: SoakOptions): Promise<SoakResult> {
   const { minutes, isKilled, slowness } = options;
   const history = new History(join(cacheFolder, `${engine}${isKilled ? "-kills" : ""}.jsonl`));
@@ -74,7 +77,7 @@ async function watched(engine: Engine, service: Service, options: SoakOptions): 
   await load.endAgents();
   await history.close();
   const { asked, refused, unknown } = figuresOf(history);
-  const faults = [...faultsOf(history), ...aftermath.faults, ...(isKilled ? [] : growthIn(engine, looks))];
+  const faults = [...faultsOf(history, settledMs), ...aftermath.faults, ...(isKilled ? [] : growthIn(engine, looks))];
   if (!isKilled && refused + unknown > 0) faults.push(`${engine}: ${refused + unknown} requests were refused`);
   return { engine, minutes, kills, asked, missed: refused + unknown, found: aftermath.found, looks, faults };
 }

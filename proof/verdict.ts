@@ -34,14 +34,17 @@ function longestPause(events: readonly Event[]): number {
   return made.reduce((longest, at, index) => Math.max(longest, at - (made[index - 1] ?? at)), 0);
 }
 
-/** Every fault as a sentence; none where every answer was right. */
-export function faultsOf(history: Pick<History, "events">): string[] {
-  const { events } = history;
+/**
+ * Every fault as a sentence; none where every answer was right. `settledMs`: so long after its caller was left without an answer, an
+ * operation has happened or never does; left out, it may happen at any later moment.
+ */
+export function faultsOf({ events }: Pick<History, "events">, settledMs = Number.POSITIVE_INFINITY): string[] {
+  const judged = { events, settledMs };
   return [
     ...wrongAnswers(events),
-    ...notLinear(events, "locks", lockCall, lock),
-    ...notLinear(events, "values", registerCall, register("")),
-    ...notLinear(events, "access", registerCall, register("no")),
+    ...notLinear(judged, "locks", lockOp, lock),
+    ...notLinear(judged, "values", registerOp, register("")),
+    ...notLinear(judged, "access", registerOp, register("no")),
     ...leaseFaults(events.filter(({ proof }) => proof === "leases")),
     ...jobFaults(events.filter(({ proof }) => proof === "jobs")),
   ];
@@ -60,9 +63,9 @@ function wrongAnswers(events: readonly Event[]): string[] {
 
 /** Each thing by itself. What was refused has not happened, so it is left out: whoever saw its value all the same breaks the rest. */
 function notLinear<State extends string, Op>(
-  events: readonly Event[],
+  { events, settledMs }: { readonly events: readonly Event[]; readonly settledMs: number },
   proof: string,
-  toCall: (event: Event) => Call<Op> | undefined,
+  toOp: (event: Event) => Op,
   model: Model<State, Op>,
 ): string[] {
   const own = Map.groupBy(
@@ -70,7 +73,12 @@ function notLinear<State extends string, Op>(
     ({ key }) => key,
   );
   return [...own].flatMap(([key, all]) => {
-    const calls = all.map(toCall).filter((call) => call !== undefined);
+    const calls = all.filter(tells).map((event): Call<Op> => {
+      const { calledMs, answeredMs, outcome } = event;
+      const op = toOp(event);
+      if (outcome !== "unknown") return { op, calledMs, answeredMs };
+      return { op, calledMs, answeredMs: Number.POSITIVE_INFINITY, untilMs: answeredMs + settledMs };
+    });
     const judged = judgeLinearity(calls, model);
     if (judged.kind === "linear") return [];
     if (judged.kind === "undecided") return [`${proof} ${key}: too much is unknown of it to be judged`];
@@ -78,29 +86,17 @@ function notLinear<State extends string, Op>(
   });
 }
 
-const answeredAt = ({ outcome, answeredMs }: Event) => (outcome === "unknown" ? Number.POSITIVE_INFINITY : answeredMs);
 /** What is not known to have happened tells something only if it would have changed something. */
 const tells = ({ outcome, isWrite }: Event) =>
   outcome === "done" || outcome === "declined" || (outcome === "unknown" && isWrite);
 
-function lockCall(event: Event): Call<LockOp> | undefined {
-  const { kind, value, outcome, calledMs, by } = event;
-  if (!tells(event)) return undefined;
+function lockOp({ kind, value, outcome, by }: Event): LockOp {
   const isDone = outcome !== "declined";
-  const op: LockOp =
-    kind === "lock"
-      ? { kind, holder: value, isDone }
-      : kind === "unlock"
-        ? { kind, by, isDone }
-        : { kind: "read", holder: value };
-  return { op, calledMs, answeredMs: answeredAt(event) };
+  if (kind === "lock") return { kind, holder: value, isDone };
+  return kind === "unlock" ? { kind, by, isDone } : { kind: "read", holder: value };
 }
 
-function registerCall(event: Event): Call<RegisterOp> | undefined {
-  if (!tells(event)) return undefined;
-  const op = { kind: event.isWrite ? "write" : "read", value: event.value } as const;
-  return { op, calledMs: event.calledMs, answeredMs: answeredAt(event) };
-}
+const registerOp = ({ isWrite, value }: Event): RegisterOp => ({ kind: isWrite ? "write" : "read", value });
 
 /** How far the moment of a lease may be off: the time between a server's clock and its answer. */
 const leaseSlackMs = 2_000;

@@ -39,6 +39,29 @@ describe("a value", () => {
     expect(kindOf([unknown, call(10, 11, read("a")), call(20, 21, read(""))])).toBe("broken");
   });
 
+  it("does not come of a write whose outcome is unknown after the last moment at which that can have happened", () => {
+    const unknown = { ...call(0, never, write("a")), untilMs: 15 };
+    const then = call(18, 20, read("a"));
+    expect(kindOf([unknown, call(14, 17, read("")), then])).toBe("linear");
+    expect(kindOf([unknown, call(16, 17, read("")), then])).toBe("broken");
+    expect(kindOf([unknown, call(16, 17, read(""))])).toBe("linear");
+  });
+
+  it("is judged however many outcomes are unknown, if each is settled some time", () => {
+    const begun = (untilMs: number | undefined) =>
+      Array.from({ length: 200 }, (_, index) => {
+        const at = index * 10;
+        const unknown = {
+          ...call(at, never, write(`${index}`)),
+          ...(untilMs !== undefined && { untilMs: at + untilMs }),
+        };
+        return [unknown, call(at + 1, at + 2, write("a")), call(at + 3, at + 4, read("a"))];
+      }).flat();
+    const wrong = call(3_000, 3_001, read("100"));
+    expect(kindOf([...begun(25), wrong])).toBe("broken");
+    expect(kindOf([...begun(undefined), call(3_000, 3_001, read("b"))])).toBe("undecided");
+  });
+
   it("does not come of a write that was not yet asked for", () => {
     expect(kindOf([call(0, 1, read("a")), call(5, never, write("a"))])).toBe("broken");
   });
