@@ -9,7 +9,6 @@ import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import type { AuditWebhookTable } from "../../../database/schema/notices.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
-import { fold } from "../../../kernel/text.ts";
 import {
   factsColumns,
   type OrganizationFacts,
