@@ -93,7 +93,8 @@ export async function change({ write }: Database): Promise<void> {
 /** What tests do not touch: which migrations there were, and the check of the key. */
 const lasting = ["migrations", "meta"];
 
-const tablesOfPostgres = migrations
+/** Tables that only PostgreSQL has, of what follows from others: no backup holds them. */
+export const tablesOfPostgres = migrations
   .flatMap(({ only }) => only?.postgres ?? [])
   .flatMap((statement) => /^CREATE TABLE (\w+)/.exec(statement)?.[1] ?? []);
 
