@@ -16,7 +16,7 @@ import { workspaces } from "./definition.ts";
 import { holderOf, holdsLock, leaseOf, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { released, toldOf } from "./release.ts";
-import { lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
+import { isHolderThere, lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
 import type { WorkspaceView } from "./view.ts";
 
 export interface AskedLock {
@@ -77,10 +77,17 @@ export async function unlock(context: Context, reference: WorkspaceReference): P
       throw conflict("Unable to unlock workspace. The workspace is already unlocked.");
     if (workspace.lockedByType === "runs" || !holdsLock(context.actor, workspace))
       throw conflict(
-        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.`,
+        `Unable to unlock workspace. The workspace is locked by ${nameOfHolder(workspace)} and may not be unlocked except by them.${await insteadOfHolder(tx, workspace)}`,
       );
     return release(tx, context, workspace, "unlock");
   });
+}
+
+/** What is left to do where the holder can't unlock any more: a lock outlives the account or the team that holds it. */
+async function insteadOfHolder(tx: Tx, workspace: WorkspaceView): Promise<string> {
+  if (await isHolderThere(tx, workspace)) return "";
+  const kind = workspace.lockedByType === "teams" ? "team" : "user";
+  return ` There is no such ${kind} any more: whoever has admin access to the workspace may unlock it by force.`;
 }
 
 /** The same, but what is still awaited is given up. Raises `conflict` when it is not locked, or by a run, which ends by itself. */

@@ -307,3 +307,13 @@ export async function lookUpReferences(
     sshKey: Number(row?.sshKey) > 0,
   };
 }
+
+/** Whether the account or the team that holds the lock has not been deleted since; a run goes only with its workspace. */
+export async function isHolderThere(
+  tx: Tx,
+  { lockedByType, lockedById }: Pick<WorkspaceTable, "lockedByType" | "lockedById">,
+): Promise<boolean> {
+  if (lockedByType !== "users" && lockedByType !== "teams") return true;
+  const found = await tx.db.selectFrom(lockedByType).select("id").where("id", "=", lockedById).executeTakeFirst();
+  return found !== undefined;
+}

@@ -267,6 +267,41 @@ describe("forceUnlockWorkspace", () => {
   });
 });
 
+describe("a lock whose holder is gone", () => {
+  const byForce = " There is no such user any more: whoever has admin access to the workspace may unlock it by force.";
+
+  it("stays when the account is deleted, with the name on it, until it is unlocked by force", async () => {
+    const leaver = await makeMember(api, org.name, [team.id]);
+    data(await act(leaver, "lock", { reason: "halfway through" }));
+    expect((await api.admin.delete(`/admin/users/${leaver.id}`)).status).toBe(204);
+    expect(lockOf(await shown())).toEqual(byUser(leaver, "halfway through"));
+    await expectConflict(await act(writer, "lock"), alreadyLocked);
+    await expectConflict(await act(writer, "unlock"), heldBy(`User ${leaver.username}`) + byForce);
+    expect(lockOf(data(await act(org.owner, "force-unlock")))).toEqual(free);
+  });
+
+  it("stays when the membership ends: the person is still there", async () => {
+    const leaver = await makeMember(api, org.name, [team.id]);
+    data(await act(leaver, "lock"));
+    const members = data(await org.owner.get(`/organizations/${org.name}/organization-memberships?page[size]=100`));
+    const membership = members.find((item: Json) => item.relationships.user.data.id === leaver.id);
+    expect((await org.owner.delete(`/organization-memberships/${membership.id}`)).status).toBe(204);
+    await expectConflict(await act(writer, "unlock"), heldBy(`User ${leaver.username}`));
+    expect((await act(leaver, "unlock")).status).toBe(404);
+    expect(lockOf(await shown())).toEqual(byUser(leaver));
+  });
+
+  it("stays when the team is deleted", async () => {
+    const passing = await makeTeam(api, org.name);
+    await grantWorkspace(api, org.id, workspace.id, passing.id, "write");
+    data(await act(await makeTeamToken(api, passing.id), "lock"));
+    expect((await org.owner.delete(`/teams/${passing.id}`)).status).toBe(204);
+    const sentence = heldBy(`Team ${passing.attributes.name}`) + byForce.replace("user", "team");
+    await expectConflict(await act(writer, "unlock"), sentence);
+    expect(lockOf(data(await act(org.owner, "force-unlock")))).toEqual(free);
+  });
+});
+
 describe("the organization's token", () => {
   it("can neither lock nor unlock: 404", async () => {
     const organization = await makeOrganizationToken(api, org.name);
