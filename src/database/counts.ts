@@ -3,8 +3,8 @@
  * and a list's total is to be exact. On the embedded database the counters themselves are changed. On PostgreSQL writers would wait for
  * each other there: each notes the difference that it makes, a job adds these up, and whoever asks adds those that are left.
  */
-import { type RawBuilder, type SqlBool, sql } from "kysely";
-import type { Tx } from "./database.ts";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import type { Schema } from "./schema/schema.ts";
 
 interface CountedKey {
   readonly key: string;
@@ -17,7 +17,7 @@ export interface RegisterCounts {
   /** How many have a current run in a state; `fits` is told the column. */
   inState(organizationId: string, fits: (column: string) => RawBuilder<SqlBool>): RawBuilder<number>;
   /** Adds up to so many differences up, of each kind, and gives how many there were of the kind that had most. */
-  addUp(tx: Tx, most: number): Promise<number>;
+  addUp(db: Kysely<Schema>, most: number): Promise<number>;
 }
 
 /** The tables of differences are called like those of counters, as the migration says. */
@@ -52,15 +52,15 @@ export const postgresCounts: RegisterCounts = {
   ...askedOf(
     (table, ...asked) => sql<number>`(${summed(table, ...asked)} + ${summed(counted[table].differences, ...asked)})`,
   ),
-  addUp: async (tx, most) => {
+  addUp: async (db, most) => {
     const numbers = [];
-    for (const table of Object.keys(counted) as Counters[]) numbers.push(await addUpTable(tx, table, most));
+    for (const table of Object.keys(counted) as Counters[]) numbers.push(await addUpTable(db, table, most));
     return Math.max(...numbers);
   },
 };
 
 /** Whoever reads meanwhile sees all of it, or nothing; whoever writes waits for nobody, because nobody else touches what is added up. */
-async function addUpTable(tx: Tx, table: Counters, most: number): Promise<number> {
+async function addUpTable(db: Kysely<Schema>, table: Counters, most: number): Promise<number> {
   const { differences, columns } = counted[table];
   const names = sql.join(columns.map((column) => sql.ref(column)));
   const added = await sql<{ number: number }>`
@@ -73,8 +73,8 @@ async function addUpTable(tx: Tx, table: Counters, most: number): Promise<number
       select ${names}, sum(number) from taken group by ${names}
       on conflict (${names}) do update set number = ${sql.table(table)}.number + excluded.number
     )
-    select count(*) as number from taken`.execute(tx.db);
+    select count(*) as number from taken`.execute(db);
   // Of what nothing has any more no row is kept: values come and go.
-  await sql`delete from ${sql.table(table)} where number = 0`.execute(tx.db);
+  await sql`delete from ${sql.table(table)} where number = 0`.execute(db);
   return Number(added.rows[0]?.number ?? 0);
 }

@@ -3,9 +3,9 @@
  * not rotated out. Every write makes sure of it inside its own transaction, so that none of an older server can be committed after the
  * migration of a newer one. See docs/decisions/0140-an-older-server-stops-writing.md.
  */
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { AppError } from "../kernel/errors.ts";
-import type { Tx } from "./database.ts";
+import type { Schema } from "./schema/schema.ts";
 
 /** The fact that names the keys, by their ids, under which nothing may be sealed any more. */
 export const retiredKeysFact = "retired-encryption-keys";
@@ -70,7 +70,7 @@ export class Fence {
 }
 
 /** For whoever wants to know without writing: one statement. */
-export async function readStanding({ db }: Tx): Promise<Standing> {
+export async function readStanding(db: Kysely<Schema>): Promise<Standing> {
   const { rows } = await sql<Standing>`${sql.raw(standingStatement)}`.execute(db);
   return rows[0] as Standing;
 }

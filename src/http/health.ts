@@ -24,7 +24,7 @@ export function mountHealth(server: FastifyInstance, database: Database, { isSta
 /** One look at a time: those who ask while the database hangs must not take its connections from everybody else. */
 function lookAt({ reader }: Database): () => Promise<Standing> {
   let underway: Promise<Standing> | undefined;
-  return () => (underway ??= readStanding(reader).finally(() => (underway = undefined)));
+  return () => (underway ??= readStanding(reader.db).finally(() => (underway = undefined)));
 }
 
 /** Less than balancers and scrapers usually wait. */

@@ -16,5 +16,5 @@ export const counters: Job = {
   name: "counters",
   doc: "adds up the differences by which PostgreSQL notes how many workspaces have a key-value tag or a status.",
   everyMs: 60_000,
-  run: (work) => inBatches(work, differencesAtOnce, (tx, size) => tx.dialect.counts.addUp(tx, size)),
+  run: (work) => inBatches(work, differencesAtOnce, (tx, size) => tx.dialect.counts.addUp(tx.db, size)),
 };

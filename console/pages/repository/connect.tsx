@@ -8,7 +8,7 @@ import { paths } from "../../paths.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { LinkButton } from "../../ui/link.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
-import type { Place } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 import { BranchInput, RepositoryInput } from "./picker.tsx";
 import { repositoryOf } from "./words.ts";
 

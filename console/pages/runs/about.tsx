@@ -7,7 +7,7 @@ import { Identifier, When } from "../../ui/text.tsx";
 import { engineNames } from "../workspace/words.ts";
 import { Counts } from "./counts.tsx";
 import { kindOf, makerOf } from "./list.tsx";
-import type { RunPlace } from "./run.tsx";
+import type { RunPlace } from "./place.ts";
 
 export function AboutRun({ place: { run, plan, apply, included } }: { readonly place: RunPlace }) {
   const { attributes } = run;

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Counts } from "./counts.tsx";
-import type { RunPlace } from "./run.tsx";
+import type { RunPlace } from "./place.ts";
 
 const deeds = {
   apply: {

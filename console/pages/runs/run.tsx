@@ -11,20 +11,12 @@ import { Asked, Empty, LoadingRows, stillThere } from "../../ui/states.tsx";
 import { AboutRun } from "./about.tsx";
 import { isFinal } from "./final.ts";
 import { LogView } from "./log.tsx";
+import type { RunPlace } from "./place.ts";
 import { PlanView } from "./plan.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { StatusLine } from "./status-line.tsx";
 import { RunStatus } from "./status.tsx";
 import { Timeline } from "./timeline.tsx";
-
-export interface RunPlace {
-  readonly organization: string;
-  readonly name: string;
-  readonly run: Resource<"runs">;
-  readonly plan: Resource<"plans"> | undefined;
-  readonly apply: Resource<"applies"> | undefined;
-  readonly included: readonly any[] | undefined;
-}
 
 export default function RunPage() {
   const {

@@ -7,7 +7,7 @@ import type { Input } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { ActionForm, useDraft, type Draft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
-import type { Place } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 
 export function StartRun({ place }: { readonly place: Place }) {
   const [opened, { open, close }] = useDisclosure();

@@ -2,7 +2,7 @@
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
-import type { RunPlace } from "./run.tsx";
+import type { RunPlace } from "./place.ts";
 import { makerOf } from "./list.tsx";
 
 export function StatusLine({ place }: { readonly place: RunPlace }) {

@@ -8,7 +8,7 @@ import { askingOn } from "../../api/queries.ts";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
 import { When } from "../../ui/text.tsx";
-import type { RunPlace } from "./run.tsx";
+import type { RunPlace } from "./place.ts";
 import classes from "./timeline.module.css";
 
 export function Timeline({ place: { run }, isLive }: { readonly place: RunPlace; readonly isLive: boolean }) {

@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Empty } from "../../ui/states.tsx";
-import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 import { filtersOf, isFiltered, RunFilters, runIncludes } from "./list.tsx";
 import { PagedRuns } from "./paged.tsx";
 

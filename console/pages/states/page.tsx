@@ -9,7 +9,8 @@ import { Link } from "../../ui/link.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { bytes, Dimmed, figure, When } from "../../ui/text.tsx";
-import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 import { Writer } from "./writer.tsx";
 
 export default function StatesPage() {

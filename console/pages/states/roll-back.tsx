@@ -8,7 +8,7 @@ import { call, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { useGo } from "../../ui/link.tsx";
-import type { Place } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 import { useHoldsLock } from "../workspace/lock-actions.tsx";
 
 interface RollBackProps {

@@ -4,7 +4,7 @@ import type { Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
-import type { Place } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 
 interface WriterProps {
   readonly place: Place;

@@ -4,7 +4,7 @@ import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
 import { ChosenThings } from "../../pickers.tsx";
 import { Section } from "../../ui/page.tsx";
-import type { SetPlace } from "./set.tsx";
+import type { SetPlace } from "./place.ts";
 
 export function Applied(place: SetPlace) {
   const { data: set } = place.answer;

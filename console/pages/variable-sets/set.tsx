@@ -2,7 +2,6 @@
 import { Checkbox, Stack, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import type { Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { changesIn, useDraft } from "../../ui/form.tsx";
@@ -11,14 +10,9 @@ import { End, SettingsForm } from "../../ui/settings.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
+import type { SetPlace } from "./place.ts";
 import { Variables } from "./variables.tsx";
 import { Applied } from "./applied.tsx";
-
-export type SetAnswer = Answer<"GET /varsets/{varset_id}">;
-export interface SetPlace {
-  readonly organization: string;
-  readonly answer: SetAnswer;
-}
 
 const setQuery = (id: string) =>
   asking("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });

@@ -11,7 +11,7 @@ import { Section } from "../../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
-import type { SetPlace } from "./set.tsx";
+import type { SetPlace } from "./place.ts";
 
 type Variable = Resource<"vars">;
 

@@ -13,7 +13,8 @@ import { SearchInput } from "../../ui/search-input.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Value } from "../../ui/value.tsx";
-import { WorkspaceFrame, type Place } from "../workspace/frame.tsx";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import type { Place } from "../workspace/place.ts";
 import { DeleteVariable, VariableForm } from "./form.tsx";
 import { ranked, type Given } from "./sources.ts";
 

@@ -12,7 +12,7 @@ import { counted, Dimmed, Identifier, When } from "../../ui/text.tsx";
 import { Outcome } from "../repository/events.tsx";
 import { repositoryOf } from "../repository/words.ts";
 import { holderOf } from "../workspaces/lock.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 import { engineNames, modeNames } from "./words.ts";
 
 export function AboutWorkspace({ place }: { readonly place: Place }) {

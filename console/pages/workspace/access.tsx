@@ -4,7 +4,8 @@ import { useOwnAccess } from "../../access/rows.ts";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { type Place, WorkspaceFrame } from "./frame.tsx";
+import { WorkspaceFrame } from "./frame.tsx";
+import type { Place } from "./place.ts";
 
 const thingOf = ({ workspace, included }: Place) => {
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);

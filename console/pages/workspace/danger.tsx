@@ -7,7 +7,7 @@ import { DangerDialog } from "../../ui/dialog.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { counted } from "../../ui/text.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 
 export function DangerZone({ place }: { readonly place: Place }) {
   const { permissions: may } = place.workspace.attributes;

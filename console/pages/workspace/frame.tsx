@@ -9,13 +9,7 @@ import { Page } from "../../ui/page.tsx";
 import { Asked, stillThere } from "../../ui/states.tsx";
 import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
-
-export interface Place {
-  readonly organization: string;
-  readonly workspace: Resource<"workspaces">;
-  readonly included: readonly any[];
-  readonly etag: string | undefined;
-}
+import type { Place } from "./place.ts";
 
 /** The places of a workspace, as far as the caller may see them. */
 const tabsOf = (

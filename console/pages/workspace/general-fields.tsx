@@ -5,7 +5,7 @@ import { paths } from "../../paths.ts";
 import type { Draft } from "../../ui/form.tsx";
 import { Link } from "../../ui/link.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 import type { Settings } from "./general-settings.ts";
 
 type Fields = { readonly draft: Draft<Settings> };

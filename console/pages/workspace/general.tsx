@@ -6,7 +6,7 @@ import { workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 import { AutoDestroyFields, ExecutionFields, NameFields, PushFields, RunFields } from "./general-fields.tsx";
 import { attributesOf, settingsOf, type Settings } from "./general-settings.ts";
 

@@ -9,7 +9,7 @@ import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 
 export function Keeping({ place }: { readonly place: Place }) {
   const isHosted = useQuery(account()).data?.isHosted;

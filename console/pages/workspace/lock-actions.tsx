@@ -8,7 +8,7 @@ import { account } from "../../api/queries.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { holderOf, LockedBy } from "../workspaces/lock.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 
 export function useHoldsLock(workspace: Place["workspace"]): boolean {
   const me = useQuery(account());

@@ -6,7 +6,7 @@ import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FlowGraph, type FlowNode } from "../../ui/flow-graph.tsx";
 import { Section } from "../../ui/page.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 
 const shown = 12;
 

@@ -8,7 +8,7 @@ import { FlowGraph } from "../../ui/flow-graph.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { Pager } from "../../ui/table.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 import { useNeighbours } from "./neighbours.tsx";
 import { LinkedWorkspaces } from "./linked.tsx";
 

@@ -12,7 +12,7 @@ import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { sortProblems } from "../../api/errors.ts";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 
 export function Tagging({ place }: { readonly place: Place }) {
   const mayChange = place.workspace.attributes.permissions["can-manage-tags"] === true;

@@ -4,7 +4,7 @@ import { useAction } from "../../api/actions.ts";
 import { askingWhole } from "../../api/whole.ts";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
-import type { Place } from "./frame.tsx";
+import type { Place } from "./place.ts";
 import { LinkedWorkspaces } from "./linked.tsx";
 
 const triggersOf = (workspaceId: string, type: "inbound" | "outbound") =>

@@ -5,8 +5,10 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from "kysely";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
-import type { Workspaces } from "./search.ts";
 import type { ConnectedFacts } from "./view.ts";
+
+/** A statement's workspaces, called `w`. */
+export type Workspaces = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
 /** A whole workspace with what is connected to it. */
 export type ConnectedRow = WorkspaceTable & ConnectedFacts;

@@ -1,8 +1,7 @@
 /** The filters and the order of a list of workspaces, as conditions of its statement. */
-import { type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from "kysely";
+import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { isIndexed, isPair } from "../../../database/name-index.ts";
-import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { fold } from "../../../kernel/text.ts";
@@ -34,9 +33,6 @@ export interface WorkspaceSearch {
   /** Only those that are locked, and since before this moment. */
   readonly lockedBefore?: string | undefined;
 }
-
-/** A statement's workspaces, called `w`. */
-export type Workspaces = SelectQueryBuilder<Schema & { w: Schema["workspaces"] }, "w", object>;
 
 const starsMax = 10;
 

@@ -25,9 +25,9 @@ import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raisedBy, updateRow } from "../../shared/versions.ts";
 import type { ProjectView } from "../projects/definition.ts";
 import { durationInForce } from "./auto-destroy.ts";
-import { connected, type ConnectedRow } from "./connected.ts";
+import { connected, type ConnectedRow, type Workspaces } from "./connected.ts";
 import { hasLeaseEnded, unlocked } from "./holder.ts";
-import type { WorkspaceSearch, Workspaces } from "./search.ts";
+import type { WorkspaceSearch } from "./search.ts";
 import { type OrganizationSettings, webhookUrlOf, type WorkspaceView } from "./view.ts";
 
 const readable = bitOf("runs", "read");

@@ -43,7 +43,7 @@ async function expectSums(differences: "added" | "left out"): Promise<void> {
 }
 
 const isEmbedded = () => api.database.dialect.name === "sqlite";
-const addUp = (most: number) => api.database.write((tx) => tx.dialect.counts.addUp(tx, most));
+const addUp = (most: number) => api.database.write((tx) => tx.dialect.counts.addUp(tx.db, most));
 
 /** With the differences that wait, with some of them added up, and when none are left: then no counter stands at none. */
 async function expectCounted(): Promise<void> {
