@@ -98,15 +98,19 @@ class PoolDriver implements Driver {
 }
 
 /** What the database itself gives up, in milliseconds, by the names of its settings. */
-const limitSettings = ({ statementMs, lockMs }: PostgresLimits) => ({
+const limitSettings = (
+  { statementMs, lockMs }: Pick<PostgresLimits, "statementMs" | "lockMs">,
+  idleMs = idleInTransactionMs,
+) => ({
   statement_timeout: statementMs,
   lock_timeout: lockMs,
-  idle_in_transaction_session_timeout: idleInTransactionMs,
+  idle_in_transaction_session_timeout: idleMs,
 });
 
-const withoutLimits = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"].map(
-  (setting) => `SET LOCAL ${setting} = 0`,
-);
+/** For one transaction alone. */
+const setLocally = (settings: Readonly<Record<string, number>>): string[] =>
+  Object.entries(settings).map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
+const withoutLimits = setLocally(limitSettings({ statementMs: 0, lockMs: 0 }, 0));
 
 /** 64-bit integers and numerics as JavaScript numbers: nothing in the register counts past 2^53. */
 const numberTypes = new Set([20, 1700]);
@@ -170,8 +174,7 @@ class Connections {
     try {
       const isShared = await isPooled({ url: this.#url, connectMs: this.#limits.connectMs });
       if (isShared) {
-        const limits = Object.entries(limitSettings(this.#limits));
-        this.limitsInTransactions = limits.map(([setting, ms]) => `SET LOCAL ${setting} = ${ms}`);
+        this.limitsInTransactions = setLocally(limitSettings(this.#limits));
         this.#statements.isUnnamed = true;
         this.#watch.isBlind = true;
       }
