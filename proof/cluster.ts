@@ -79,26 +79,42 @@ async function keepUp(): Promise<void> {
   cluster.remove();
 }
 
+/** Each on a cluster whose nodes have the disks that it needs. */
 async function proveAll(chosen: readonly Scenario[], isWhole: boolean): Promise<void> {
-  const cluster = await Cluster.start({ say, ...(hasSmallDisks() && { prepareSpace: mountSmallDisk }) });
+  const onOwnDisk = await proveOn(chosen.filter(({ onSmallDisks }) => onSmallDisks !== true));
+  const onSmallDisks = await proveOn(
+    chosen.filter((each) => each.onSmallDisks === true),
+    mountSmallDisk,
+  );
+  const lines = [...onOwnDisk, ...onSmallDisks];
+  if (isWhole) writeTable(lines);
+  const hasFaults = lines.some(isFaulty);
+  say(hasFaults ? "\nThere were faults." : "\nEvery answer was right, or an honest refusal.");
+  process.exitCode = hasFaults ? 1 : 0;
+}
+
+async function proveOn(chosen: readonly Scenario[], mount?: typeof mountSmallDisk): Promise<Line[]> {
+  if (chosen.length === 0) return [];
+  const isMounted = mount !== undefined && hasSmallDisks();
+  const cluster = await Cluster.start({ say, ...(isMounted && { prepareSpace: mount }) });
   const end = () => void cluster.stop().finally(() => process.exit(1));
   process.once("SIGINT", end).once("SIGTERM", end);
   const lines: Line[] = [];
   try {
     for (const [index, scenario] of chosen.entries()) lines.push(await prove(cluster, scenario, index));
   } finally {
+    process.off("SIGINT", end).off("SIGTERM", end);
     await cluster.stop();
   }
-  const hasFaults = lines.some((line) => "faults" in line && line.faults.length > 0);
-  if (hasFaults) say(`\nThe logs of the parts are in ${cluster.folder}`);
+  if (lines.some(isFaulty)) say(`\nThe logs of the parts are in ${cluster.folder}`);
   else {
-    if (hasSmallDisks()) for (const { dataFolder } of cluster.nodes) unmount(dataFolder);
+    if (isMounted) for (const { dataFolder } of cluster.nodes) unmount(dataFolder);
     cluster.remove();
   }
-  if (isWhole) writeTable(lines);
-  say(hasFaults ? "\nThere were faults." : "\nEvery answer was right, or an honest refusal.");
-  process.exitCode = hasFaults ? 1 : 0;
+  return lines;
 }
+
+const isFaulty = (line: Line): boolean => "faults" in line && line.faults.length > 0;
 
 const words = process.argv.slice(2);
 const unknown = words.filter(

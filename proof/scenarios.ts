@@ -10,6 +10,8 @@ export interface Scenario {
   readonly name: string;
   /** For the table. */
   readonly title: string;
+  /** Needs nodes whose data is on disks so small that one can be filled; on the machine's own disk otherwise. */
+  readonly onSmallDisks?: true;
   /** Why it can't be run here; undefined where it can. */
   readonly obstacle?: (cluster: Cluster) => string | undefined;
   readonly run: (cluster: Cluster, stage: Stage) => Promise<void>;
@@ -184,6 +186,7 @@ const slowDatabase: Scenario = {
 const diskFull: Scenario = {
   name: "disk-full",
   title: "The primary's disk is full for 40 s",
+  onSmallDisks: true,
   obstacle: () =>
     hasSmallDisks() ? undefined : "it takes a mount namespace, which this machine does not give (see unshare)",
   run: async (cluster, { history }) => {
