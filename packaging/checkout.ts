@@ -47,5 +47,5 @@ export async function readCommit(): Promise<Commit> {
     git("tag", "--points-at", "HEAD"),
     git("status", "--porcelain"),
   ]);
-  return { id, seconds: Number(seconds), tags: tags.split("\n"), isClean: changes === "" };
+  return { id, seconds: Number(seconds), tags: tags.split("\n").filter(Boolean), isClean: changes === "" };
 }

@@ -11,10 +11,12 @@ export interface Making {
   readonly lock: Lock;
   readonly contained: readonly Contained[];
   readonly startedAt: Date;
+  readonly isSnapshot: boolean;
 }
 
 export async function provenanceOf(subjects: readonly Digested[], making: Making): Promise<object> {
-  const { version, commit, startedAt } = making;
+  const { version, commit, startedAt, isSnapshot } = making;
+  const command = `npm ci && npm run release${isSnapshot ? " -- --snapshot" : ""}`;
   return {
     _type: "https://in-toto.io/Statement/v1",
     subject: subjects.map(({ name, sha256 }) => ({ name, digest: { sha256 } })),
@@ -22,7 +24,7 @@ export async function provenanceOf(subjects: readonly Digested[], making: Making
     predicate: {
       buildDefinition: {
         buildType: "urn:cadastre:build:npm-run-release:v1",
-        externalParameters: { version, command: "npm ci && npm run release" },
+        externalParameters: { version, command },
         internalParameters: { isClean: commit.isClean, tags: commit.tags },
         resolvedDependencies: await inputs(making),
       },

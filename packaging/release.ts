@@ -34,11 +34,14 @@ await mkdir(releaseFolder, { recursive: true });
 const contained = await build(version);
 const { seconds } = commit;
 const archives = [await packForNpm(), await packWithNode(version, seconds)];
-const bill = await written(`cadastre-${version}.cdx.json`, await sbomOf({ version, contained, seconds }));
+const bill = await written(
+  `cadastre-${version}.cdx.json`,
+  await sbomOf({ version, contained, seconds, node: { version: process.versions.node } }),
+);
 const subjects = [...(await Promise.all(archives.map(digested))), bill];
 const provenance = await written(
   `cadastre-${version}.provenance.json`,
-  await provenanceOf(subjects, { version, commit, lock, contained, startedAt }),
+  await provenanceOf(subjects, { version, commit, lock, contained, startedAt, isSnapshot: values.snapshot }),
 );
 await writeFile(join(releaseFolder, "SHA256SUMS"), checksumsOf([...subjects, provenance]));
 console.log(

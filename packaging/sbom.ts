@@ -3,6 +3,8 @@ import { createHash } from "node:crypto";
 import { output } from "./checkout.ts";
 import type { Contained } from "./contained.ts";
 
+const ownName = "cadastre";
+
 interface Component {
   readonly "bom-ref": string;
   readonly name: string;
@@ -24,6 +26,8 @@ export interface Shipped {
   readonly contained: readonly Pick<Contained, "name" | "version">[];
   /** Seconds since 1970. */
   readonly seconds: number;
+  /** What runs it, where that is shipped, too. */
+  readonly node?: { readonly version: string };
 }
 
 export async function sbomOf(shipped: Shipped): Promise<object> {
@@ -34,7 +38,7 @@ export async function sbomOf(shipped: Shipped): Promise<object> {
 }
 
 /** npm tells of the tools too. And its number and time are another at each call: these are made of what is told. */
-export function onlyShipped(bill: Bill, { version, contained, seconds }: Shipped): object {
+export function onlyShipped(bill: Bill, { version, contained, seconds, node }: Shipped): object {
   const { component } = bill.metadata;
   const keyOf = ({ name, version: of }: { name: string; version: string }) => `${name}@${of}`;
   const wanted = new Set(contained.map(keyOf));
@@ -50,16 +54,26 @@ export function onlyShipped(bill: Bill, { version, contained, seconds }: Shipped
   const dependencies = bill.dependencies
     .filter(({ ref }) => refs.has(ref))
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) }));
-  const ours = { ...component, version, purl: `pkg:npm/${component.name}@${version}` };
+  // npm calls it like the folder that it is in.
+  const ours = { ...component, name: ownName, version, purl: `pkg:npm/${ownName}@${version}` };
   const told = {
     ...bill,
     metadata: { ...bill.metadata, timestamp: new Date(seconds * 1000).toISOString(), component: ours },
-    components,
+    components: [...components, ...(node === undefined ? [] : [componentOfNode(node)])],
     dependencies,
   };
   const { serialNumber: _, ...unnumbered } = told as typeof told & { serialNumber?: string };
   return { ...unnumbered, serialNumber: `urn:uuid:${uuidOf(JSON.stringify(unnumbered))}` };
 }
+
+const componentOfNode = ({ version }: { readonly version: string }) => ({
+  "bom-ref": `node@${version}`,
+  type: "platform",
+  name: "node",
+  version,
+  purl: `pkg:generic/node@${version}`,
+  licenses: [{ license: { id: "MIT" } }],
+});
 
 function asShipped({ scope, properties = [], ...rest }: Component): Component {
   const kept = properties.filter(({ name }) => name !== "cdx:npm:package:development");

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Logger } from "pino";
+import { loopbackOf } from "./kernel/setting-values.ts";
 import { consolePath } from "./http/console.ts";
 import { firstCommand } from "./http/front-page.ts";
 import { type FirstAdmin, sqlitePath } from "./service.ts";
@@ -24,9 +25,16 @@ export function announcement(started: Started): string {
   const address = settings.publicUrl ?? url;
   const lines = ["", `  Cadastre ${version}`, "", `  Address   ${address}`, `  Data      ${dataOf(settings)}`];
   if (settings.console === "on") lines.push(`  Console   ${address}${consolePath}/`);
+  if (isUnnamed(settings)) lines.push(`  Others    ${howNamed(address)}`);
   lines.push(...signIn(started), "", ...nextCommands(started, address), "", "  Stop it with Ctrl+C.", "");
   return lines.join("\n");
 }
+
+/** It listens for others, and does not know what they call it. */
+const isUnnamed = ({ listen: { host }, publicUrl }: Settings) => publicUrl === undefined && loopbackOf(host) !== host;
+
+const howNamed = (address: string) =>
+  `Set CADASTRE_PUBLIC_URL to the address by which others reach it: what it hands out begins with ${address}`;
 
 const dataOf = (settings: Settings) => sqlitePath(settings) ?? "PostgreSQL";
 
@@ -64,6 +72,7 @@ function nextCommands({ settings, admin }: Started, address: string): string[] {
 export function logStart(logger: Logger, { settings, url, admin }: Started): void {
   const { publicUrl, adminToken, firstTokenFile } = settings;
   logger.info({ version, address: publicUrl ?? url, data: dataOf(settings) }, "serving");
+  if (isUnnamed(settings)) logger.warn(howNamed(url));
   if (admin === undefined) return;
   const where =
     adminToken !== undefined

@@ -141,8 +141,7 @@ const mailOf = ({ smtpUrl: url, smtpFrom: from }: Settings): ServiceOptions["mai
 
 /** A certificate is for the public name; otherwise the shortest way is the loopback. */
 function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
-  if (tlsCert !== undefined && publicUrl !== undefined) return publicUrl;
-  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, "//127.0.0.1");
+  return tlsCert !== undefined && publicUrl !== undefined ? publicUrl : url;
 }
 
 /** Whoever watches is told first, and has the time to notice; requests are served as before meanwhile. */

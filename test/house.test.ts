@@ -39,7 +39,7 @@ const below: Record<string, readonly string[]> = {
   "service.ts": [...base, "resources/*", "settings.ts"],
   "workers.ts": ["kernel", "database", "agent", "resources/*", "settings.ts", "service.ts"],
   "console.ts": [],
-  "announcement.ts": ["http", "settings.ts", "service.ts", "version.ts"],
+  "announcement.ts": ["kernel", "http", "settings.ts", "service.ts", "version.ts"],
   "tls.ts": ["kernel"],
   "main.ts": ["*"],
   cli: ["*"],

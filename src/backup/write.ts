@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { open, rename, rm, stat } from "node:fs/promises";
+import { lstat, open, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -38,11 +38,12 @@ export interface BackupResult {
   readonly bytes: number;
 }
 
-/** Replaces what was at `file`. Raises `conflict` when it can't be written, or was stopped. */
+/** Replaces an older file. Raises `conflict` when it can't be written, or was stopped. */
 export async function writeBackup(request: BackupRequest): Promise<BackupResult> {
   const { file, signal } = request;
   const temporary = `${file}.${randomBytes(4).toString("hex")}.partial`;
   try {
+    await refuseNoFile(file);
     const written: Written = { rows: {}, keyIds: new Set() };
     await request.database.snapshot((tx) =>
       pipeline(
@@ -57,9 +58,21 @@ export async function writeBackup(request: BackupRequest): Promise<BackupResult>
     await syncFolder(dirname(resolve(file)));
     return { rows: written.rows, bytes: size };
   } catch (error) {
-    await rm(temporary, { force: true });
+    // Where it can't be removed it can't be there, or the folder is gone: the first error tells more.
+    await rm(temporary, { force: true }).catch(() => {});
     throw told(error, file);
   }
+}
+
+/** A file takes the place of whatever has its name: of a device or a link, too. Raises `conflict`. */
+async function refuseNoFile(file: string): Promise<void> {
+  const found = await lstat(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "ENOENT") throw error;
+  });
+  if (found !== undefined && !found.isFile())
+    throw conflict(
+      `The backup can't be written to ${file}: what is there is no plain file. Name another, or move it away.`,
+    );
 }
 
 /** What is known once everything is written. */

@@ -42,6 +42,7 @@ export const runJobCommand: Command = {
   settings: registerSettings,
   details: [
     "It runs in this process, while servers leave it alone. It is refused while a server runs it. Ctrl+C stops it; what it has done stays done.",
+    "The job 'backup' makes one when the last is old enough; 'cadastre backup FILE' makes one at any time.",
     "Example: cadastre job run expired-tokens",
   ],
   async run({ terminal, argument: name, settings: read }) {
@@ -49,6 +50,10 @@ export const runJobCommand: Command = {
     const jobs = jobsOf(settings);
     if (!jobs.some((job) => job.name === name)) {
       const names = jobs.map((job) => job.name).join(", ");
+      if (name === backupFacts.name)
+        throw new UsageError(
+          "Backups are made by a job where CADASTRE_BACKUP_DIRECTORY names a folder for them; 'cadastre backup FILE' makes one now.",
+        );
       throw new UsageError(`There is no job ${quoted(name)}. The jobs are: ${names}.`);
     }
     const handled = await withRegister(settings, async ({ database, vault }) => {

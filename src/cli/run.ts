@@ -40,7 +40,7 @@ function findCommand(words: readonly string[]): { command: Command; rest: string
 }
 
 function helpOn(words: readonly string[]): string {
-  if (words.length === 0) return overview(commands);
+  if (words.length === 0 || words[0] === "--help" || words[0] === "-h") return overview(commands);
   const found = findCommand(words);
   return found === undefined ? helpOnGroup([words[0] ?? "", "--help"]) : commandHelp(found.command);
 }

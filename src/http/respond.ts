@@ -248,7 +248,7 @@ function headersOfError({ code, retryAfterSeconds }: AppError): Record<string, s
     ...(retryAfterSeconds !== undefined && { "retry-after": String(Math.ceil(retryAfterSeconds)) }),
     ...(code === "too-many-requests" && {
       "x-ratelimit-remaining": "0",
-      "x-ratelimit-reset": String(retryAfterSeconds ?? 1),
+      "x-ratelimit-reset": (retryAfterSeconds ?? 1).toFixed(3),
     }),
     ...(code === "unauthorized" && { "www-authenticate": "Bearer" }),
     // The rest of the request may still come, and is not to be taken for the next one.

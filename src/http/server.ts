@@ -13,6 +13,7 @@ import type { Vault } from "../database/vault.ts";
 import { openApi } from "../jsonapi/openapi.ts";
 import { verifyResources } from "../jsonapi/verify.ts";
 import { AppError, notFound } from "../kernel/errors.ts";
+import { loopbackOf } from "../kernel/setting-values.ts";
 import { foreignTypes, neighbours, resources } from "../resources/index.ts";
 import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import { answerAtOnce } from "./at-once.ts";
@@ -219,9 +220,11 @@ function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
 }
 
 /** Where the server listens, as a URL. */
+/** Where it is reached on this machine: one that listens on every address, by the loopback one. */
 export function urlOf(server: FastifyInstance, { tls }: Pick<ServerOptions, "tls">): string {
   const { address, port, family } = server.server.address() as AddressInfo;
-  return `${tls === undefined ? "http" : "https"}://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+  const host = loopbackOf(address);
+  return `${tls === undefined ? "http" : "https"}://${family === "IPv6" ? `[${host}]` : host}:${port}`;
 }
 
 /** The listening address is only known once it listens, so it is looked at when it is first needed. */

@@ -69,3 +69,8 @@ export function parseProxies(text: string): string[] {
   }
   return addresses;
 }
+
+/** By what a server is reached on its own machine: one that listens on every address, by the loopback one. */
+export function loopbackOf(host: string): string {
+  return host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+}

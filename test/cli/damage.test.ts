@@ -100,6 +100,22 @@ describe("a database that is damaged", () => {
     expect(statSync(path).size).toBe(size);
   });
 
+  it.each([
+    ["its key in the settings", true],
+    ["its key beside it", false],
+  ])("refuses a file of which nothing is left, with %s, and begins anew once it is gone", async (_, isSet) => {
+    const { path, environment } = newSettings();
+    const settings = isSet ? environment : { ...environment, CADASTRE_ENCRYPTION_KEY: "" };
+    expect((await cadastre(["migrate"], settings)).code).toBe(0);
+    for (const name of [`${path}-wal`, `${path}-shm`]) rmSync(name, { force: true });
+    truncateSync(path, 0);
+    expect(await refusedStart(settings)).toMatch(/^The database .*\.db is empty: .* to begin anew\.$/m);
+    expect((await cadastre(["migrate"], settings)).code).toBe(1);
+    expect(statSync(path).size).toBe(0);
+    rmSync(path);
+    expect((await cadastre(["migrate"], settings)).code).toBe(0);
+  });
+
   it("refuses a log without its database, which would be thrown away", async () => {
     const { path, environment } = await filled();
     copyFileSync(path, `${path}-wal`);

@@ -146,6 +146,14 @@ test("a long run tells that it goes on, and Ctrl+C stops it without losing what 
   expect(await tokens(register)).toHaveLength(1);
 });
 
+test("the job for backups is named with what it takes, where that is not set", async () => {
+  expect(await cadastre(["job", "run", "backup"])).toEqual({
+    code: 2,
+    out: "",
+    err: "Backups are made by a job where CADASTRE_BACKUP_DIRECTORY names a folder for them; 'cadastre backup FILE' makes one now.",
+  });
+});
+
 test("an unknown job is refused with the names of all", async () => {
   expect(await cadastre(["job", "run", "fly"])).toEqual({
     code: 2,

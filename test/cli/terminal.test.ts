@@ -155,6 +155,24 @@ describe("CADASTRE_FIRST_TOKEN_FILE", () => {
   });
 });
 
+describe("on every address of the machine, without a public one", () => {
+  test("hands out one that works on it, and says what to set for others", async () => {
+    const service = await startService(embedded(), ["--listen", "0.0.0.0:0"]);
+    expect(service.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(service.out()).toContain("Set CADASTRE_PUBLIC_URL to the address by which others reach it");
+    await stopService(service);
+    const told = start(["serve"], { ...embedded(), CADASTRE_LISTEN: "0.0.0.0:0", CADASTRE_LOG_FORMAT: "json" });
+    while (!told.out().includes('"msg":"serving"')) await once(told.process.stdout!, "data");
+    expect(told.out()).toMatch(
+      /"level":(?:40|"warn").*Set CADASTRE_PUBLIC_URL to the address by which others reach it/,
+    );
+    await stopService(told);
+    const known = await startService(embedded(), ["--listen", "0.0.0.0:0", "--public-url", "https://cadastre.example"]);
+    expect(known.out()).not.toContain("Set CADASTRE_PUBLIC_URL");
+    await stopService(known);
+  });
+});
+
 describe("cadastre health", () => {
   test("tells by its exit code whether the server is ready", async () => {
     const service = await startService(embedded());
@@ -166,5 +184,26 @@ describe("cadastre health", () => {
     const { code, out, err } = await cadastre(["health", "--listen", listen]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toMatch(/^The server is not ready \(.*ECONNREFUSED.*\)\. Its log tells more\.$/);
+  });
+
+  test("waits for one that is about to start, for as long as it is told to", async () => {
+    const settings = embedded();
+    const before = await startService(settings);
+    await stopService(before);
+    const listen = new URL(before.url).host;
+    const waiting = cadastre(["health", "--listen", listen, "--wait", "60"]);
+    const service = await startService(settings, ["--listen", listen]);
+    expect(await waiting).toEqual({ code: 0, out: "ready", err: "" });
+    await stopService(service);
+    const { code, err } = await cadastre(["health", "--listen", listen, "--wait", "0.2"]);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^The server is not ready after 0\.2 seconds \(.*ECONNREFUSED.*\)\. Its log tells more\.$/);
+  });
+
+  test.each(["soon", "", "86401"])("--wait %j is refused", async (words) => {
+    expect(await cadastre(["health", "--wait", words])).toMatchObject({
+      code: 2,
+      err: "--wait takes a number of seconds, from 0 to 86400.",
+    });
   });
 });

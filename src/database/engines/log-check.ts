@@ -11,6 +11,15 @@ const frameHeadBytes = 24;
 /** The last bit of the number that a log begins with says in which order the bytes are that its sums are made of. */
 const magic = 0x377f0682;
 
+/** A new database has no file yet: an empty one has lost all that was in it. Raises `conflict`. */
+export function refuseEmptied(path: string): void {
+  if (existsSync(path) && statSync(path).isFile() && statSync(path).size === 0)
+    throw new AppError(
+      "conflict",
+      `The database ${path} is empty: it was cut off, or its making was interrupted. It was left as it is: restore a backup beside it, or move it away to begin anew.`,
+    );
+}
+
 /** Raises `conflict` where transactions would be lost. Nothing is changed. */
 export function refuseDamagedLog(path: string): void {
   const log = `${path}-wal`;

@@ -17,7 +17,7 @@ import { sqliteDialect } from "../dialect.ts";
 import { Fence, type Standing, standingStatement } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
 import { DurableCommits, type Sync } from "./durable-commits.ts";
-import { refuseDamagedLog } from "./log-check.ts";
+import { refuseDamagedLog, refuseEmptied } from "./log-check.ts";
 import { NamesInStatements, rowMaker, type ToRow, toParameters } from "./rows.ts";
 import { SharedCommits } from "./shared-commits.ts";
 import { type Failure, retrying, toAppError, withAfterwards } from "./transactions.ts";
@@ -246,6 +246,7 @@ function kyselyOn(connection: Connection): Kysely<Schema> {
 /** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
 export function openSqlite(path: string, sync?: Sync): Database {
   refuseDamagedLog(path);
+  refuseEmptied(path);
   if (!existsSync(path)) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const counter: Counter = { statements: 0 };
   const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
