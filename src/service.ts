@@ -1,6 +1,6 @@
 /** Opens the register that the settings name: database, schema, key, first admin. Shared by the server and the command line. */
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
 import { migrate, refuseNewer, setUp } from "./database/migrate.ts";
@@ -97,9 +97,15 @@ function noRegister(settings: Settings): SettingError {
 
 const holdsData = (path: string) => existsSync(path) && statSync(path).size > 0;
 
-/** The path of the embedded database; undefined for PostgreSQL. */
+/** The path of the embedded database; undefined for PostgreSQL. Raises SettingError for that of a folder. */
 export function sqlitePath(settings: Settings): string | undefined {
-  return settings.database.startsWith("sqlite:") ? resolve(settings.database.slice("sqlite:".length)) : undefined;
+  if (!settings.database.startsWith("sqlite:")) return undefined;
+  const path = resolve(settings.database.slice("sqlite:".length));
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new SettingError(
+      `CADASTRE_DATABASE names a folder, ${path}. Name a file in it: sqlite:${join(path, "cadastre.db")}.`,
+    );
+  return path;
 }
 
 function open({ database: address, ...settings }: Settings): Database {
@@ -144,7 +150,7 @@ export function encryptionKeys(settings: Settings): Keys {
   } catch (error) {
     if (error instanceof AppError) throw error;
     throw new SettingError(
-      `The folder of the database ${path} can't be used (${(error as Error).message}). Check CADASTRE_DATABASE and the folder's permissions.`,
+      `The key file of the database ${path}, or its folder, can't be used (${(error as Error).message}). Check CADASTRE_DATABASE, and that both belong to the user that runs this.`,
     );
   }
 }
@@ -246,10 +252,12 @@ async function withTokenFile<T>(
   try {
     writeFileSync(path, `${token}\n`, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    const reason =
-      (error as NodeJS.ErrnoException).code === "EEXIST" ? "it is there already" : (error as Error).message;
+    const [reason, remedy] =
+      (error as NodeJS.ErrnoException).code === "EEXIST"
+        ? ["it is there already", "Move what is there away"]
+        : [(error as Error).message, "Check the folder and its permissions"];
     throw new SettingError(
-      `The first admin's token can't be written to ${path} (${reason}). Move what is there away, or name another file with CADASTRE_FIRST_TOKEN_FILE.`,
+      `The first admin's token can't be written to ${path} (${reason}). ${remedy}, or name another file with CADASTRE_FIRST_TOKEN_FILE.`,
     );
   }
   let made: T | undefined;

@@ -64,7 +64,7 @@ export class Fence {
     if (migrations !== this.#migrations)
       return "The database was brought to another version of Cadastre than this server's, which therefore changes nothing any more. Nothing was changed; try again shortly, when servers of that version have taken over.";
     if (this.#keyId !== undefined && isRetired(this.#keyId, retiredKeys))
-      return `The encryption key ${this.#keyId} was rotated out, and this server still encrypts under it, so it changes nothing any more. Nothing was changed; whoever runs the service has to start it with the new key first in CADASTRE_ENCRYPTION_KEY.`;
+      return `The encryption key ${this.#keyId} was rotated out, and this server still encrypts under it, so it changes nothing any more. Nothing was changed; whoever runs the service has to start it again, with the new key first (in CADASTRE_ENCRYPTION_KEY, or in the key file beside the embedded database).`;
     return undefined;
   }
 }

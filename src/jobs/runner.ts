@@ -251,7 +251,10 @@ export class JobRunner {
     const isGone = error !== undefined;
     if (isGone === this.#isDatabaseGone) return;
     this.#isDatabaseGone = isGone;
-    if (isGone) this.#options.logger?.warn({ err: innermost(error) }, "jobs wait: the database does not answer");
+    const cause = innermost(error);
+    // A refusal of our own, by the fence, has been told already, and as what it is.
+    if (isGone && cause instanceof AppError) this.#options.logger?.warn("jobs wait: this server may not write");
+    else if (isGone) this.#options.logger?.warn({ err: cause }, "jobs wait: the database does not answer");
     else this.#options.logger?.info("jobs go on: the database answers again");
   }
 

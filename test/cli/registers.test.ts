@@ -248,7 +248,11 @@ describe("a database that can't be used is told in a line", () => {
     expect((await list(`sqlite:${file}`)).err).toMatch(
       /^The database sqlite:.*letter\.txt is damaged, or none of Cadastre's/,
     );
-    expect((await list(`sqlite:${folder}`)).err).toMatch(/^The database sqlite:.* can't be opened/);
+    for (const key of ["a".repeat(64), ""])
+      expect((await list(`sqlite:${folder}`, key)).err).toBe(
+        `CADASTRE_DATABASE names a folder, ${folder}. Name a file in it: sqlite:${folder}/cadastre.db.`,
+      );
+    expect(existsSync(`${folder}.key`)).toBe(false);
   });
 
   test("an embedded database whose key file is lost; no other is made", async () => {

@@ -185,7 +185,7 @@ describe("ends with one line, and no stack, for", () => {
   test("a folder that can't be made", () =>
     refused(
       { CADASTRE_DATABASE: `sqlite:${fixture("localhost-cert.pem")}/cadastre.db` },
-      /^The folder of the database .* can't be used/,
+      /^The key file of the database .*, or its folder, can't be used/,
     ));
 });
 

@@ -135,8 +135,8 @@ describe("CADASTRE_FIRST_TOKEN_FILE", () => {
     const taken = join(folder, "taken");
     writeFileSync(taken, "mine");
     for (const [file, reason] of [
-      [taken, "it is there already"],
-      [join(folder, "none", "token"), "ENOENT"],
+      [taken, "(it is there already). Move what is there away, or name"],
+      [join(folder, "none", "token"), "'). Check the folder and its permissions, or name"],
     ] as const) {
       const { code, err } = await cadastre(["serve"], { ...settings, CADASTRE_FIRST_TOKEN_FILE: file });
       expect(code).toBe(1);

@@ -1,6 +1,7 @@
 /** When a job runs, and on how many servers: once, and on one. */
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
+import { migrations } from "../../src/database/migrate.ts";
 import { inBatches } from "../../src/jobs/job.ts";
 import { AppError } from "../../src/kernel/errors.ts";
 import { gate, makeJob, mark, until, useJobs } from "./support.ts";
@@ -302,4 +303,22 @@ it("a database that does not answer ends nothing, and jobs go on when it does", 
   await until(() => said.includes("jobs go on: the database answers again"));
   await runner.stop();
   expect(said.filter((line) => line === "jobs wait: the database does not answer")).toHaveLength(1);
+});
+
+it("a server that may not write any more says so, and does not blame the database", async () => {
+  const said: string[] = [];
+  const keep = (...line: unknown[]) => void said.push(JSON.stringify(line));
+  const logger = { debug: () => {}, error: keep, info: () => {}, warn: keep };
+  const { database } = jobs;
+  const runner = jobs.server([makeJob(async () => 0)], { logger, database });
+  const { fence } = database;
+  fence.hold(1);
+  try {
+    runner.start();
+    await until(() => said.length > 0);
+  } finally {
+    await runner.stop();
+    fence.hold(migrations.length);
+  }
+  expect(said).toEqual(['["jobs wait: this server may not write"]']);
 });
