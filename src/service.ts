@@ -97,11 +97,20 @@ function noRegister(settings: Settings): SettingError {
 
 const holdsData = (path: string) => existsSync(path) && statSync(path).size > 0;
 
+/** Not one that can't be looked at: whoever opens it finds out why. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
 /** The path of the embedded database; undefined for PostgreSQL. Raises SettingError for that of a folder. */
 export function sqlitePath(settings: Settings): string | undefined {
   if (!settings.database.startsWith("sqlite:")) return undefined;
   const path = resolve(settings.database.slice("sqlite:".length));
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  if (isFolder(path))
     throw new SettingError(
       `CADASTRE_DATABASE names a folder, ${path}. Name a file in it: sqlite:${join(path, "cadastre.db")}.`,
     );
