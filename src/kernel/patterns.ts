@@ -23,27 +23,90 @@ export function expression(text: string): Matches {
   return (value) => compiled.test(value);
 }
 
-/** As one expression, so that a path is looked at once, however many there are. */
-export function globs(patterns: readonly string[]): Matches {
-  if (patterns.length === 0) return () => false;
-  const compiled = RE2JS.compile(patterns.map((pattern) => `(?:${expressionOf(pattern)})`).join("|"), RE2JS.DOTALL);
-  return (path) => compiled.testExact(path);
-}
+/** Characters have their code point; everything else a pattern consists of is below zero. */
+const token = { one: -1, star: -2, anything: -3, maybeFolders: -4, end: -5 };
+const slash = 47;
 
 /**
- * Relative to the root, with or without a slash in front. `**` is any number of folders, `*` any characters of one name, `?` one of
- * them; everything else stands for itself.
+ * Whether a path matches one of the patterns. Patterns are relative to the root, with or without a leading slash. `**` is any number
+ * of folders, `*` any characters of one name, `?` one of them; everything else stands for itself. All patterns are compared at once,
+ * character by character, so that the time is at most proportional to the length of the path times that of the patterns. After
+ * `stepsMax` comparisons, over all calls, every path counts as a match.
  */
-function expressionOf(pattern: string): string {
-  const parts = /\/\*\*$|(?<=^|\/)\*\*\/|\*+|\?|[^*?/]+|\//g;
-  return (pattern.replace(/^\/+/, "").match(parts) ?? [])
-    .map((part) => {
-      if (part === "**/") return "(?:.*/)?";
-      if (part === "/**") return "/.*";
-      if (part === "**" || (part.length > 1 && /^\*+$/.test(part))) return ".*";
-      if (part === "*") return "[^/]*";
-      if (part === "?") return "[^/]";
-      return RE2JS.quote(part);
-    })
-    .join("");
+export function globs(patterns: readonly string[], stepsMax = Number.POSITIVE_INFINITY): Matches {
+  const tokens = Int32Array.from(patterns.flatMap((pattern) => [...tokensOf(pattern), token.end]));
+  const starts = tokens.keys().filter((at) => at === 0 || tokens[at - 1] === token.end);
+  const first = new Positions(tokens).addAll([...starts]);
+  let [states, next] = [new Positions(tokens), new Positions(tokens)];
+  let steps = 0;
+  return (path) => {
+    states.clear().addAll(first.list());
+    for (const character of path) {
+      if (states.count === 0) return false;
+      steps += states.count;
+      if (steps > stepsMax) return true;
+      advance(states, next.clear(), character.codePointAt(0) ?? 0);
+      [states, next] = [next, states];
+    }
+    return states.list().some((at) => tokens[at] === token.end);
+  };
+}
+
+function tokensOf(pattern: string): number[] {
+  const parts = pattern.replace(/^\/+/, "").match(/(?<=^|\/)\*\*\/|\*+|[^*]/gu) ?? [];
+  return parts.flatMap((part) => {
+    if (part === "**/") return [token.maybeFolders, token.anything, slash];
+    if (part.startsWith("*")) return [part === "*" ? token.star : token.anything];
+    return [part === "?" ? token.one : (part.codePointAt(0) ?? 0)];
+  });
+}
+
+/** Positions in the patterns, each once, with those reached without a character: a wildcard may stand for nothing. */
+class Positions {
+  readonly tokens: Int32Array;
+  count = 0;
+  readonly #positions: Int32Array;
+  readonly #addedIn: Int32Array;
+  #generation = 1;
+
+  constructor(tokens: Int32Array) {
+    this.tokens = tokens;
+    this.#positions = new Int32Array(tokens.length);
+    this.#addedIn = new Int32Array(tokens.length);
+  }
+
+  clear(): this {
+    this.count = 0;
+    this.#generation += 1;
+    return this;
+  }
+
+  list(): Int32Array {
+    return this.#positions.subarray(0, this.count);
+  }
+
+  addAll(positions: Iterable<number>): this {
+    for (const at of positions) this.add(at);
+    return this;
+  }
+
+  add(at: number): void {
+    if (this.#addedIn[at] === this.#generation) return;
+    this.#addedIn[at] = this.#generation;
+    this.#positions[this.count] = at;
+    this.count += 1;
+    const each = this.tokens[at];
+    if (each === token.star || each === token.anything || each === token.maybeFolders) this.add(at + 1);
+    // Without folders there is no slash behind them either.
+    if (each === token.maybeFolders) this.add(at + 3);
+  }
+}
+
+/** The positions after one more character. */
+function advance(from: Positions, to: Positions, character: number): void {
+  for (const at of from.list()) {
+    const each = from.tokens[at];
+    if (each === character || (each === token.one && character !== slash)) to.add(at + 1);
+    else if (each === token.anything || (each === token.star && character !== slash)) to.add(at);
+  }
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../support/api.ts";
 import { data, makeOrganization, type Org, resource } from "../support/builders.ts";
 import { fetchBytes } from "../support/configurations.ts";
-import { type GitServer, startGitServer } from "../support/git.ts";
+import { addSubmodule, type GitServer, startGitServer } from "../support/git.ts";
 import {
   deliver,
   eventsOf,
@@ -278,5 +278,108 @@ describe("connecting a workspace", () => {
     );
     const shown = data(await org.owner.get(`/workspaces/${waits.id}`));
     expect(shown.relationships["current-configuration-version"].data).not.toBeNull();
+  });
+});
+
+describe("a fetch that fails", () => {
+  /** The server is unreachable for a moment: an error that a later attempt may not see. */
+  async function whileDown<T>(repository: { readonly bare: string }, work: () => Promise<T>): Promise<T> {
+    server.unavailable = repository.bare;
+    try {
+      return await work();
+    } finally {
+      server.unavailable = undefined;
+    }
+  }
+
+  const makeDue = () =>
+    api.database.write((tx) => tx.db.updateTable("vcsEvents").set({ dueMs: 0 }).where("outcome", "is", null).execute());
+
+  it("is final where the branch does not exist, and the push that creates it starts a run at once", async () => {
+    const { org, connection, name, repository, workspace } = await prepare({}, { branch: "release" });
+    repository.push({ "main.tf": "" });
+    const vcsRepo = { identifier: name, "oauth-token-id": connection.tokenId, branch: "later" };
+    await org.owner.patch(`/workspaces/${workspace.id}`, resource("workspaces", { "vcs-repo": vcsRepo }));
+    await work();
+    const [missing] = await eventsOf(org.owner, workspace.id);
+    expect(missing.attributes).toMatchObject({ kind: "connection", outcome: "failed" });
+    const after = repository.push({ "main.tf": "# 1" }, { branch: "later" });
+    await pushTo(api, connection, { repository: name, after, branch: "later" });
+    await work();
+    expect(await latestDetail(org.owner, workspace.id)).toContain("started a run");
+  });
+
+  it.each([
+    ["a private address", "http://10.1.2.3/modules.git"],
+    ["a refused scheme", "file:///etc"],
+  ])("is final where a submodule is at %s", async (_, url) => {
+    const { org, connection, name, repository, workspace } = await prepare({}, { "ingress-submodules": true });
+    addSubmodule(repository.work, "modules", url, "a".repeat(40));
+    const after = repository.commit();
+    await pushTo(api, connection, { repository: name, after });
+    await work();
+    const [event] = await eventsOf(org.owner, workspace.id);
+    expect(event.attributes).toMatchObject({ outcome: "failed" });
+  });
+
+  it("is final where the provider refuses the credential", async () => {
+    const { org, connection, name, repository, workspace } = await prepare();
+    const after = repository.push({ "main.tf": "" });
+    server.authorization = "Basic of-somebody-else";
+    await pushTo(api, connection, { repository: name, after });
+    await work();
+    server.authorization = undefined;
+    const [event] = await eventsOf(org.owner, workspace.id);
+    expect(event.attributes).toMatchObject({ outcome: "failed" });
+    expect(event.attributes.detail).toContain("refuses the connection's token");
+  });
+
+  it("does not delay a newer push to the same branch, which supersedes it", async () => {
+    const { org, connection, name, repository, workspace } = await prepare();
+    const first = repository.push({ "main.tf": "# 1" });
+    await pushTo(api, connection, { repository: name, after: first });
+    await whileDown(repository, work);
+    expect(await latestDetail(org.owner, workspace.id)).toContain("attempt 1 failed");
+    const second = repository.push({ "main.tf": "# 2" });
+    await pushTo(api, connection, { repository: name, after: second, before: first });
+    await work();
+    await makeDue();
+    await work();
+    const [newer, older] = await eventsOf(org.owner, workspace.id);
+    expect(newer.attributes).toMatchObject({ outcome: "started" });
+    expect(older.attributes).toMatchObject({
+      outcome: "ignored",
+      detail: `push ${first.slice(0, 7)} started no run: push ${second.slice(0, 7)} superseded it`,
+    });
+    expect(await runsOf(org, workspace)).toHaveLength(1);
+  });
+
+  it("is tried again, and starts its run, where the newer push changed no file that the workspace watches", async () => {
+    const { org, connection, name, repository, workspace } = await prepare({ "trigger-patterns": ["modules/**"] });
+    const first = repository.push({ "modules/a.tf": "" });
+    await pushTo(api, connection, { repository: name, after: first, files: ["modules/a.tf"] });
+    await whileDown(repository, work);
+    const second = repository.push({ "README.md": "2" });
+    await pushTo(api, connection, { repository: name, after: second, before: first, files: ["README.md"] });
+    await work();
+    expect(await latestDetail(org.owner, workspace.id)).toContain("no changed file matches");
+    await makeDue();
+    await work();
+    const [, older] = await eventsOf(org.owner, workspace.id);
+    expect(older.attributes).toMatchObject({ outcome: "started" });
+  });
+
+  it("delays no pull request, and a pull request supersedes no push", async () => {
+    const { org, connection, name, repository, workspace } = await prepare();
+    const first = repository.push({ "main.tf": "# 1" });
+    await pushTo(api, connection, { repository: name, after: first });
+    await whileDown(repository, work);
+    const sha = repository.push({ "main.tf": "# 2" }, { branch: "feature" });
+    await request(connection, name, { sha, isNew: true });
+    await work();
+    expect(await latestDetail(org.owner, workspace.id)).toContain("started a speculative plan");
+    await makeDue();
+    await work();
+    expect(await runsOf(org, workspace)).toHaveLength(1);
   });
 });

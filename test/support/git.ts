@@ -88,6 +88,8 @@ export interface GitServer {
   api: RequestListener | undefined;
   /** What fetches wait for, where somebody holds them up. */
   held: Promise<void> | undefined;
+  /** The bare repository that is answered with 503, as during an outage; undefined for none. */
+  unavailable: string | undefined;
   repository(name: string): TestRepository;
   stop(): void;
 }
@@ -100,6 +102,8 @@ export async function startGitServer(): Promise<GitServer> {
     asked.push({ path: request.url ?? "", authorization });
     if (server.authorization !== undefined && authorization !== server.authorization)
       return void response.writeHead(401, { "www-authenticate": "Basic" }).end();
+    const path = decodeURIComponent(request.url ?? "");
+    if (server.unavailable?.endsWith(path.replace(/\.git\/.*$/, ".git"))) return void response.writeHead(503).end();
     if (server.api !== undefined && !/\.git\//.test(request.url ?? "")) return server.api(request, response);
     return void (server.held ?? Promise.resolve()).then(() => serve(join(root, "served"), request, response));
   });
@@ -111,6 +115,7 @@ export async function startGitServer(): Promise<GitServer> {
     authorization: undefined,
     api: undefined,
     held: undefined,
+    unavailable: undefined,
     repository: (name) => new TestRepository(root, name),
     stop: () => {
       http.closeAllConnections();

@@ -69,7 +69,8 @@ export async function defaultBranchOf(options: WorkshopOptions, repository: Repo
     const url = await reach(workshop, await admit(workshop, repository), repository.keys);
     const said = await workshop.git(["ls-remote", "--symref", "--", url, "HEAD"]);
     const [, branch] = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(said) ?? [];
-    if (branch === undefined) throw new FetchFault("not_found", "the repository has no default branch: it is empty");
+    if (branch === undefined)
+      throw new FetchFault("not_found", "the repository has no default branch: it is empty", { isFinal: true });
     return branch;
   });
 }

@@ -1,6 +1,6 @@
 /** Where git fetches from: which addresses it may have at all, and how each is reached. Raises FetchFault. */
 import { judgedAddress, OutgoingFault } from "../../../outgoing/judge.ts";
-import { FetchFault } from "./faults.ts";
+import { addressFault, FetchFault } from "./faults.ts";
 import type { Workshop } from "./workshop.ts";
 
 /** What may be shown to whom. */
@@ -58,7 +58,7 @@ export async function reach(workshop: Workshop, remote: URL, keys: Keys): Promis
       ].join("\n"),
     );
   } catch (error) {
-    if (error instanceof OutgoingFault) throw new FetchFault("address", error.message);
+    if (error instanceof OutgoingFault) throw addressFault(error);
     throw error;
   }
   return remote.href;

@@ -14,7 +14,7 @@ import { chooseSandbox, findTools, isRoot, makeSandbox } from "../../../sandbox/
 import type { Mounts, Sandbox, SandboxKind } from "../../../sandbox/launch.ts";
 import { JobProcess } from "../../../sandbox/process.ts";
 import { claimUids } from "../../../sandbox/uids.ts";
-import { FetchFault, faultOf } from "./faults.ts";
+import { addressFault, FetchFault, faultOf } from "./faults.ts";
 
 export interface WorkshopOptions {
   /** Addresses inside the operator's network that may be called. */
@@ -287,7 +287,7 @@ export class Workshop {
   #faultOf(said: string): FetchFault {
     const { signal, proxy } = this.#parts;
     if (signal.aborted) return new FetchFault("timed_out", "fetching took too long");
-    return proxy.fault === undefined ? faultOf(said) : new FetchFault("address", proxy.fault.message);
+    return proxy.fault === undefined ? faultOf(said) : addressFault(proxy.fault);
   }
 }
 

@@ -106,14 +106,17 @@ function afterwards({ queueAllRuns }: Watch, { hasManualRun }: Known): Verdict {
   return { does: "configuration", why: "queue-all-runs is false and nobody has queued a run yet" };
 }
 
-/** A list of files that is not known counts as a match. */
+/** Some 50 ms of the thread that answers requests. */
+const comparisonsMax = 4_000_000;
+
+/** A list of files that is not known, or too long to compare with the patterns, counts as a match. */
 function fileObstacle(happening: Push | PullRequest, watch: Watch, known: Known): Verdict | undefined {
   const wanted = watch.fileTriggersEnabled ? wantedFiles(watch) : undefined;
   if (wanted === undefined) return undefined;
   const files = happening.files ?? known.files;
   if (files === undefined) return { does: "ask", what: "files" };
-  if (files === null || isTooMuch(files, wanted)) return undefined;
-  const [fits, isBelow] = [globs(wanted.patterns), belowAny(wanted.folders)];
+  if (files === null || files.length * wanted.folders.length > comparisonsMax) return undefined;
+  const [fits, isBelow] = [globs(wanted.patterns, comparisonsMax), belowAny(wanted.folders)];
   return files.some((file) => fits(file) || isBelow(file)) ? undefined : nothing(wanted.why);
 }
 
@@ -152,12 +155,4 @@ const normal = (path: string): string =>
 /** Whole segments: `modules` is not above `modules-old/main.tf`. */
 function belowAny(folders: readonly string[]): (file: string) => boolean {
   return (file) => folders.some((folder) => folder === "" || file === folder || file.startsWith(`${folder}/`));
-}
-
-/** Comparing takes time in proportion to both; what would take seconds counts as a match. */
-const comparedMax = 200_000_000;
-
-function isTooMuch(files: readonly string[], { patterns, folders }: Wanted): boolean {
-  const lengthOf = (texts: readonly string[]) => texts.reduce((sum, each) => sum + each.length, 0);
-  return lengthOf(files) * (lengthOf(patterns) + folders.length) > comparedMax;
 }

@@ -16,7 +16,7 @@ import { fetchCommit, type FetchedCommit } from "../fetching/fetch.ts";
 import type { Verdict } from "../triggers/decide.ts";
 import { type Happening, nobody, refOf } from "../triggers/happening.ts";
 import { count, type Doing, end, type Ending, subjectOf, type Work } from "./outcomes.ts";
-import { earlierRun, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
+import { earlierRun, findEarlier, lockUndecided, outdatedRuns, updateEvent, type WaitingEvent } from "./store.ts";
 
 type Taking = Extract<Verdict, { does: "run" | "plan" | "configuration" }>;
 
@@ -90,6 +90,7 @@ async function conclude(tx: Tx, context: Context, { event, connection }: Doing, 
   if (current === undefined || current.configurationVersionId === null) return;
   if (verdict.does === "configuration") {
     const why = `${verdict.why}. Its configuration was fetched, and is there for a run that somebody starts`;
+    await supersedeEarlier(tx, event);
     return ends(tx, event, { outcome: "ignored", why });
   }
   const canceled = verdict.does === "plan" ? await cancelOutdated(tx, context, event, workspace) : 0;
@@ -101,6 +102,7 @@ async function conclude(tx: Tx, context: Context, { event, connection }: Doing, 
       oauthTokenId: workspace.vcsOauthTokenId,
     };
     await followRun(tx, run, place);
+    await supersedeEarlier(tx, event);
     const what = verdict.does === "plan" ? "a speculative plan" : "a run";
     const beside =
       canceled === 0 ? "" : `, and ${canceled} of an earlier commit ${canceled === 1 ? "was" : "were"} canceled`;
@@ -117,6 +119,12 @@ async function conclude(tx: Tx, context: Context, { event, connection }: Doing, 
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;
     await ends(tx, event, { outcome: "failed", why: error.message });
   }
+}
+
+/** A run of an older commit must not follow that of a newer one, so events that wait for another attempt end here. */
+async function supersedeEarlier(tx: Tx, event: WaitingEvent): Promise<void> {
+  for (const earlier of await findEarlier(tx, event))
+    await ends(tx, earlier, { outcome: "ignored", why: `${subjectOf(event)} superseded it` });
 }
 
 async function ends(tx: Tx, event: WaitingEvent, ending: Ending): Promise<void> {

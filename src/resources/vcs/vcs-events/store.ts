@@ -94,28 +94,56 @@ export interface WaitingEvent extends VcsEventTable {
   readonly provider: string | null;
 }
 
-/**
- * The next that are due, the longest due first. In a workspace one comes after the other, and in one where somebody works none does:
- * a commit never comes before one that was pushed earlier.
- */
-export async function findWaiting(tx: Tx, busy: readonly string[], limit: number): Promise<WaitingEvent[]> {
-  return tx.db
+const undecided = (tx: Tx) =>
+  tx.db
     .selectFrom("vcsEvents as e")
     .leftJoin("vcsDeliveries as d", "d.id", "e.deliveryId")
     .leftJoin("oauthClients as c", "c.id", "e.oauthClientId")
     .selectAll("e")
     .select(["d.happening", "c.serviceProvider as provider"])
-    .where("e.outcome", "is", null)
-    .where(sql<boolean>`e.due_ms <= ${tx.dialect.nowMs}`)
-    .where((where) => where.not(tx.dialect.isOneOf(sql.ref("e.workspaceId"), busy)))
+    .where("e.outcome", "is", null);
+
+export interface InProgress {
+  readonly workspaceIds: readonly string[];
+  /** Connections that have no slot left. */
+  readonly oauthClientIds: readonly string[];
+}
+
+/**
+ * The next due events, the longest due first, and at most one of a workspace: the earliest that is due there. An event that waits
+ * for its next attempt does not delay later ones; `findEarlier` keeps runs in order.
+ */
+export async function findDue(
+  tx: Tx,
+  { workspaceIds, oauthClientIds }: InProgress,
+  limit: number,
+): Promise<WaitingEvent[]> {
+  const isDue = (event: string) => sql<boolean>`${sql.ref(`${event}.due_ms`)} <= ${tx.dialect.nowMs}`;
+  return undecided(tx)
+    .where(isDue("e"))
+    .where((where) => where.not(tx.dialect.isOneOf(sql.ref("e.workspaceId"), workspaceIds)))
+    .where((where) => where.not(tx.dialect.isOneOf(sql`coalesce(e.oauth_client_id, '')`, oauthClientIds)))
     .where(
       sql<boolean>`not exists (
         select 1 from vcs_events as earlier where earlier.workspace_id = e.workspace_id and earlier.outcome is null
-        and (earlier.created_at, earlier.id) < (e.created_at, e.id))`,
+        and ${isDue("earlier")} and (earlier.created_at, earlier.id) < (e.created_at, e.id))`,
     )
     .orderBy("e.dueMs")
     .orderBy("e.id")
     .limit(limit)
+    .execute();
+}
+
+/** What the same workspace still waits for from before: of the same pull request, or else of its pushes and tags. */
+export async function findEarlier(
+  tx: Tx,
+  { id, createdAt, workspaceId, pullRequest }: VcsEventTable,
+): Promise<WaitingEvent[]> {
+  return undecided(tx)
+    .where("e.workspaceId", "=", workspaceId)
+    .where("e.pullRequest", pullRequest === null ? "is" : "=", pullRequest)
+    .where(sql<boolean>`(e.created_at, e.id) < (${createdAt}, ${id})`)
+    .modifyEnd(tx.dialect.lockRows("e"))
     .execute();
 }
 

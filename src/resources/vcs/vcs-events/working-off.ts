@@ -1,6 +1,6 @@
 /**
- * The work of the job that decides what events do: workspace by workspace in their order, a few at once. Whatever takes long, git
- * above all, happens between steps; each step leaves the event where the next can go on, whoever takes it.
+ * The job that decides what events do: one at a time for each workspace, a few workspaces at once. Git runs between transactions, and
+ * each transaction leaves the event in a state from which any server can continue.
  */
 import { AppError } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";
@@ -14,7 +14,7 @@ import { decide, type Known, type Verdict, type Watch } from "../triggers/decide
 import { type Happening, refOf } from "../triggers/happening.ts";
 import { type Doing, ignored, settle, subjectOf, type Work } from "./outcomes.ts";
 import { takeConfiguration } from "./starting.ts";
-import { deleteOlder, findWaiting, hasManualRun, lockUndecided, postponeEvent, type WaitingEvent } from "./store.ts";
+import { deleteOlder, findDue, hasManualRun, lockUndecided, postponeEvent, type WaitingEvent } from "./store.ts";
 
 const slots = 4;
 const perConnectionMax = 2;
@@ -28,12 +28,17 @@ export async function workOff(work: Work): Promise<number> {
     {
       slots,
       next: async (underway) => {
-        const places = underway.map(({ workspaceId }) => workspaceId ?? "");
-        const found = await findWaiting(context.database.reader, places, slots * 4);
-        const others = underway.map(({ oauthClientId }) => oauthClientId);
+        const using = underway.map(({ oauthClientId }) => oauthClientId ?? "");
+        const isFull = (id: string) => using.filter((each) => each === id).length >= perConnectionMax;
+        const busy = {
+          workspaceIds: underway.map(({ workspaceId }) => workspaceId ?? ""),
+          oauthClientIds: [...new Set(using)].filter(isFull),
+        };
+        const found = await findDue(context.database.reader, busy, slots * 4);
         return found.filter(({ oauthClientId }) => {
-          others.push(oauthClientId);
-          return others.filter((each) => each === oauthClientId).length <= perConnectionMax;
+          if (isFull(oauthClientId ?? "")) return false;
+          using.push(oauthClientId ?? "");
+          return true;
         });
       },
       work: (event) => workOn(work, event),
@@ -45,7 +50,7 @@ export async function workOff(work: Work): Promise<number> {
   return handled;
 }
 
-/** An event that can't be worked off is tried again after a while, and given up in the end: nothing else waits for it. */
+/** An event that fails is tried again later unless no attempt can succeed; later events do not wait for it. */
 async function workOn(work: Work, event: WaitingEvent): Promise<void> {
   try {
     await workOnce(work, event);

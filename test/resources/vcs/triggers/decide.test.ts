@@ -131,8 +131,14 @@ const cases: readonly Case[] = [
   ["files that are not told where any would do", { ...push, files: null }, {}, run],
   [
     "more to compare than there is time for counts as a match",
-    touching(...Array.from({ length: 10_000 }, (_, at) => `${"d/".repeat(50)}${at}`)),
-    { triggerPatterns: Array.from({ length: 100 }, () => "x".repeat(256)) },
+    touching(...Array.from({ length: 100 }, (_, at) => `${"a".repeat(1000)}${at}`)),
+    { triggerPatterns: Array.from({ length: 100 }, () => "*a".repeat(128)) },
+    run,
+  ],
+  [
+    "more files than can be compared with the prefixes counts as a match",
+    touching(...Array.from({ length: 50_000 }, (_, at) => `${at}`)),
+    { triggerPrefixes: Array.from({ length: 100 }, () => "modules") },
     run,
   ],
 
@@ -179,6 +185,18 @@ const cases: readonly Case[] = [
 ];
 
 describe("decide", () => {
+  it("costs no more CPU time the more there is to compare, once it is too much", () => {
+    const costOf = (files: number) => {
+      const happening = touching(...Array.from({ length: files }, () => `${"a".repeat(2000)}b`));
+      const triggerPatterns = Array.from({ length: 100 }, () => "*a".repeat(128));
+      const before = process.threadCpuUsage().user;
+      expect(decide(happening, { ...watch, triggerPatterns }, known)).toEqual(run);
+      return process.threadCpuUsage().user - before;
+    };
+    const few = Math.max(costOf(1), costOf(1));
+    expect(costOf(64)).toBeLessThan(8 * few);
+  });
+
   it.each(cases.map((each) => ({ name: each[0], each })))("$name", ({ each }) => {
     const [, happening, settings, verdict, beside = {}] = each;
     expect(decide(happening, { ...watch, ...settings }, { ...known, ...beside })).toEqual(verdict);
