@@ -9,7 +9,7 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { GrantFault } from "../authentication-tokens/grant-fault.ts";
 import { earlier, latestExpiry } from "../authentication-tokens/rules.ts";
-import { issueToken } from "../authentication-tokens/writes.ts";
+import { issueSignInToken } from "../authentication-tokens/writes.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
 import { keysOf } from "./issuer-keys.ts";
 import { type Claims, claimsFit } from "./rules.ts";
@@ -128,10 +128,11 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
     const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
     const expiredAt = earlier(wanted, latest) ?? wanted;
     const told = toldOf(trust, claims);
-    const { secret } = await issueToken(tx, { ...context, actor }, shown, {
+    const { secret } = await issueSignInToken(tx, { ...context, actor }, shown, {
       id,
       holder: { kind: "team", teamId, organizationId, organizationName },
       isLegacy: false,
+      identityTrustId: trust.id,
       description: `${trust.name}: ${told["sub"] ?? "exchanged"}`.slice(0, 256),
       expiredAt,
     });

@@ -1,5 +1,6 @@
 /** SQL of invitations. Secrets come in hashed, and none comes out. */
 import { type Kysely, type SqlBool, sql } from "kysely";
+import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -45,8 +46,13 @@ const openInvitations = (db: Kysely<Schema>) =>
       ]),
     );
 
-export async function insertInvitation(tx: Tx, _by: Inviter, row: InvitationTable): Promise<void> {
-  await insertRow(tx, "invitations", row);
+export async function insertInvitation(
+  tx: Tx,
+  _by: Inviter,
+  { endsAt: expiresAt }: CredentialTerm<string>,
+  row: InvitationTable,
+): Promise<void> {
+  await insertRow(tx, "invitations", { ...row, expiresAt });
 }
 
 /** The one before: a thing has one link at a time. */
