@@ -100,8 +100,7 @@ export function tokenIdOf(actor: Actor): string | null {
   return "tokenId" in actor ? actor.tokenId : null;
 }
 
-/** The organization whose trail connectors read by this token, which names none: its own one, or the one for its trail. */
+/** The name of the organization whose audit log a connector reads by this token: the request names none. */
 export function auditedOrganization(actor: Actor): string | undefined {
-  if (actor.kind === "audit-trails") return actor.auditedId;
-  return actor.kind === "organization" ? actor.organizationId : undefined;
+  return actor.kind === "audit-trails" || actor.kind === "organization" ? actor.name : undefined;
 }

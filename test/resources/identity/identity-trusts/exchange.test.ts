@@ -122,6 +122,41 @@ describe("trusts", () => {
     expect(pointers(await org.owner.post(path(), body({}, foreign.id)))).toEqual(["/data/relationships/team"]);
   });
 
+  it("422: claims that every pipeline of the issuer has, however they are written", async () => {
+    const everybody: Record<string, string>[] = [
+      { sub: "*" },
+      { sub: "**" },
+      { sub: "*?" },
+      { sub: "?*", repository: "???*" },
+      { iss: issuer.url },
+      { aud: "cadastre" },
+      { iss: "http*", aud: "*", exp: "1*", iat: "1*", nbf: "1*", jti: "*-*", sub: "*" },
+    ];
+    for (const claims of everybody) {
+      const answer = await org.owner.post(path(), body({ claims }));
+      expect([claims, answer.status, pointers(answer)]).toEqual([claims, 422, ["/data/attributes/claims"]]);
+      expect(details(answer)[0]).toContain("every pipeline of the issuer");
+    }
+    const made = data(await org.owner.post(path(), body({ claims: { sub: "*", repository: "acme/*" } })));
+    const changes = resource("identity-trusts", { claims: { sub: "*" } });
+    expect((await org.owner.patch(`/identity-trusts/${made.id}`, changes)).status).toBe(422);
+  });
+
+  it("400: a stored trust whose claims every pipeline has lets nobody in", async () => {
+    const own = await trusting();
+    await api.database.write(({ db }) =>
+      db
+        .updateTable("identityTrusts")
+        .set({ claims: JSON.stringify({ sub: "*", iss: issuer.url }) })
+        .where("id", "=", own.trust.id)
+        .execute(),
+    );
+    expect(await exchange(own.org.name, await issuer.token())).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
+  });
+
   it("403: for a member who does not manage teams; nor for a team that holds more than its maker", async () => {
     const member = await makeMember(api, org.name);
     expect((await member.post(path(), body())).status).toBe(403);
