@@ -243,7 +243,15 @@ describe("an https public URL", () => {
 
   it("tells browsers to come by https alone, with every answer: documents, pages, refusals, and what was answered before", async () => {
     const lasting = "max-age=31536000";
-    const paths = ["/api/v2/ping", "/healthz", "/api/v2/nowhere", "/", "/app", "/app/acme", "/.well-known/terraform.json"];
+    const paths = [
+      "/api/v2/ping",
+      "/healthz",
+      "/api/v2/nowhere",
+      "/",
+      "/app",
+      "/app/acme",
+      "/.well-known/terraform.json",
+    ];
     for (const path of paths) {
       const answer = await fetch(`${secure.url}${path}`, { redirect: "manual" });
       expect([path, answer.headers.get("strict-transport-security")]).toEqual([path, lasting]);

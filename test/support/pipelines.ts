@@ -46,12 +46,7 @@ export async function startIssuer(): Promise<Issuer> {
   };
 }
 
-export async function exchangeOn(
-  on: Api,
-  organization: string,
-  token: string,
-  more: Record<string, string> = {},
-) {
+export async function exchangeOn(on: Api, organization: string, token: string, more: Record<string, string> = {}) {
   const form = new URLSearchParams({
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
     subject_token: token,

@@ -98,7 +98,11 @@ interface HeldRow
   readonly includesActor: number;
 }
 
-function heldBy(actor: Actor, standing: Standing, row: HeldRow): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
+function heldBy(
+  actor: Actor,
+  standing: Standing,
+  row: HeldRow,
+): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
   if (row.teamId !== null) {
     const held = teamPermissions(standing, {
       isOwners: row.isOwners ?? 0,

@@ -77,12 +77,7 @@ interface Issuance {
 }
 
 /** The only way to a token's secret is this answer. */
-async function storeToken(
-  tx: Tx,
-  context: Maker,
-  { by, term, replaced }: Issuance,
-  wanted: NewToken,
-): Promise<Issued> {
+async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, wanted: NewToken): Promise<Issued> {
   const { holder } = wanted;
   const createdAt = now();
   const latest = latestExpiry(

@@ -39,7 +39,13 @@ interface Scene {
 const trust = (teamId: string, attributes: object = {}) =>
   resource(
     "identity-trusts",
-    { name: unique("trust"), issuer: issuer.url, audience: "cadastre", claims: { repository: "acme/*" }, ...attributes },
+    {
+      name: unique("trust"),
+      issuer: issuer.url,
+      audience: "cadastre",
+      claims: { repository: "acme/*" },
+      ...attributes,
+    },
     { team: { data: { type: "teams", id: teamId } } },
   );
 
@@ -71,14 +77,20 @@ async function organizationTokenOf({ org }: Scene, expiredAt: string | null): Pr
 }
 
 /** Each route by which a team or an organization is given a token whose end the caller chooses. */
-const teamRoutes = ({ teamId }: Scene) => [`/teams/${teamId}/authentication-token`, `/teams/${teamId}/authentication-tokens`];
+const teamRoutes = ({ teamId }: Scene) => [
+  `/teams/${teamId}/authentication-token`,
+  `/teams/${teamId}/authentication-tokens`,
+];
 const organizationRoutes = ({ org }: Scene) => [
   `/organizations/${org.name}/authentication-token`,
   `/organizations/${org.name}/authentication-token?token=audit-trails`,
 ];
 
 /** What never ends, or leads to what does not. */
-const lastingAttempts = ({ org, teamId, poolId, trustId }: Scene, by: Caller): Record<string, () => Promise<Answer>> => ({
+const lastingAttempts = (
+  { org, teamId, poolId, trustId }: Scene,
+  by: Caller,
+): Record<string, () => Promise<Answer>> => ({
   "an agent token": () => by.post(`/agent-pools/${poolId}/authentication-tokens`, agentToken),
   "an identity trust": () => by.post(`/organizations/${org.name}/identity-trusts`, trust(teamId)),
   "a change to an identity trust": () =>
