@@ -196,11 +196,7 @@ export interface AddressHolder {
 }
 
 /** One statement. */
-export async function lookUpAddress(
-  tx: Tx,
-  organizationId: string,
-  emailKey: string,
-): Promise<AddressHolder> {
+export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: string): Promise<AddressHolder> {
   const providers = sql`select 1 from sso_providers as s where s.organization_id <> ${organizationId} and (
     s.organization_id in (select m.organization_id from organization_memberships as m where m.user_id = u.id)
     or s.id in (select i.sso_provider_id from sso_identities as i where i.user_id = u.id))`;
