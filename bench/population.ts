@@ -132,6 +132,7 @@ function tokenOf(userId: string, createdAt: string): TokenTable {
     lastUsedAt: null,
     version: 1,
     begunById: null,
+    identityTrustId: null,
   };
 }
 

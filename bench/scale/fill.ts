@@ -219,6 +219,7 @@ async function fillPeople(filler: Filler, layout: Layout): Promise<void> {
       lastUsedAt: null,
       version: 1,
       begunById: null,
+      identityTrustId: null,
     };
     await filler.insert("tokens", token, { user_id: id("user", String(number)) }, 1);
   }

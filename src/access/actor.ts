@@ -1,5 +1,8 @@
 /** Who makes a request: what a bearer token stands for. */
 
+/** Until when credentials may work that a token creates: as long as itself, null for no end. A token without a limit creates none. */
+export type CredentialLimit = string | null;
+
 export type Actor =
   /** A person. What a person may do is the sum over that person's teams. */
   | {
@@ -18,9 +21,16 @@ export type Actor =
       readonly name: string;
       readonly organizationId: string;
       readonly tokenId: string;
+      readonly credentialsUntil?: CredentialLimit;
     }
   /** An organization, by its own token: an owner, but not someone who runs things. */
-  | { readonly kind: "organization"; readonly organizationId: string; readonly name: string; readonly tokenId: string }
+  | {
+      readonly kind: "organization";
+      readonly organizationId: string;
+      readonly name: string;
+      readonly tokenId: string;
+      readonly credentialsUntil?: CredentialLimit;
+    }
   /** Whoever was given nothing but an organization's audit trail to read: a stranger to everything else. */
   | { readonly kind: "audit-trails"; readonly auditedId: string; readonly name: string; readonly tokenId: string }
   /** An agent, by the token of its pool: somebody to the protocol of agents alone. */
@@ -90,8 +100,7 @@ export function tokenIdOf(actor: Actor): string | null {
   return "tokenId" in actor ? actor.tokenId : null;
 }
 
-/** The organization whose trail connectors read by this token, which names none: its own one, or the one for its trail. */
+/** The name of the organization whose audit log a connector reads by this token: the request names none. */
 export function auditedOrganization(actor: Actor): string | undefined {
-  if (actor.kind === "audit-trails") return actor.auditedId;
-  return actor.kind === "organization" ? actor.organizationId : undefined;
+  return actor.kind === "audit-trails" || actor.kind === "organization" ? actor.name : undefined;
 }

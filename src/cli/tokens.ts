@@ -1,6 +1,6 @@
 /** `cadastre token …`: makes, lists and revokes tokens. A token's secret is printed once, when it is made. */
 import type { Tx } from "../database/database.ts";
-import type { TokenTable } from "../database/schema/identity.ts";
+import type { ShownToken } from "../database/schema/identity.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { activityDurationMs, activityDurationPattern } from "../kernel/durations.ts";
 import { AppError } from "../kernel/errors.ts";
@@ -134,7 +134,7 @@ const columns = [
   "tokens.version",
 ] as const;
 
-type HeldToken = Omit<TokenTable, "hash" | "begunById"> & { readonly holder: string | null };
+type HeldToken = ShownToken & { readonly holder: string | null };
 
 async function listHeldTokens(tx: Tx, userId: string | undefined): Promise<HeldToken[]> {
   return (

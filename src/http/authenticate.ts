@@ -19,14 +19,18 @@ export interface AuthenticatorOptions {
   readonly rateLimit: number;
   /** Failed sign-ins that an address has at once, and how fast they come back. */
   readonly failures?: { readonly burst: number; readonly perSecond: number };
-  /** The same for a name, from whatever addresses. */
+  /** The same for a name at an address. */
   readonly nameFailures?: { readonly burst: number; readonly perSecond: number };
+  /** The same for a name at all addresses together, but for those that it has signed in from. */
+  readonly nameFailuresEverywhere?: { readonly burst: number; readonly perSecond: number };
   /** How often the times of tokens' last uses are written. */
   readonly flushEveryMs?: number;
 }
 
 const failuresByDefault = { burst: 60, perSecond: 0.5 };
 const nameFailuresByDefault = { burst: 10, perSecond: 1 / 30 };
+const everywhereByDefault = { burst: 100, perSecond: 1 / 10 };
+const knownPlacesMax = 50_000;
 const flushEveryMsByDefault = 5_000;
 const sessionsMax = 10_000;
 
@@ -42,6 +46,9 @@ export class Authenticator {
   readonly #database: Database;
   readonly #failures: RateLimiter;
   readonly #names: RateLimiter;
+  readonly #namesEverywhere: RateLimiter;
+  /** Names at addresses that somebody has signed in from with the right password. */
+  readonly #knownPlaces = new Set<string>();
   readonly #calls: RateLimiter | undefined;
   /** By their hashes. They go on while their address is being slowed down for the failures of others. */
   readonly #sessions = new Map<string, KnownSession>();
@@ -58,12 +65,14 @@ export class Authenticator {
       rateLimit,
       failures = failuresByDefault,
       nameFailures = nameFailuresByDefault,
+      nameFailuresEverywhere = everywhereByDefault,
       flushEveryMs = flushEveryMsByDefault,
     }: AuthenticatorOptions,
   ) {
     this.#database = database;
     this.#failures = new RateLimiter(failures.perSecond, failures.burst);
     this.#names = new RateLimiter(nameFailures.perSecond, nameFailures.burst);
+    this.#namesEverywhere = new RateLimiter(nameFailuresEverywhere.perSecond, nameFailuresEverywhere.burst);
     this.#calls = rateLimit > 0 ? new RateLimiter(rateLimit, Math.max(1, rateLimit)) : undefined;
     this.#timer = setInterval(() => void this.flush(), flushEveryMs).unref();
   }
@@ -165,31 +174,51 @@ export class Authenticator {
     await this.flush();
   }
 
-  /** For signing in: an address has few tries, and so has a name, whatever addresses they come from. */
+  /**
+   * For signing in: an address has few tries, and a name few at each address. At all addresses together a name has more, and those that
+   * it has signed in from are not counted: guesses from elsewhere lock nobody out at home.
+   * See docs/decisions/0163-guesses-are-counted-beforehand.md.
+   */
   signInsFrom(address: string): SignIns {
     return {
       check: () => this.#refuseGuessing(address),
       failed: () => void this.#failures.take(placeOf(address)),
       attempt: (name, isRight) => this.#attempt(placeOf(address), fold(name), isRight),
+      succeeded: (name) => this.#know(`${placeOf(address)} ${fold(name)}`),
     };
   }
 
   /** Counted before it is looked at: whoever sends many at once would else have them all looked at before the first one counts. */
   async #attempt(place: string, name: string, isRight: () => Promise<boolean>): Promise<boolean> {
-    refuseBeyond(this.#failures.take(place), tooManyFromAddress);
-    const byName = this.#names.take(name);
-    if (!byName.allowed) this.#failures.giveBack(place);
-    refuseBeyond(byName, "Too many failed sign-ins by this name. Wait, then try again.");
+    const here = `${place} ${name}`;
+    const counts: [RateLimiter, string, string][] = [
+      [this.#failures, place, tooManyFromAddress],
+      [this.#names, here, tooManyByName],
+      ...(this.#knownPlaces.has(here)
+        ? []
+        : [[this.#namesEverywhere, name, tooManyByName] as [RateLimiter, string, string]]),
+    ];
+    const taken: [RateLimiter, string][] = [];
+    const giveBack = () => taken.forEach(([limiter, key]) => limiter.giveBack(key));
+    for (const [limiter, key, sentence] of counts) {
+      const allowance = limiter.take(key);
+      if (!allowance.allowed) giveBack();
+      refuseBeyond(allowance, sentence);
+      taken.push([limiter, key]);
+    }
     let isWrong = false;
     try {
       isWrong = !(await isRight());
+      if (!isWrong) this.#know(here);
       return !isWrong;
     } finally {
-      if (!isWrong) {
-        this.#failures.giveBack(place);
-        this.#names.giveBack(name);
-      }
+      if (!isWrong) giveBack();
     }
+  }
+
+  #know(here: string): void {
+    if (this.#knownPlaces.size >= knownPlacesMax) this.#knownPlaces.clear();
+    this.#knownPlaces.add(here);
   }
 
   #refuseGuessing(address: string): void {
@@ -205,6 +234,9 @@ export class Authenticator {
 
 const tooManyFromAddress =
   "Too many failed sign-ins from this address. Wait, then try again with a valid token or password.";
+
+const tooManyByName =
+  "Too many failed sign-ins by this name. Wait, then try again, or ask a site admin for a link to set another password.";
 
 /** Raises `too-many-requests`. */
 function refuseBeyond({ allowed, retryAfterSeconds }: Allowance, sentence: string): void {

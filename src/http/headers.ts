@@ -19,6 +19,8 @@ export const newRequestId = (): string => randomUUID();
 export interface HeaderFacts {
   readonly rateLimit: number;
   readonly edition: "self-hosted" | "hosted";
+  /** As it was configured. */
+  readonly publicUrl: string | undefined;
   /** Whether this server is about to stop: whoever keeps a connection open is told to go elsewhere with the next request. */
   readonly isLeaving: () => boolean;
 }
@@ -36,7 +38,7 @@ const rateHeaders = ({ remaining, retryAfterSeconds }: Allowance): Record<string
 });
 
 /** All but the request id is the same for every answer, so it is put together once. */
-export function headersFor({ rateLimit, edition, isLeaving }: HeaderFacts): Headers {
+export function headersFor({ rateLimit, edition, publicUrl, isLeaving }: HeaderFacts): Headers {
   const same = {
     "tfp-api-version": apiVersion,
     ...(edition === "hosted" && { "tfp-appname": hostedName }),
@@ -46,6 +48,8 @@ export function headersFor({ rateLimit, edition, isLeaving }: HeaderFacts): Head
     ...(rateLimit > 0 && { "x-ratelimit-scope": "server" }),
     "cache-control": "private, no-store",
     "x-content-type-options": "nosniff",
+    // Not for subdomains, which may be somebody else's.
+    ...(publicUrl?.startsWith("https:") && { "strict-transport-security": "max-age=31536000" }),
   };
   const flat = Object.entries(same).flat();
   return {

@@ -90,8 +90,8 @@ function needsToken(request: FastifyRequest): boolean {
 export function createServer(settings: ServerOptions): FastifyInstance {
   verifyResources(resources, foreignTypes);
   const isDraining = settings.isDraining ?? (() => false);
-  const { edition } = settings.options;
-  const headers = headersFor({ rateLimit: settings.rateLimit, edition, isLeaving: isDraining });
+  const { edition, publicUrl } = settings.options;
+  const headers = headersFor({ rateLimit: settings.rateLimit, edition, publicUrl, isLeaving: isDraining });
   const server = newServer(settings, headers.named);
   const authenticator = new Authenticator(settings.database, settings);
   const keeper = new Keeper(settings.keptBytes ?? keptBytesByDefault, settings.database, authenticator);

@@ -72,7 +72,7 @@ describe("a site admin", () => {
     expect(grace.complaints).toEqual([]);
 
     await page.getByRole("button", { name: "Password link for grace" }).click();
-    await page.getByText("This user has a password already.").waitFor();
+    await page.getByRole("button", { name: "I have copied it" }).click();
     await page.getByRole("button", { name: "Edit grace" }).click();
     await page.getByLabel("Site admin").check();
     await page.getByRole("button", { name: "Save" }).click();

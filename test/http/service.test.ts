@@ -237,3 +237,32 @@ describe("limits", () => {
     expect((await guarded.admin.get("/account/details")).status).toBe(200);
   });
 });
+
+describe("an https public URL", () => {
+  const secure = useApi({ options: { publicUrl: "https://cadastre.example" } });
+
+  it("tells browsers to come by https alone, with every answer: documents, pages, refusals, and what was answered before", async () => {
+    const lasting = "max-age=31536000";
+    const paths = [
+      "/api/v2/ping",
+      "/healthz",
+      "/api/v2/nowhere",
+      "/",
+      "/app",
+      "/app/acme",
+      "/.well-known/terraform.json",
+    ];
+    for (const path of paths) {
+      const answer = await fetch(`${secure.url}${path}`, { redirect: "manual" });
+      expect([path, answer.headers.get("strict-transport-security")]).toEqual([path, lasting]);
+    }
+    for (let times = 0; times < 3; times += 1) {
+      const answer = await secure.admin.get("/account/details");
+      expect(answer.headers.get("strict-transport-security")).toBe(lasting);
+    }
+  });
+
+  it("is the only one that does: over http nobody could come any more", async () => {
+    expect((await fetch(`${api.url}/api/v2/ping`)).headers.get("strict-transport-security")).toBeNull();
+  });
+});

@@ -1,7 +1,7 @@
 /** People in a browser: the cookie that it keeps, and what it sends along from a page of ours. */
 import { expect } from "vitest";
 import { type Answer, type Api, type Caller, mediaType } from "./api.ts";
-import { data, resource } from "./builders.ts";
+import { data, type Person, resource } from "./builders.ts";
 
 /** What a browser would send back. */
 export function cookieOf(answer: Answer): string {
@@ -20,6 +20,16 @@ export const fromPage = (api: Api, cookie: string): Record<string, string> => ({
 /** The same person, signed in. */
 export async function inBrowser(api: Api, { token }: Pick<Caller, "token">): Promise<Caller> {
   const answer = await api.nobody.post("/sessions", resource("sessions", { token }));
+  data(answer);
+  return withCookie(api, cookieOf(answer));
+}
+
+const password = "a password for signing in";
+
+/** The same person, signed in by a password: not by a token, which may do less. */
+export async function inPerson(api: Api, { id, username }: Pick<Person, "id" | "username">): Promise<Caller> {
+  data(await api.admin.patch(`/admin/users/${id}`, resource("users", { password })));
+  const answer = await api.nobody.post("/sessions", resource("sessions", { username, password }));
   data(answer);
   return withCookie(api, cookieOf(answer));
 }

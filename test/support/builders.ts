@@ -168,12 +168,16 @@ export async function makeHolder(
   return { ...(await makeMember(api, organizationName, [team.id])), teamId: team.id };
 }
 
+/** Without expiry: one that expires may create less. */
+const lastingToken = resource("authentication-tokens", { "expired-at": null });
+
 export async function makeTeamToken(api: Api, teamId: string): Promise<Caller> {
-  return api.as(data(await api.admin.post(`/teams/${teamId}/authentication-token`)).attributes.token);
+  return api.as(data(await api.admin.post(`/teams/${teamId}/authentication-token`, lastingToken)).attributes.token);
 }
 
 export async function makeOrganizationToken(api: Api, organizationName: string): Promise<Caller> {
-  return api.as(data(await api.admin.post(`/organizations/${organizationName}/authentication-token`)).attributes.token);
+  const path = `/organizations/${organizationName}/authentication-token`;
+  return api.as(data(await api.admin.post(path, lastingToken)).attributes.token);
 }
 
 export async function makeProject(api: Api, organizationName: string, attributes: object = {}): Promise<Json> {

@@ -1,6 +1,6 @@
 /** The scenes of signing in: links, sessions, passwords. */
 import type { Api, Caller } from "./api.ts";
-import { inBrowser } from "./browser.ts";
+import { inPerson } from "./browser.ts";
 import { data, makeUser, resource, unique } from "./builders.ts";
 import { invite, password } from "./invitations.ts";
 import type { Scene, Twist, Twists } from "./scene.ts";
@@ -30,7 +30,7 @@ export const signInTwists: Twists = {
   createUserInvitation: async ({ api }) => ({ params: { user_id: (await makeUser(api)).id } }),
   renewInvitation: async (scene) => ({ params: { membership_id: (await invite(scene.tenant)).membership.id } }),
   // Nobody but a person in a browser.
-  createAuthorization: async ({ tenant, api }) => ({ caller: await inBrowser(api, tenant.owner) }),
+  createAuthorization: async ({ tenant, api }) => ({ caller: await inPerson(api, tenant.owner) }),
   deleteSession: async ({ tenant, api }) => ({ params: { session_id: await signIn(api, tenant.owner) } }),
   deleteSessions: async ({ tenant, api }) => {
     await signIn(api, tenant.owner);

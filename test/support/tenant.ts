@@ -121,7 +121,7 @@ async function makeTrust({ name, owner }: Org, teamId: string): Promise<string> 
     name: unique("trust"),
     issuer: "https://ci.example",
     audience: "cadastre",
-    claims: { sub: "*" },
+    claims: { repository: "acme/*" },
   };
   const team = { data: { type: "teams", id: teamId } };
   const path = `/organizations/${name}/identity-trusts`;

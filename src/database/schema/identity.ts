@@ -209,4 +209,9 @@ export interface TokenTable {
   version: number;
   /** Of a session, the token that somebody signed in with instead of a password: without it the session is none. */
   begunById: string | null;
+  /** Of a team's token that a pipeline was given in exchange for its own, the trust that allowed it. */
+  identityTrustId: string | null;
 }
+
+/** A token as documents and lists show it: without what only authentication needs. */
+export type ShownToken = Omit<TokenTable, "hash" | "begunById" | "identityTrustId">;

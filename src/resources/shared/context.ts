@@ -41,13 +41,15 @@ export interface Browser {
   forget(): void;
 }
 
-/** How often somebody may fail to say who they are, counted by address and by name. */
+/** How often somebody may fail to say who they are, counted by address, and by name and address. */
 export interface SignIns {
   /** For secrets that are too long to be guessed. Raises `too-many-requests`. */
   check(): void;
   failed(): void;
   /** For a password: counts, unless it turns out to be right. Raises `too-many-requests`. */
   attempt(name: string, isRight: () => Promise<boolean>): Promise<boolean>;
+  /** Somebody has shown otherwise that they are called so: guesses from elsewhere keep them out at this address no more. */
+  succeeded(name: string): void;
 }
 
 export interface Context {

@@ -6,7 +6,7 @@
 import type { Granted } from "../../access/granted.ts";
 import type { WorkspaceFacts } from "../../access/permissions.ts";
 import type { Tx } from "../../database/database.ts";
-import type { OrganizationTable, TokenTable } from "../../database/schema/identity.ts";
+import type { OrganizationTable, ShownToken } from "../../database/schema/identity.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";
 import type { Included } from "../../jsonapi/define.ts";
 import type { Context } from "./context.ts";
@@ -28,7 +28,7 @@ export interface TakingPlace {
 }
 
 /** A token of a thing that the room of tokens does not know of, as all tokens are shown. */
-export interface HeldToken extends Omit<TokenTable, "hash" | "begunById"> {
+export interface HeldToken extends ShownToken {
   readonly organizationName: string | null;
   readonly agentPoolId: string;
 }

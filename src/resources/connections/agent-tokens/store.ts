@@ -1,6 +1,7 @@
 /** SQL of agent tokens. The hash of a secret never leaves this file. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -57,7 +58,12 @@ export async function listAgentTokenRows(
   return { rows: found.rows, totalCount: found.totals.totalCount };
 }
 
-export async function insertAgentToken(tx: Tx, _into: ManagedPool, row: AgentTokenTable): Promise<void> {
+export async function insertAgentToken(
+  tx: Tx,
+  _into: ManagedPool,
+  _term: CredentialTerm<null>,
+  row: AgentTokenTable,
+): Promise<void> {
   await tx.db.insertInto("agentTokens").values(row).execute();
 }
 

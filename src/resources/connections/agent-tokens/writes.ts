@@ -1,5 +1,6 @@
 /** What neighbours have done to agent tokens, and what the trail tells of that. */
 import { actorId } from "../../../access/actor.ts";
+import { credentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { newId, newToken, tokenHash } from "../../../kernel/ids.ts";
@@ -36,13 +37,14 @@ export async function revokeAgentTokensNamed(
     await recordAgentToken(tx, context, { before: toTokenView(row) });
 }
 
-/** The only way to its secret is this answer. */
+/** The only way to its secret is this answer. Raises `forbidden` for a caller whose own token expires, because it never does. */
 export async function issueAgentToken(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   pool: ManagedPool,
   description: string,
 ): Promise<HeldToken & { readonly secret: string }> {
+  const term = credentialTerm(context.actor, { thing: "an agent token", endsAt: null });
   const secret = newToken();
   const ofSite = pool.organizationId === null;
   const row = {
@@ -56,7 +58,7 @@ export async function issueAgentToken(
     lastUsedAt: null,
     version: 1,
   };
-  await insertAgentToken(tx, pool, { ...row, hash: tokenHash(secret) });
+  await insertAgentToken(tx, pool, term, { ...row, hash: tokenHash(secret) });
   const view = toTokenView(row);
   await recordAgentToken(tx, context, { after: view });
   return { ...view, secret };

@@ -2,14 +2,13 @@
  * Operations on notification configurations: load → authorize → ask whether they listen → load again, locked → write. Secrets are
  * sealed before they are stored, and left out of the trail.
  */
-import { madeIn } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CreateAttributes, DocumentAnswer, ListAnswer } from "../../../jsonapi/define.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { grantTeam, loadTeam } from "../../identity/teams/reads.ts";
+import { grantTeam, loadTeam, refuseSeeingMore } from "../../identity/teams/reads.ts";
 import { grantProject, loadProject } from "../../register/projects/reads.ts";
 import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
@@ -23,7 +22,7 @@ import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { type Destination, openedToken } from "./courier.ts";
 import { notificationConfigurations, type NotificationConfigurationView as View } from "./definition.ts";
-import { loadConfiguration, toView } from "./reads.ts";
+import { grantNotifying, loadConfiguration, loadForNotifying, type TeamOfCaller, toView } from "./reads.ts";
 import {
   changedConfiguration,
   configurationFaults,
@@ -62,7 +61,7 @@ export const notificationConfigurationResource = implement(notificationConfigura
   async updateNotificationConfiguration({ context, params, body, ifMatch }) {
     const id = params.notificationConfigurationId;
     const change = (before: View) => changedConfiguration(before, body.attributes, body.relationships.users);
-    const seen = await loadConfiguration(context.database.reader, context, id);
+    const seen = await loadForNotifying(context.database.reader, context, id);
     checkIfMatch(ifMatch, notificationConfigurations, seen.view);
     const foreseen = change(seen.view);
     refuseIfAny(configurationFaults(foreseen));
@@ -70,7 +69,7 @@ export const notificationConfigurationResource = implement(notificationConfigura
       ? await verify(context, destinationOf(foreseen, openedToken(context.vault, { ...seen, id })))
       : undefined;
     return context.database.write(async (tx) => {
-      const { view: before } = await loadConfiguration(tx, context, id, true);
+      const { view: before } = await loadForNotifying(tx, context, id, true);
       checkIfMatch(ifMatch, notificationConfigurations, before);
       const wanted = change(before);
       refuseIfAny(configurationFaults(wanted));
@@ -89,21 +88,23 @@ export const notificationConfigurationResource = implement(notificationConfigura
 
   async listNotificationDeliveries({ context, params, query }) {
     const tx = context.database.reader;
-    const { view } = await loadConfiguration(tx, context, params.notificationConfigurationId);
+    const { view, team } = await loadConfiguration(tx, context, params.notificationConfigurationId);
+    // They name the workspaces that the team was notified about.
+    if (team !== undefined) await refuseSeeingMore(tx, context, view.organizationId, team);
     return pageOfDeliveries(tx, view, query.page);
   },
 
   async verifyNotificationConfiguration({ context, params }) {
     const id = params.notificationConfigurationId;
     const tx = context.database.reader;
-    const { view: seen, token } = await loadConfiguration(tx, context, id);
+    const { view: seen, token } = await loadForNotifying(tx, context, id);
     const recipients = seen.destinationType === "email" ? await recipientsOf(tx, seen) : [];
     const wanted = { view: seen, token: undefined, userIds: seen.userIds };
     const destination = { ...destinationOf(wanted, openedToken(context.vault, { id, token })), recipients };
     const verified = await verify(context, destination);
     const lastDelivery = JSON.stringify(verified.response);
     return context.database.write(async (write) => {
-      const { view } = await loadConfiguration(write, context, id, true);
+      const { view } = await loadForNotifying(write, context, id, true);
       await store.updateConfiguration(write, view, { lastDelivery });
       const subject = { type: notificationConfigurations.type, id };
       await recordEvent(write, context, { organizationId: view.organizationId, verb: "verify", subject });
@@ -119,24 +120,37 @@ interface Subscribable {
   readonly type: SubscribableType;
   readonly noun: string;
   /** Raises `not-found` or `forbidden`. */
-  load(tx: Tx, context: Context, lock: Lock): Promise<store.Managed<{ readonly id: string; organizationId: string }>>;
+  load(tx: Tx, context: Context, lock: Lock): Promise<LoadedPlace>;
+}
+
+interface LoadedPlace {
+  readonly place: store.Managed<{ readonly id: string; readonly organizationId: string }>;
+  readonly team: TeamOfCaller | undefined;
 }
 
 const ofWorkspace = (workspaceId: string): Subscribable => ({
   type: "workspaces",
   noun: "workspace",
-  load: async (tx, context, lock) =>
-    grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
+  load: async (tx, context, lock) => ({
+    place: grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, lock), "can-update"),
+    team: undefined,
+  }),
 });
 const ofProject = (id: string): Subscribable => ({
   type: "projects",
   noun: "project",
-  load: async (tx, context, lock) => grantProject(await loadProject(tx, context, id, lock), "can-update"),
+  load: async (tx, context, lock) => ({
+    place: grantProject(await loadProject(tx, context, id, lock), "can-update"),
+    team: undefined,
+  }),
 });
 const ofTeam = (id: string): Subscribable => ({
   type: "teams",
   noun: "team",
-  load: async (tx, context, lock) => grantTeam(await loadTeam(tx, context, id, lock), "can-update"),
+  load: async (tx, context, lock) => {
+    const team = grantTeam(await loadTeam(tx, context, id, lock), "can-update");
+    return { place: team, team };
+  },
 });
 
 async function list(
@@ -146,7 +160,8 @@ async function list(
 ): Promise<ListAnswer<View>> {
   const page = query.pageAsked ? query.page : undefined;
   const tx = context.database.reader;
-  const { rows, ...rest } = await store.listConfigurations(tx, await load(tx, context, false), page);
+  const { place } = await load(tx, context, false);
+  const { rows, ...rest } = await store.listConfigurations(tx, place, page);
   return { views: rows.map((row) => toView(context, row)), ...rest };
 }
 
@@ -156,14 +171,14 @@ interface NewBody {
 }
 
 async function create(context: Context, on: Subscribable, body: NewBody): Promise<DocumentAnswer<View>> {
-  const seen = await on.load(context.database.reader, context, false);
+  const seen = await loadToNotify(context.database.reader, context, on, false);
   const wanted = wantedIn(on.type, seen, body);
   refuseIfAny(configurationFaults(wanted));
   const verified = needsVerification(undefined, wanted)
     ? await verify(context, destinationOf(wanted, null))
     : undefined;
   return context.database.write(async (tx) => {
-    const place = await on.load(tx, context, true);
+    const place = await loadToNotify(tx, context, on, true);
     const known = { organizationId: place.organizationId, id: place.id };
     const members = await store.findMembers(tx, place.organizationId, wanted.userIds);
     const isFull = (await store.countConfigurations(tx, known)) >= configurationsMax;
@@ -177,8 +192,18 @@ async function create(context: Context, on: Subscribable, body: NewBody): Promis
     await store.insertMembers(tx, place, view, members);
     await recordChange(tx, context, notificationConfigurations, { after: view }, { after: besideOf(view) });
     await noteIn(tx, view, verified);
-    return { view: madeIn(place, view) };
+    return { view };
   });
+}
+
+async function loadToNotify(
+  tx: Tx,
+  context: Context,
+  { load }: Subscribable,
+  lock: Lock,
+): Promise<store.Notifying<{ readonly id: string; readonly organizationId: string }>> {
+  const { place, team } = await load(tx, context, lock);
+  return grantNotifying(tx, context, place, team);
 }
 
 function wantedIn(
@@ -204,7 +229,7 @@ function wantedIn(
 async function update(
   tx: Tx,
   context: Context,
-  before: store.Managed<View>,
+  before: store.Notifying<View>,
   { view, token, userIds }: WantedConfiguration,
   verified: Verification | undefined,
 ): Promise<View> {

@@ -4,11 +4,13 @@ import { projectPermissionNeeds, teamPermissionNeeds, workspacePermissionNeeds }
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
+import type { TeamView } from "../../identity/teams/definition.ts";
+import { refuseExceeding } from "../../identity/teams/reads.ts";
 import { invitedUserId } from "../../identity/users/definition.ts";
 import type { Lock } from "../../shared/locks.ts";
 import { openedUrl } from "./courier.ts";
 import { type NotificationConfigurationView, subscribableTypeOf } from "./definition.ts";
-import { type ConfigurationRow, findConfigurationForActor, type Managed } from "./store.ts";
+import { type ConfigurationRow, findConfigurationForActor, type Managed, type Notifying } from "./store.ts";
 
 const needs = {
   workspaces: workspacePermissionNeeds["can-update"],
@@ -16,13 +18,23 @@ const needs = {
   teams: teamPermissionNeeds["can-update"],
 } as const;
 
+/** A team, and what the caller is in its organization. */
+export type TeamOfCaller = Pick<TeamView, "id" | "standing">;
+
+export interface LoadedConfiguration {
+  readonly view: Managed<NotificationConfigurationView>;
+  readonly token: Uint8Array | null;
+  /** Undefined where it is a workspace's or a project's. */
+  readonly team: TeamOfCaller | undefined;
+}
+
 /** Raises `forbidden`, or `not-found` where the caller may not see what it is subscribed to. */
 export async function loadConfiguration(
   tx: Tx,
   context: Context,
   id: string,
   lock: Lock = false,
-): Promise<{ view: Managed<NotificationConfigurationView>; token: Uint8Array | null }> {
+): Promise<LoadedConfiguration> {
   const thing = "notification configuration";
   const row = await findConfigurationForActor(tx, context.actor, id, lock);
   if (row === undefined) throw notFound(thing);
@@ -33,7 +45,39 @@ export async function loadConfiguration(
     allowed: row.isManaged,
     needs: needs[subscribableTypeOf(row)],
   });
-  return { view, token: row.token };
+  const { teamId, standing, token } = row;
+  return { view, token, team: teamId === null ? undefined : { id: teamId, standing } };
+}
+
+/** The same for a caller who decides where its messages go. Raises `forbidden` and `not-found`. */
+export async function loadForNotifying(
+  tx: Tx,
+  context: Context,
+  id: string,
+  lock: Lock = false,
+): Promise<{ view: Notifying<NotificationConfigurationView>; token: Uint8Array | null }> {
+  const { view, token, team } = await loadConfiguration(tx, context, id, lock);
+  return { view: await grantNotifying(tx, context, view, team), token };
+}
+
+/**
+ * A team's messages are about every workspace whose runs it may read, so where they go is decided by those who hold as much. Whoever
+ * manages a workspace or a project reads its runs. Raises `forbidden`.
+ */
+export async function grantNotifying<Row extends { readonly organizationId: string }>(
+  tx: Tx,
+  context: Context,
+  managed: Managed<Row>,
+  team: TeamOfCaller | undefined,
+): Promise<Notifying<Row>> {
+  if (team !== undefined) await refuseExceeding(tx, context, managed.organizationId, [team]);
+  return grant<Row, "can-notify">(managed, {
+    thing: "notification configuration",
+    permission: "can-notify",
+    visible: true,
+    allowed: true,
+    needs: "what its team may read",
+  });
 }
 
 /** What it shows: of what is sealed the address alone, which those see who may change it. */

@@ -3,7 +3,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import type { Granted } from "../../../access/granted.ts";
-import { standingOf } from "../../../access/organization.ts";
+import { type Standing, standingOf } from "../../../access/organization.ts";
 import { projectPermissions, teamPermissions, workspacePermissions } from "../../../access/permissions.ts";
 import { wantedOn } from "../../../access/reach.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -36,6 +36,8 @@ export interface ConfigurationRow extends NotificationConfigurationTable {
 
 /** Whoever may manage what it is subscribed to: a workspace, a project or a team. */
 export type Managed<Row> = Granted<Row, "can-update">;
+/** Whoever may also decide where its messages go: somebody who may read what they are about. */
+export type Notifying<Row> = Granted<Row, "can-notify">;
 
 const configurations = (db: Kysely<Schema>) =>
   db
@@ -54,6 +56,7 @@ export async function findConfiguration(tx: Tx, id: string): Promise<Configurati
 }
 
 export interface ConfigurationForActor extends ConfigurationRow {
+  readonly standing: Standing;
   /** Whether the caller may see what it is subscribed to, and change that. */
   readonly isVisible: boolean;
   readonly isManaged: boolean;
@@ -79,7 +82,9 @@ export async function findConfigurationForActor(
     .where("c.id", "=", id)
     .modifyEnd(held(tx.dialect, "c", lock))
     .executeTakeFirst();
-  return row && { ...row, ...heldBy(actor, row) };
+  if (row === undefined) return undefined;
+  const standing = standingOf(actor, row);
+  return { ...row, standing, ...heldBy(actor, standing, row) };
 }
 
 interface HeldRow
@@ -93,8 +98,11 @@ interface HeldRow
   readonly includesActor: number;
 }
 
-function heldBy(actor: Actor, row: HeldRow): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
-  const standing = standingOf(actor, row);
+function heldBy(
+  actor: Actor,
+  standing: Standing,
+  row: HeldRow,
+): Pick<ConfigurationForActor, "isVisible" | "isManaged"> {
   if (row.teamId !== null) {
     const held = teamPermissions(standing, {
       isOwners: row.isOwners ?? 0,
@@ -165,7 +173,7 @@ export async function findMembers(tx: Tx, organizationId: string, userIds: reado
 
 export async function insertConfiguration(
   tx: Tx,
-  _into: Managed<object>,
+  _into: Notifying<object>,
   row: NotificationConfigurationTable,
 ): Promise<void> {
   await insertRow(tx, "notificationConfigurations", row);
@@ -173,7 +181,7 @@ export async function insertConfiguration(
 
 export async function updateConfiguration(
   tx: Tx,
-  { id }: Managed<Pick<NotificationConfigurationTable, "id">>,
+  { id }: Notifying<Pick<NotificationConfigurationTable, "id">>,
   changes: Partial<NotificationConfigurationTable>,
 ): Promise<void> {
   await updateRow(tx, "notificationConfigurations", id, changes);
@@ -181,7 +189,7 @@ export async function updateConfiguration(
 
 export async function insertMembers(
   tx: Tx,
-  _into: Managed<object>,
+  _into: Notifying<object>,
   { id, organizationId }: Subscribable,
   members: readonly NamedMember[],
 ): Promise<void> {
@@ -200,7 +208,7 @@ export async function insertMembers(
  */
 export async function replaceMembers(
   tx: Tx,
-  configuration: Managed<Subscribable>,
+  configuration: Notifying<Subscribable>,
   members: readonly NamedMember[],
 ): Promise<void> {
   await insertMembers(tx, configuration, configuration, members);

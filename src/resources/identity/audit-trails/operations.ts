@@ -1,22 +1,25 @@
 /** The one operation on the audit trail as connectors read it. */
 import { auditedOrganization } from "../../../access/actor.ts";
 import { AppError } from "../../../kernel/errors.ts";
+import { loadOrganizationToAudit } from "../organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { auditTrails, trailSizeMax } from "./definition.ts";
 import { paginationOf, toldAsTrail } from "./rules.ts";
 import { pageOfTrail } from "./store.ts";
 
 export const auditTrailResource = implement(auditTrails, {
-  /** Raises `not-found` for whoever comes with another token. */
+  /** Raises `not-found` for other tokens, and where the organization is disabled. */
   async listAuditTrails({ context, query }) {
-    const organizationId = auditedOrganization(context.actor);
-    if (organizationId === undefined)
+    const name = auditedOrganization(context.actor);
+    if (name === undefined)
       throw new AppError(
         "not-found",
         "This needs an organization's token, or its token for the audit trail: these say whose trail is meant. With another token, read /organizations/:organization_name/audit-events.",
       );
     const page = { number: query.pageNumber ?? 1, size: query.pageSize ?? trailSizeMax };
-    const { events, totalCount } = await pageOfTrail(context.database.reader, organizationId, query.since, page);
+    const tx = context.database.reader;
+    const { id } = await loadOrganizationToAudit(tx, context, name);
+    const { events, totalCount } = await pageOfTrail(tx, id, query.since, page);
     const body = { data: events.map(toldAsTrail), pagination: paginationOf(page, totalCount) };
     const bytes = Buffer.from(JSON.stringify(body));
     return { mediaType: "application/json", size: bytes.length, bytes: whole(bytes) };

@@ -1,10 +1,10 @@
 /** A token: the secret by which a user, a team or an organization is known. The secret itself is shown once. */
-import type { TokenTable } from "../../../database/schema/identity.ts";
+import type { ShownToken } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
-export interface TokenView extends Omit<TokenTable, "hash" | "begunById"> {
+export interface TokenView extends ShownToken {
   /** Of the organization that the document shows; a user's token belongs to none. */
   readonly organizationName: string | null;
   readonly organizationFacts?: number | null;

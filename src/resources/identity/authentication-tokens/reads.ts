@@ -95,14 +95,17 @@ function toToken(text: string, hash: string): Omit<KnownBefore, "until"> | undef
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
   // By a token that was made then, or by this one: organizations bound how old it may be.
   const madeMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
-  const actor = toActor(holder, madeMs);
+  const actor = toActor(holder, { madeMs, end });
   if (end <= nowMs() || actor === undefined) return undefined;
   return { tokenHash: hash, actor, tokenUntil: Math.min(end, after(madeMs, holder.nextTtlMs)), text };
 }
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));
 
-function toActor({ id, kind, ...holder }: TokenHolder, madeMs: number): TokenActor | undefined {
+function toActor(
+  { id, kind, ...holder }: TokenHolder,
+  { madeMs, end }: { readonly madeMs: number; readonly end: number },
+): TokenActor | undefined {
   if ((kind === "user" || kind === "session") && holder.userId !== "") {
     return {
       kind: "user",
@@ -118,6 +121,7 @@ function toActor({ id, kind, ...holder }: TokenHolder, madeMs: number): TokenAct
     };
   }
   if (holder.organizationId === "") return undefined;
+  const credentialsUntil = Number.isFinite(end) ? new Date(end).toISOString() : null;
   if (kind === "team" && holder.teamId !== "") {
     return {
       kind: "team",
@@ -125,6 +129,8 @@ function toActor({ id, kind, ...holder }: TokenHolder, madeMs: number): TokenAct
       name: holder.teamName,
       organizationId: holder.organizationId,
       tokenId: id,
+      // A pipeline's token creates no others.
+      ...(holder.identityTrustId === "" && { credentialsUntil }),
     };
   }
   if (kind === "audit-trails")
@@ -134,5 +140,6 @@ function toActor({ id, kind, ...holder }: TokenHolder, madeMs: number): TokenAct
     organizationId: holder.organizationId,
     name: holder.organizationName,
     tokenId: id,
+    credentialsUntil,
   };
 }

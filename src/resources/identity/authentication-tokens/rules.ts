@@ -30,6 +30,8 @@ export interface WantedToken {
   readonly description?: string | null | undefined;
   /** The token that a session is begun by. */
   readonly begunById?: string | undefined;
+  /** The trust by which a pipeline is given it. */
+  readonly identityTrustId?: string | undefined;
 }
 
 interface Identity {
@@ -39,7 +41,7 @@ interface Identity {
 }
 
 export function newTokenRow(
-  { id, holder, isLegacy, description, begunById }: WantedToken,
+  { id, holder, isLegacy, description, begunById, identityTrustId }: WantedToken,
   { expiredAt, ...identity }: Identity,
 ): Omit<TokenTable, "hash"> {
   return {
@@ -54,6 +56,7 @@ export function newTokenRow(
     lastUsedAt: null,
     version: 1,
     begunById: begunById ?? null,
+    identityTrustId: identityTrustId ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 /** SQL of tokens. The hash of a secret never leaves this file. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { TeamFacts } from "../../../access/permissions.ts";
@@ -171,13 +172,18 @@ export async function isDescriptionTaken(
 }
 
 /** Whoever may make tokens of a user, a team, an organization; or of anybody. */
-export type TokenGiver = Granted<
-  object,
-  "can-manage-user-tokens" | "can-update-api-token" | "can-administer" | "can-sign-in"
->;
+export type TokenGiver = Granted<object, "can-manage-user-tokens" | "can-update-api-token" | "can-administer">;
 
-export async function insertToken(tx: Tx, _by: TokenGiver, row: TokenTable): Promise<void> {
-  await tx.db.insertInto("tokens").values(row).execute();
+export async function insertToken(
+  tx: Tx,
+  _by: TokenGiver | Granted<object, "can-sign-in">,
+  { endsAt: expiredAt }: CredentialTerm,
+  row: Omit<TokenTable, "expiredAt">,
+): Promise<void> {
+  await tx.db
+    .insertInto("tokens")
+    .values({ ...row, expiredAt })
+    .execute();
 }
 
 const toldOfRemoved = ["id", "kind", "userId", "teamId", "organizationId", "description", "expiredAt"] as const;
@@ -309,6 +315,7 @@ const told = {
   teamName: sql`t.name`,
   organizationId: sql`k.organization_id`,
   organizationName: sql`o.name`,
+  identityTrustId: sql`k.identity_trust_id`,
 };
 
 /** As text; empty where there is nothing. `nextTtlMs` is the next age at which an organization may refuse a user's token. */

@@ -1,5 +1,6 @@
 /** What neighbours, the first start and the command line have done to tokens. */
 import { actorId } from "../../../access/actor.ts";
+import { credentialTerm, type CredentialTerm, signInTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
@@ -43,8 +44,8 @@ export async function addToken(tx: Tx, context: Maker, wanted: NewToken): Promis
 }
 
 /**
- * The only way to a token's secret is this answer. One that is replaced goes in the same breath. Raises `invalid` for an expiry in
- * the past, or later than the organization allows; the operator's is shortened instead.
+ * By a caller who may manage the holder's tokens. A token that is replaced is deleted with it. Raises `forbidden` for a pipeline, and
+ * `invalid` for an expiry in the past, or later than the organization or the caller's own token allow; the operator's is shortened instead.
  */
 export async function issueToken(
   tx: Tx,
@@ -53,6 +54,30 @@ export async function issueToken(
   wanted: NewToken,
   replaced?: Granted<TokenView, "can-manage">,
 ): Promise<Issued> {
+  const term = (endsAt: string | null) =>
+    credentialTerm(context.actor, { thing: "a token", endsAt, attribute: "expired-at" });
+  return storeToken(tx, context, { by, term, replaced }, wanted);
+}
+
+/** For somebody who has shown who they are, by other means than a token of ours. Raises `invalid`. */
+export async function issueSignInToken(
+  tx: Tx,
+  context: Maker,
+  by: Granted<object, "can-sign-in">,
+  wanted: NewToken,
+): Promise<Issued> {
+  return storeToken(tx, context, { by, term: (endsAt) => signInTerm(by, endsAt) }, wanted);
+}
+
+interface Issuance {
+  readonly by: Parameters<typeof insertToken>[1];
+  /** Decides until when the token may work. */
+  readonly term: (endsAt: string | null) => CredentialTerm;
+  readonly replaced?: Granted<TokenView, "can-manage"> | undefined;
+}
+
+/** The only way to a token's secret is this answer. */
+async function storeToken(tx: Tx, context: Maker, { by, term, replaced }: Issuance, wanted: NewToken): Promise<Issued> {
   const { holder } = wanted;
   const createdAt = now();
   const latest = latestExpiry(
@@ -62,11 +87,12 @@ export async function issueToken(
   const asked = expiryOf(wanted.expiredAt, createdAt, latest);
   const expiredAt = context.actor.kind === "operator" ? earlier(asked, latest) : asked;
   refuseIfAny(expiryFaults(expiredAt, createdAt, latest));
+  const until = term(expiredAt);
   const secret = wanted.secret ?? newToken();
   const token = newTokenRow(wanted, { createdById: actorId(context.actor), createdAt, expiredAt });
   const gone = replaced === undefined ? [] : await deleteTokenRow(tx, replaced);
   const hash = holder.kind === "session" ? sessionHash(secret) : tokenHash(secret);
-  await insertToken(tx, by, { ...token, hash });
+  await insertToken(tx, by, until, { ...token, hash });
   const events = [...gone.map((each) => eventOf(each, "delete")), eventOf(token, "create")];
   await recordEvents(tx, context, events);
   const { organizationName = null, organizationFacts = null } = "userId" in holder ? {} : holder;

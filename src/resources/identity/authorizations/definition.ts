@@ -47,7 +47,7 @@ export const authorizations = defineResource<AuthorizationView>()(({ once, fixed
       method: "POST",
       path: "/authorizations",
       summary: "Allow a program a token, or refuse it one",
-      needs: "a user who has signed in in a browser; no token allows anybody another one",
+      needs: "a user who has signed in by a password or a provider; no token allows anybody another one",
       body: "create",
       answer: "created",
       example: {

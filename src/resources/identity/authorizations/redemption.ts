@@ -7,7 +7,7 @@ import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { GrantFault } from "../authentication-tokens/grant-fault.ts";
-import { issueToken, takeTokenBack } from "../authentication-tokens/writes.ts";
+import { issueSignInToken, takeTokenBack } from "../authentication-tokens/writes.ts";
 import { signedIn } from "../sessions/rules.ts";
 import { authorizations } from "./definition.ts";
 import { isVerified } from "./rules.ts";
@@ -61,7 +61,7 @@ async function redeem(tx: Tx, context: Context, authorization: AuthorizationTabl
     if (again?.tokenId != null) await takeTokenBack(tx, coming, user, again.tokenId);
     return undefined;
   }
-  const { secret, createdAt, expiredAt } = await issueToken(tx, coming, user, {
+  const { secret, createdAt, expiredAt } = await issueSignInToken(tx, coming, user, {
     id,
     holder: { kind: "user", userId: user.id },
     isLegacy: false,

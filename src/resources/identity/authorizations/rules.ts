@@ -1,12 +1,12 @@
 /** Pure rules of authorizations: for how long a code works, who may allow one, and what proves who sends it. */
 import { hash } from "node:crypto";
-import type { Actor } from "../../../access/actor.ts";
+import { type Actor, isInPerson } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import type { AuthorizationTable } from "../../../database/schema/identity.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault, forbidden } from "../../../kernel/errors.ts";
-import { codeHash, isIdOf, newId } from "../../../kernel/ids.ts";
+import { codeHash, newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { authorizations } from "./definition.ts";
 
@@ -19,9 +19,9 @@ export type SignedIn = Granted<Actor & { readonly kind: "user" }, "can-sign-in">
 
 /** A token that somebody else has must not make itself others that outlive it. Raises `forbidden`. */
 export function inPerson(actor: Actor): SignedIn {
-  if (actor.kind !== "user" || !isIdOf("sessions", actor.tokenId))
+  if (actor.kind !== "user" || !isInPerson(actor))
     throw forbidden(
-      "Only somebody who has signed in in a browser allows a program a token: by a session, not by a token.",
+      "Only a person who has signed in by a password or a provider of single sign-on can authorize a program. A token can't, nor a session that it started: sign in again.",
     );
   return grant(actor, { thing: "user", permission: "can-sign-in", visible: true, allowed: true, needs: "a session" });
 }

@@ -28,10 +28,19 @@ const issuer = text({
 const pattern = text({ min: 1, max: 512 });
 const claims = z
   .record(text({ min: 1, max: 128 }), pattern, { error: "must be an object of claims, each with a pattern" })
-  .refine((sent) => Object.keys(sent).length > 0, {
-    error: "can't be empty: without one, every pipeline of the issuer would be the team",
+  .refine(restrictsPipelines, {
+    error:
+      "must have one that tells pipelines apart, by more than wildcards: with these, every pipeline of the issuer would be the team. Add one such as repository with the pattern acme/*",
   })
   .refine((sent) => Object.keys(sent).length <= claimsMax, { error: `can't have more than ${claimsMax} members` });
+
+/** Who signs, for whom, when, and under which id: every pipeline of an issuer has these, or one that fits. */
+const commonClaims: ReadonlySet<string> = new Set(["iss", "aud", "exp", "nbf", "iat", "jti"]);
+
+/** Whether claims leave any pipeline of the issuer out: a pattern of wildcards alone fits every value. */
+export function restrictsPipelines(patterns: Readonly<Record<string, string>>): boolean {
+  return Object.entries(patterns).some(([name, glob]) => !commonClaims.has(name) && /[^*?]/.test(glob));
+}
 
 const needs = "an owner, or a team with 'manage-teams', who may make the team's tokens and hold what the team holds";
 
@@ -46,7 +55,7 @@ export const identityTrusts = defineResource<IdentityTrustView>()(({ required, o
     audience: required(text({ min: 1, max: 512 }), "Whom they must be meant for: the claim `aud`."),
     claims: required(
       claims,
-      "What else they must say, claim by claim. `*` stands for any characters, `?` for one; of a list, one item must fit.",
+      "What else they must say, claim by claim. `*` stands for any characters, `?` for one; of a list, one item must fit. At least one must tell pipelines apart: not `iss`, `aud`, `exp`, `nbf`, `iat` or `jti`, and not by wildcards alone.",
       { column: false, from: (trust) => JSON.parse(trust.claims) as object },
     ),
     "token-seconds": optional(

@@ -9,8 +9,9 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import { GrantFault } from "../authentication-tokens/grant-fault.ts";
 import { earlier, latestExpiry } from "../authentication-tokens/rules.ts";
-import { issueToken } from "../authentication-tokens/writes.ts";
+import { issueSignInToken } from "../authentication-tokens/writes.ts";
 import { tokenMaxMs } from "../organization-token-ttl-policies/reads.ts";
+import { restrictsPipelines } from "./definition.ts";
 import { keysOf } from "./issuer-keys.ts";
 import { type Claims, claimsFit } from "./rules.ts";
 import { findTrustsOfIssuer, type TrustOfIssuer } from "./store.ts";
@@ -95,12 +96,12 @@ function faultOf(error: unknown): unknown {
 
 function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
   const audiences = [claims["aud"]].flat();
-  const fit = trusts.filter(
-    (trust) =>
-      audiences.includes(trust.audience) &&
-      claimsFit(JSON.parse(trust.claims) as Record<string, string>, claims) &&
-      (name === undefined || trust.nameKey === fold(name)),
-  );
+  const fit = trusts.filter((trust) => {
+    const wanted = JSON.parse(trust.claims) as Record<string, string>;
+    const isMeant = audiences.includes(trust.audience) && (name === undefined || trust.nameKey === fold(name));
+    // Some were stored before a trust had to leave anybody out.
+    return isMeant && restrictsPipelines(wanted) && claimsFit(wanted, claims);
+  });
   const [first, ...others] = fit;
   if (first === undefined) throw nobody;
   if (others.length > 0)
@@ -128,10 +129,11 @@ async function give(context: Context, trust: TrustOfIssuer, claims: Claims): Pro
     const latest = latestExpiry(createdAt, await tokenMaxMs(tx, organizationId, "team"));
     const expiredAt = earlier(wanted, latest) ?? wanted;
     const told = toldOf(trust, claims);
-    const { secret } = await issueToken(tx, { ...context, actor }, shown, {
+    const { secret } = await issueSignInToken(tx, { ...context, actor }, shown, {
       id,
       holder: { kind: "team", teamId, organizationId, organizationName },
       isLegacy: false,
+      identityTrustId: trust.id,
       description: `${trust.name}: ${told["sub"] ?? "exchanged"}`.slice(0, 256),
       expiredAt,
     });

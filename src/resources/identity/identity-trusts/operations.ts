@@ -1,4 +1,5 @@
 /** Operations on trusts: load → authorize → decide → write. A trust gives the team's tokens away, so it needs what these need. */
+import { type CredentialTerm, credentialTerm } from "../../../access/credentials.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
 import { organizationPermissionNeeds, organizationPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -38,12 +39,12 @@ export const identityTrustResource = implement(identityTrusts, {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(await loadOrganization(tx, context, params.organizationName), permission);
       const teamId = body.relationships.team ?? "";
-      await checkTeam(tx, context, organization.id, teamId);
+      const term = await checkTeam(tx, context, organization.id, teamId);
       const identity = { id: newId("identity-trusts"), organizationId: organization.id, teamId, createdAt: now() };
       const row = newIdentityTrust(body.attributes, identity);
       const { count, isTaken } = await lookAmong(tx, "identityTrusts", organization.id, row.name);
       refuseIfAny([...(isTaken ? [nameTaken()] : []), ...(count >= trustsMax ? [tooMany()] : [])]);
-      await insertIdentityTrust(tx, organization, row);
+      await insertIdentityTrust(tx, organization, term, row);
       const view = { ...row, ...factsOf(organization), standing: organization.standing };
       await recordChange(tx, context, identityTrusts, { after: view }, { after: { team: teamId } });
       return { view };
@@ -58,14 +59,14 @@ export const identityTrustResource = implement(identityTrusts, {
     return context.database.write(async (tx) => {
       const trust = await loadTrust(tx, context, params.identityTrustId, true);
       checkIfMatch(ifMatch, identityTrusts, trust);
-      await checkTeam(tx, context, trust.organizationId, trust.teamId);
+      const term = await checkTeam(tx, context, trust.organizationId, trust.teamId);
       const changes = changesOf<IdentityTrustView>(trust, changedIdentityTrust(body.attributes));
       if (changes === undefined) return { view: trust };
       const changed = afterUpdate<IdentityTrustView>(trust, changes);
       const isRenamed = changed.nameKey !== trust.nameKey;
       const isTaken = isRenamed && (await lookAmong(tx, "identityTrusts", trust.organizationId, changed.name)).isTaken;
       refuseIfAny(isTaken ? [nameTaken()] : []);
-      await updateIdentityTrustRow(tx, trust, changes);
+      await updateIdentityTrustRow(tx, trust, term, changes);
       await recordChange(tx, context, identityTrusts, { before: trust, after: changed });
       return { view: changed };
     });
@@ -101,9 +102,15 @@ async function loadTrust(
 }
 
 /** As for one of the team's tokens. Raises `invalid` where there is no such team, and `forbidden`. */
-async function checkTeam(tx: Tx, context: Context, organizationId: string, teamId: string): Promise<void> {
+async function checkTeam(
+  tx: Tx,
+  context: Context,
+  organizationId: string,
+  teamId: string,
+): Promise<CredentialTerm<null>> {
   const [team] = await teamsByIds(tx, context.actor, [teamId]);
   if (team === undefined || team.organizationId !== organizationId)
     throw invalid([relationshipFault("team", `There is no team '${teamId}' in this organization`)]);
   await refuseExceeding(tx, context, organizationId, [grantTeam(team, "can-update-api-token")]);
+  return credentialTerm(context.actor, { thing: "an identity trust, or change one", endsAt: null });
 }

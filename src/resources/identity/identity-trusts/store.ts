@@ -1,6 +1,7 @@
 /** SQL of trusts. */
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
+import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -82,6 +83,7 @@ type Managed = Granted<IdentityTrustView, "can-create-team">;
 export async function insertIdentityTrust(
   tx: Tx,
   _into: Granted<OrganizationView, "can-create-team">,
+  _term: CredentialTerm<null>,
   row: IdentityTrustTable,
 ): Promise<void> {
   await tx.db.insertInto("identityTrusts").values(row).execute();
@@ -90,6 +92,7 @@ export async function insertIdentityTrust(
 export async function updateIdentityTrustRow(
   tx: Tx,
   trust: Managed,
+  _term: CredentialTerm<null>,
   changes: Partial<IdentityTrustTable>,
 ): Promise<void> {
   await updateRow(tx, "identityTrusts", trust.id, changes);

@@ -6,10 +6,10 @@ import { username } from "../users/definition.ts";
 
 export interface InvitationView {
   readonly id: string;
-  /** Undefined where it leads to a user who has no password yet, and to no organization. */
+  /** Undefined where it sets the password of a user, and leads to no organization. */
   readonly organizationName: string | undefined;
   readonly email: string;
-  /** Of the user whose first password it sets. */
+  /** Of the user whose password it sets. */
   readonly username: string | null;
   readonly hasPassword: boolean;
   readonly createdAt: string;
@@ -23,20 +23,20 @@ const whoever = "nobody in particular: whoever has the link";
 
 export const invitations = defineResource<InvitationView>()(({ fixed, once, readOnly, toOne }) => ({
   type: "invitations",
-  doc: "A link by which somebody comes in: to a membership, or to a user who has no password yet. It works once, for seven days.",
+  doc: "A link by which somebody comes in: to a membership, or to a user whose password it sets. It works once, for seven days.",
   id: (invitation) => invitation.id,
   hasExpiring: true,
   attributes: {
     username: fixed(
       username.nullable(),
-      "What a new user is to be called: unique in the register, ignoring case. Shown where the link sets the first password of a user who is there already.",
+      "What a new user is to be called: unique in the register, ignoring case. Shown where the link sets the password of a user who is there already.",
       { ...taken, from: (invitation) => invitation.username },
     ),
     password: once(text({ min: 1, max: passwordLengthMax }), "The password of the user.", { ...taken, shown: false }),
     email: readOnly(text(), "The address that the link was made for."),
     "has-password": readOnly(
       flag(),
-      "Whether a user with this address has a password already: then that user signs in, and accepts.",
+      "Whether a user with this address has a password already: then that user signs in, and accepts. False where the link sets the password.",
     ),
     "created-at": readOnly(timestamp(), "When the link was made."),
     "expires-at": readOnly(timestamp(), "When it ends by itself."),
@@ -63,7 +63,7 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
       method: "POST",
       path: "/invitations/:invitation_secret/actions/register",
       summary:
-        "Become a user by a link, or set one's first password, and sign in: the answer sets the cookie cadastre_session",
+        "Become a user by a link, or set one's password, and sign in: the answer sets the cookie cadastre_session",
       needs: whoever,
       open: true,
       body: "create",
@@ -84,7 +84,8 @@ export const invitations = defineResource<InvitationView>()(({ fixed, once, read
     createUserInvitation: {
       method: "POST",
       path: "/admin/users/:user_id/invitation",
-      summary: "Make a link by which a user without a password sets one; the one before stops working",
+      summary:
+        "Make a link by which a user sets a password, also somebody who is locked out; the one before stops working",
       needs: "a site admin",
       answer: "created",
     },

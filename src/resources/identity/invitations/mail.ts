@@ -20,13 +20,13 @@ export function invitationMail(
   const subject = toPassword ? "Set your password on Cadastre" : `You are invited to ${organizationName} on Cadastre`;
   const who = by === null ? "You are invited" : `${by} invites you`;
   const what = toPassword
-    ? `There is a user ${username} for you on Cadastre (${publicUrl}), without a password yet.`
+    ? `You can set the password of your user ${username} on Cadastre (${publicUrl}).`
     : `${who} to the organization ${organizationName} on Cadastre (${publicUrl}).`;
   const until = `${expiresAt.slice(0, 16).replace("T", " ")} UTC`;
   const lines = [
     what,
     "",
-    `Follow this link to ${toPassword ? "set one" : "come in"}. It works once, until ${until}:`,
+    `Follow this link to ${toPassword ? "set it" : "come in"}. It works once, until ${until}:`,
     "",
     url,
     "",

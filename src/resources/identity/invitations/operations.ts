@@ -10,7 +10,6 @@ import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { activateInvitations, holdOrganizations, takeInvitation } from "../organization-memberships/writes.ts";
-import { loadPassword } from "../sessions/reads.ts";
 import { signedIn } from "../sessions/rules.ts";
 import { passwordFaults } from "../sessions/strength.ts";
 import { beginSession, type NewPassword, newPasswordOf, setPassword } from "../sessions/writes.ts";
@@ -36,8 +35,9 @@ export const invitationResource = implement(invitations, {
     const user = await context.database.write((tx) =>
       invitation.userId === null
         ? register(tx, context, { invitation, hash, username: username ?? "", password })
-        : setFirstPassword(tx, context, { invitation, hash, userId: invitation.userId, password }),
+        : setPasswordByLink(tx, context, { invitation, hash, userId: invitation.userId, password }),
     );
+    context.signIns?.succeeded(user.username);
     return { view: await beginSession(context, signedIn(user, true)) };
   },
 
@@ -49,7 +49,7 @@ export const invitationResource = implement(invitations, {
         "Only a person accepts an invitation, and this token is not a user's. Sign in, or use a user's token.",
       );
     if (membershipId === null)
-      throw conflict("This link sets the first password of a user: send one to its action 'register'.");
+      throw conflict("This link sets the password of a user: send one to its action 'register'.");
     return database.write(async (tx) => {
       const held = await holdOrganizations(tx, { membershipId });
       const user = await holdUser(tx, actor.userId);
@@ -66,8 +66,6 @@ export const invitationResource = implement(invitations, {
     return context.database.write(async (tx) => {
       const user = await holdUser(tx, params.userId);
       if (user === undefined) throw notFound("user");
-      if ((await loadPassword(tx, user.id)) !== undefined)
-        throw conflict("This user has a password already. Set another one with PATCH /admin/users/:id instead.");
       const destination = { organizationId: null, membershipId: null, userId: user.id };
       const made = await makeInvitation(tx, context, administered(administration, user), destination);
       const { id, url, expiresAt } = made;
@@ -144,7 +142,7 @@ async function register(
 }
 
 /** Raises `not-found` and `invalid`. */
-async function setFirstPassword(
+async function setPasswordByLink(
   tx: Tx,
   context: Context,
   { hash, userId, password }: Coming & { readonly userId: string },

@@ -1,5 +1,6 @@
 /** SQL of invitations. Secrets come in hashed, and none comes out. */
 import { type Kysely, type SqlBool, sql } from "kysely";
+import type { CredentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow } from "../../../database/prepared.ts";
@@ -12,7 +13,7 @@ import type { Accepted, Destination, OpenInvitation } from "./rules.ts";
 /** Whoever may make members, or administers users. */
 export type Inviter = Granted<object, "can-manage-memberships" | "can-administer">;
 
-/** A link that works: one statement. Others may have activated the membership since, or set the password. */
+/** A link that works: one statement. Others may have activated the membership since, or set a password. */
 export async function findInvitation(tx: Tx, hash: string): Promise<OpenInvitation | undefined> {
   return openInvitations(tx.db).where("i.hash", "=", hash).executeTakeFirst();
 }
@@ -35,18 +36,27 @@ const openInvitations = (db: Kysely<Schema>) =>
     .select(["o.name as organizationName", "u.id as holderId", "u.username"])
     .select([
       sql<string>`coalesce(m.email, u.email)`.as("email"),
-      sql<number>`case when p.user_id is null then 0 else 1 end`.as("hasPassword"),
+      // One that the link replaces is nothing to sign in by.
+      sql<number>`case when p.user_id is null or i.user_id is not null then 0 else 1 end`.as("hasPassword"),
     ])
     .where("i.expiresAt", ">", now())
     .where((where) =>
       where.or([
         where.and([where("m.status", "=", "invited"), where("o.isDisabled", "=", 0)]),
-        where.and([where("i.userId", "is not", null), where("p.userId", "is", null)]),
+        where.and([
+          where("i.userId", "is not", null),
+          where.or([where("p.userId", "is", null), where("p.changedAt", "<=", where.ref("i.createdAt"))]),
+        ]),
       ]),
     );
 
-export async function insertInvitation(tx: Tx, _by: Inviter, row: InvitationTable): Promise<void> {
-  await insertRow(tx, "invitations", row);
+export async function insertInvitation(
+  tx: Tx,
+  _by: Inviter,
+  { endsAt: expiresAt }: CredentialTerm<string>,
+  row: InvitationTable,
+): Promise<void> {
+  await insertRow(tx, "invitations", { ...row, expiresAt });
 }
 
 /** The one before: a thing has one link at a time. */

@@ -1,5 +1,6 @@
 /** What neighbours have done with invitations: those who make members, and the job that tidies up. */
 import { actorId, isSiteAdmin } from "../../../access/actor.ts";
+import { credentialTerm } from "../../../access/credentials.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { newToken } from "../../../kernel/ids.ts";
@@ -18,7 +19,7 @@ export interface MadeInvitation {
   readonly expiresAt: string;
 }
 
-/** The only ways to the link are this answer, and mail where the operator sends any. Whoever holds what it leads to makes it, so there is one at a time. */
+/** The only ways to the link are this answer, and mail where the operator sends any. Whoever holds what it leads to makes it, so there is one at a time. Raises `forbidden` for a caller whose own token expires before it. */
 export async function makeInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,
@@ -30,8 +31,9 @@ export async function makeInvitation(
   // A site admin vouches for addresses everywhere (decision 0125); an organization says whom it invites, and no more.
   const { actor } = context;
   const row = newInvitation(destination, secret, { confirmsEmail: isSiteAdmin(actor), madeById: actorId(actor) });
+  const term = credentialTerm(actor, { thing: "an invitation link", endsAt: row.expiresAt });
   if (!isFirst) await deleteInvitationTo(tx, by, destination);
-  await insertInvitation(tx, by, row);
+  await insertInvitation(tx, by, term, row);
   const url = invitationUrl(context.options, secret);
   await mailInvitation(tx, context, row, url);
   return { ...row, url };

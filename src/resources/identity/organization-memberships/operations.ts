@@ -27,7 +27,7 @@ import { discountMembership, joinTeams } from "../teams/writes.ts";
 import { users } from "../users/definition.ts";
 import { invitedUserView, toUserView, usersByIds } from "../users/reads.ts";
 import { type MembershipView, organizationMemberships } from "./definition.ts";
-import { managedFaults, newMembership } from "./rules.ts";
+import { managedFaults, memberAtOnce, newMembership } from "./rules.ts";
 import {
   deleteMembershipRow,
   findMembership,
@@ -60,7 +60,8 @@ export const organizationMembershipResource = implement(organizationMemberships,
         ...managedFaults(person.user, organization.id),
         ...unknown.map((id) => relationshipFault("teams", `Team ${id} does not exist in this organization`)),
       ]);
-      const row = newMembership(body.attributes, organization.id, person.user?.id ?? null);
+      const user = memberAtOnce(context.actor, person);
+      const row = newMembership(body.attributes, organization.id, user?.id ?? null);
       await insertMembership(tx, organization, row);
       await joinTeams(tx, row, found, endings);
       const { url } =
@@ -70,15 +71,14 @@ export const organizationMembershipResource = implement(organizationMemberships,
       const view: MembershipView = {
         ...row,
         ...factsOf(organization),
-        username: person.user?.username ?? null,
+        username: user?.username ?? null,
         teamIds: teamIds.toSorted(),
         endings,
         ...(url !== undefined && { invitationUrl: url }),
       };
       await recordMembership(tx, context, { after: view });
-      const user =
-        person.user === undefined ? invitedUserView(view) : toUserView(context.actor, person.user, context.options);
-      return { view, included: [{ definition: users, view: user }] };
+      const shown = user === undefined ? invitedUserView(view) : toUserView(context.actor, user, context.options);
+      return { view, included: [{ definition: users, view: shown }] };
     });
   },
 

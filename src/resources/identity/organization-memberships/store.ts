@@ -187,21 +187,32 @@ export async function listOwnMembershipRows(tx: Tx, actor: Actor & { readonly ki
   return pageOf(tx, rows, page);
 }
 
-/** The user with an address, and whether the organization has a membership for it already: one statement. */
-export async function lookUpAddress(
-  tx: Tx,
-  organizationId: string,
-  emailKey: string,
-): Promise<{ user: UserTable | undefined; taken: boolean }> {
-  const result = await sql<UserTable & { taken: number }>`
-    select u.*, found.taken from (
+export interface AddressHolder {
+  readonly user: UserTable | undefined;
+  /** Whether the organization has a membership for the address already. */
+  readonly taken: boolean;
+  /** Whether another organization's provider of single sign-on signs the user in. */
+  readonly signsInElsewhere: boolean;
+}
+
+/** One statement. */
+export async function lookUpAddress(tx: Tx, organizationId: string, emailKey: string): Promise<AddressHolder> {
+  const providers = sql`select 1 from sso_providers as s where s.organization_id <> ${organizationId} and (
+    s.organization_id in (select m.organization_id from organization_memberships as m where m.user_id = u.id)
+    or s.id in (select i.sso_provider_id from sso_identities as i where i.user_id = u.id))`;
+  const result = await sql<UserTable & { taken: number; elsewhere: number }>`
+    select u.*, found.taken, case when exists (${providers}) then 1 else 0 end as elsewhere from (
       select count(*) as taken from organization_memberships where organization_id = ${organizationId}
         and (email_key = ${emailKey} or user_id = (select id from users where email_key = ${emailKey}))) as found
     left join users as u on u.email_key = ${emailKey}`.execute(tx.db);
   const [row] = result.rows;
-  if (row === undefined) return { user: undefined, taken: false };
-  const { taken, ...user } = row;
-  return { user: user.id === null ? undefined : user, taken: Number(taken) > 0 };
+  if (row === undefined) return { user: undefined, taken: false, signsInElsewhere: false };
+  const { taken, elsewhere, ...user } = row;
+  return {
+    user: user.id === null ? undefined : user,
+    taken: Number(taken) > 0,
+    signsInElsewhere: Number(elsewhere) > 0,
+  };
 }
 
 export async function insertMembership(

@@ -9,7 +9,7 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
 import { earlier } from "../authentication-tokens/rules.ts";
-import { endSessions, holdToken, issueToken } from "../authentication-tokens/writes.ts";
+import { endSessions, holdToken, issueSignInToken } from "../authentication-tokens/writes.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SessionView } from "./definition.ts";
 import { sessionEnd, type Signing, wrongCredentials } from "./rules.ts";
@@ -85,7 +85,7 @@ export async function issueSession(
   const { byTokenId } = user;
   const token = byTokenId === undefined ? undefined : await holdToken(tx, byTokenId);
   if (byTokenId !== undefined && token === undefined) throw wrongCredentials();
-  const session = await issueToken(tx, context, user, {
+  const session = await issueSignInToken(tx, context, user, {
     id,
     holder: { kind: "session", userId: user.id },
     isLegacy: false,

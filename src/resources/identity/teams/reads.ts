@@ -5,6 +5,7 @@ import { grant, type Granted } from "../../../access/granted.ts";
 import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
+import { now } from "../../../kernel/time.ts";
 import { type Ending, endOf } from "../../shared/grants/ending.ts";
 import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough, teamsExceed } from "../../shared/grants/reads.ts";
@@ -47,14 +48,15 @@ const exceeds =
   "This would give more than you hold yourself: the team has access that you don't have, or not for as long. Ask an owner.";
 
 /**
- * Nobody grants more than they hold, nor for longer: neither by putting someone into a team nor by making its token. `through` is the
+ * Nobody grants more than they hold, nor for longer: neither by putting someone into a team, nor by making its token, nor by having its
+ * notifications sent somewhere. `through` is the
  * moment until which it is given. Raises `forbidden`. See docs/decisions/0101-nobody-gives-longer-than-they-hold.md.
  */
 export async function refuseExceeding(
   tx: Tx,
   context: Pick<Context, "actor">,
   organizationId: string,
-  teams: readonly TeamView[],
+  teams: readonly Pick<TeamView, "id" | "standing">[],
   through: string = forEver,
 ): Promise<void> {
   const [first] = teams;
@@ -62,6 +64,19 @@ export async function refuseExceeding(
   const standing = await standingThrough(tx, context.actor, first.standing, organizationId, through);
   const asked = { organizationId, teamIds: teams.map((team) => team.id), through };
   if (await teamsExceed(tx, context.actor, standing, asked)) throw forbidden(exceeds);
+}
+
+/** For what shows a team's access now, and hands nothing on. Raises `forbidden`. */
+export async function refuseSeeingMore(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  organizationId: string,
+  { id, standing }: Pick<TeamView, "id" | "standing">,
+): Promise<void> {
+  if (await teamsExceed(tx, actor, standing, { organizationId, teamIds: [id], through: now() }))
+    throw forbidden(
+      "This shows more than you can read yourself: the team has access that you don't have. Ask an owner.",
+    );
 }
 
 /** Teams that a new member is to be put into, each until its end, checked like any addition to a team. Raises `forbidden`. */

@@ -41,6 +41,36 @@ describe("an organization that is disabled", () => {
     await disable(false);
   });
 
+  it("404: from the audit trail that connectors read, which names no organization; also for what was answered before", async () => {
+    const connector = "/organization/audit-trails";
+    const ofOrganization = tenant.callers["organization token"];
+    for (const caller of [auditor, ofOrganization]) expect((await caller.get(connector)).status).toBe(200);
+    await disable(true);
+    for (const caller of [auditor, ofOrganization]) {
+      const answer = await caller.get(connector);
+      expect(answer.status).toBe(404);
+      expect(details(answer)[0]).toBe("The organization is disabled. Ask a site admin to enable it again.");
+    }
+    await disable(false);
+    for (const caller of [auditor, ofOrganization]) expect((await caller.get(connector)).status).toBe(200);
+  });
+
+  it("is told nothing of by routes that name nothing", async () => {
+    await disable(true);
+    // The caller's own account and sessions belong to no organization.
+    const own = new Set(["showAccount", "listSessions"]);
+    const unnamed = routes.filter(
+      ({ id, operation }) => !operation.path.includes(":") && !writes(operation) && !own.has(id),
+    );
+    const secrets = [tenant.name, tenant.id, ...Object.values(tenant.params)].filter((text) => /-/.test(text));
+    for (const { id, operation } of unnamed)
+      for (const [kind, caller] of Object.entries({ ...tenant.callers, auditor })) {
+        const told = JSON.stringify((await caller.get(operation.path)).body ?? {});
+        expect([id, kind, secrets.filter((text) => told.includes(text))]).toEqual([id, kind, []]);
+      }
+    await disable(false);
+  });
+
   it("says so to whoever belongs to it, and to nobody else", async () => {
     await disable(true);
     for (const caller of Object.values(tenant.callers))

@@ -22,7 +22,7 @@ const works = async (caller: Caller) => (await caller.get("/account/details")).s
 describe("the organization's token", () => {
   it("201: acts as the organization, and a new one replaces it", async () => {
     const org = await makeOrganization(api);
-    const body = resource("authentication-tokens", { description: "sync" });
+    const body = resource("authentication-tokens", { description: "sync", "expired-at": null });
     const answer = await org.owner.post(path(org), body);
     expect(answer.status).toBe(201);
     expect(data(answer).attributes.description).toBe("sync");

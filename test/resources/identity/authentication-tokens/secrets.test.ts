@@ -97,7 +97,8 @@ describe("the secret of a token", () => {
   it("leaves a trace of both tokens where one replaces another, and of the token that was used", async () => {
     const org = await makeOrganization(api);
     const team = await makeTeam(api, org.name);
-    const first = data(await org.owner.post(`/teams/${team.id}/authentication-token`));
+    const lasting = resource("authentication-tokens", { "expired-at": null });
+    const first = data(await org.owner.post(`/teams/${team.id}/authentication-token`, lasting));
     const second = data(await api.as(first.attributes.token).post(`/teams/${team.id}/authentication-token`));
     const actionsOn = async (id: string) =>
       data(await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${id}`)).map(

@@ -150,7 +150,8 @@ describe("a team's tokens: who may", () => {
   it("the team's own token as a member", async () => {
     const org = await makeOrganization(api);
     const team = await makeTeam(api, org.name);
-    const own = bearer(data(await org.owner.post(several(team.id))));
+    const lasting = resource("authentication-tokens", { "expired-at": null });
+    const own = bearer(data(await org.owner.post(several(team.id), lasting)));
     const token = data(await own.post(several(team.id)));
     expect(token.relationships["created-by"].data).toEqual({ id: team.id, type: "teams" });
     expect(await tryAll(own, team.id, token.id)).toEqual(allowed);

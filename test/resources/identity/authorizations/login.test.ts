@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { countedBrakes } from "../../../support/brakes.ts";
-import { inBrowser } from "../../../support/browser.ts";
+import { inPerson } from "../../../support/browser.ts";
 import { data, makeOrganization, makeTeamToken, makeUser, pointers, resource } from "../../../support/builders.ts";
 
 const api = useApi();
@@ -54,7 +54,7 @@ const redeem = (code: string, fields: Record<string, string> = {}) => send({ ...
 
 const signedIn = async () => {
   const ada = await makeUser(api);
-  return { ada, browser: await inBrowser(api, ada) };
+  return { ada, browser: await inPerson(api, ada) };
 };
 
 const authorize = (query: Record<string, string> | string) =>

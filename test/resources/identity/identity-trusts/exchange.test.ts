@@ -1,7 +1,5 @@
 /** Pipelines that show who they are by their own tokens: trusts, and the exchange. The issuer is a real one, on the loopback address. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import type { JWTPayload } from "jose";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Api, useApi } from "../../../support/api.ts";
 import {
@@ -16,50 +14,9 @@ import {
   resource,
   unique,
 } from "../../../support/builders.ts";
+import { exchangeOn, type Issuer, startIssuer } from "../../../support/pipelines.ts";
 
 const api = useApi({ options: { privateAddresses: ["127.0.0.1"] } });
-
-interface Issuer {
-  readonly url: string;
-  readonly http: Server;
-  /** How often its keys were asked for. */
-  asked(): number;
-  rotate(): Promise<void>;
-  token(claims?: JWTPayload, expires?: string): Promise<string>;
-}
-
-async function startIssuer(): Promise<Issuer> {
-  let [asked, kid] = [0, 0];
-  let pair = await generateKeyPair("ES256");
-  const http = createServer((request, response) => {
-    const answer = async () => {
-      if (request.url === "/.well-known/openid-configuration") return { issuer: url, jwks_uri: `${url}/keys` };
-      asked += 1;
-      return { keys: [{ ...(await exportJWK(pair.publicKey)), kid: String(kid), alg: "ES256" }] };
-    };
-    void answer().then((document) => response.end(JSON.stringify(document)));
-  });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  return {
-    url,
-    http,
-    asked: () => asked,
-    rotate: async () => {
-      kid += 1;
-      pair = await generateKeyPair("ES256");
-    },
-    token: (claims = {}, expires = "5m") =>
-      new SignJWT({ repository: "acme/network", ref: "refs/heads/main", ...claims })
-        .setProtectedHeader({ alg: "ES256", kid: String(kid) })
-        .setIssuer(url)
-        .setSubject("repo:acme/network")
-        .setAudience((claims.aud as string | undefined) ?? "cadastre")
-        .setIssuedAt()
-        .setExpirationTime(expires)
-        .sign(pair.privateKey),
-  };
-}
 
 let issuer: Issuer;
 let org: Org;
@@ -94,17 +51,8 @@ async function trusting(attributes: object = {}): Promise<{ org: Org; teamId: st
   return { org: own, teamId: team.id, trust };
 }
 
-async function exchange(organization: string, token: string, more: Record<string, string> = {}, on: Api = api) {
-  const form = new URLSearchParams({
-    grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-    subject_token: token,
-    subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
-    organization,
-    ...more,
-  });
-  const response = await fetch(`${on.url}/oauth/token`, { method: "POST", body: form });
-  return { status: response.status, body: (await response.json()) as any };
-}
+const exchange = (organization: string, token: string, more: Record<string, string> = {}, on: Api = api) =>
+  exchangeOn(on, organization, token, more);
 
 describe("trusts", () => {
   it("are made, listed, shown, changed and removed by whoever manages teams; each leaves a trace", async () => {
@@ -172,6 +120,41 @@ describe("trusts", () => {
     expect(pointers(await org.owner.post(path(), body({}, "team-none")))).toEqual(["/data/relationships/team"]);
     const foreign = await makeTeam(api, (await makeOrganization(api)).name);
     expect(pointers(await org.owner.post(path(), body({}, foreign.id)))).toEqual(["/data/relationships/team"]);
+  });
+
+  it("422: claims that every pipeline of the issuer has, however they are written", async () => {
+    const everybody: Record<string, string>[] = [
+      { sub: "*" },
+      { sub: "**" },
+      { sub: "*?" },
+      { sub: "?*", repository: "???*" },
+      { iss: issuer.url },
+      { aud: "cadastre" },
+      { iss: "http*", aud: "*", exp: "1*", iat: "1*", nbf: "1*", jti: "*-*", sub: "*" },
+    ];
+    for (const claims of everybody) {
+      const answer = await org.owner.post(path(), body({ claims }));
+      expect([claims, answer.status, pointers(answer)]).toEqual([claims, 422, ["/data/attributes/claims"]]);
+      expect(details(answer)[0]).toContain("every pipeline of the issuer");
+    }
+    const made = data(await org.owner.post(path(), body({ claims: { sub: "*", repository: "acme/*" } })));
+    const changes = resource("identity-trusts", { claims: { sub: "*" } });
+    expect((await org.owner.patch(`/identity-trusts/${made.id}`, changes)).status).toBe(422);
+  });
+
+  it("400: a stored trust whose claims every pipeline has lets nobody in", async () => {
+    const own = await trusting();
+    await api.database.write(({ db }) =>
+      db
+        .updateTable("identityTrusts")
+        .set({ claims: JSON.stringify({ sub: "*", iss: issuer.url }) })
+        .where("id", "=", own.trust.id)
+        .execute(),
+    );
+    expect(await exchange(own.org.name, await issuer.token())).toMatchObject({
+      status: 400,
+      body: { error: "invalid_grant" },
+    });
   });
 
   it("403: for a member who does not manage teams; nor for a team that holds more than its maker", async () => {

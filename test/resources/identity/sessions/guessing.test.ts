@@ -1,11 +1,13 @@
 /** Whoever guesses passwords: few guesses are looked at, however they are sent. */
 import { describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
+import { secretIn } from "../../../support/browser.ts";
 import { data, details, makeUser, resource, unique } from "../../../support/builders.ts";
 import { describeOnce } from "../../../support/once.ts";
 
 const api = useApi({
   nameFailures: { burst: 3, perSecond: 0.001 },
+  nameFailuresEverywhere: { burst: 8, perSecond: 0.001 },
   failures: { burst: 5, perSecond: 0.001 },
   trustedProxies: ["127.0.0.1"],
 });
@@ -37,8 +39,6 @@ describe("guesses", () => {
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
     expect(details(answer)[0]).toContain("by this name");
-    // By whichever address.
-    expect((await guess("ada", newAddress())).status).toBe(429);
     expect([(await guess("bob", address)).status, (await guess("eve", address)).status]).toEqual([401, 401]);
     expect(details(await guess("mallory", address))[0]).toContain("from this address");
     // A token that was never used here waits, too.
@@ -70,7 +70,54 @@ describe("guesses", () => {
     };
     for (let times = 0; times < 3; times += 1) expect((await change("wrong")).status).toBe(422);
     expect((await change(password)).status).toBe(429);
+  });
+});
+
+describe("somebody else's guesses", () => {
+  it("201: from one address, however many, keep nobody out who comes from another", async () => {
+    const [ada, attacker] = [await withPassword(), newAddress()];
+    for (let times = 0; times < 20; times += 1) await guess(ada.username, attacker);
+    expect((await guess(ada.username, attacker)).status).toBe(429);
+    expect((await signIn({ username: ada.username, password }, newAddress())).status).toBe(201);
+  });
+
+  it("429: from many addresses, at new ones; the address that the person has signed in from goes on, with few tries", async () => {
+    const [ada, home] = [await withPassword(), newAddress()];
+    expect((await signIn({ username: ada.username, password }, home)).status).toBe(201);
+    for (let times = 0; times < 8; times += 1) expect((await guess(ada.username, newAddress())).status).toBe(401);
+    const refused = await signIn({ username: ada.username, password }, newAddress());
+    expect(refused.status).toBe(429);
+    expect(details(refused)[0]).toContain("ask a site admin for a link");
+    expect((await signIn({ username: ada.username, password }, home)).status).toBe(201);
+    for (let times = 0; times < 3; times += 1) expect((await guess(ada.username, home)).status).toBe(401);
+    expect((await guess(ada.username, home)).status).toBe(429);
+  });
+
+  it("a site admin's link is the way back in: it sets another password, signs in, and works once", async () => {
+    const ada = await withPassword();
+    for (let times = 0; times < 9; times += 1) await guess(ada.username, newAddress());
     expect((await signIn({ username: ada.username, password }, newAddress())).status).toBe(429);
+    const link = data(await api.admin.post(`/admin/users/${ada.id}/invitation`));
+    const path = `/invitations/${secretIn(link.attributes["invitation-url"])}`;
+    expect(data(await api.nobody.get(path)).attributes).toMatchObject({
+      username: ada.username,
+      "has-password": false,
+    });
+    const next = "another horse battery staple";
+    const register = resource("invitations", { password: next });
+    const [home, elsewhere] = [newAddress(), newAddress()];
+    expect((await api.nobody.post(`${path}/actions/register`, register, from(home))).status).toBe(201);
+    expect((await api.nobody.post(`${path}/actions/register`, register, from(elsewhere))).status).toBe(404);
+    expect((await signIn({ username: ada.username, password: next }, home)).status).toBe(201);
+    expect((await signIn({ username: ada.username, password }, home)).status).toBe(401);
+  });
+
+  it("404: a link stops working when a password is set after it was made", async () => {
+    const ada = await withPassword();
+    const link = data(await api.admin.post(`/admin/users/${ada.id}/invitation`));
+    data(await api.admin.patch(`/admin/users/${ada.id}`, resource("users", { password: "a third horse battery" })));
+    const path = `/invitations/${secretIn(link.attributes["invitation-url"])}/actions/register`;
+    expect((await api.nobody.post(path, resource("invitations", { password }), from(newAddress()))).status).toBe(404);
   });
 });
 

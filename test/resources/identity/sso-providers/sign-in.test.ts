@@ -1,7 +1,7 @@
 /** Signing in by a provider: who is found, who is made, who is refused. The provider is a real one, on the loopback address. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
-import { withCookie } from "../../../support/browser.ts";
+import { secretIn, withCookie } from "../../../support/browser.ts";
 import {
   data,
   details,
@@ -197,8 +197,35 @@ describe("a provider of an organization", () => {
     for (const victim of [admin, stranger, loner])
       expectRefused(await signIn(api, liar, provider.id, verified(victim.email)), 403, "may not speak for it");
     const both = await makeMember(api, org.name);
-    data(await other.owner.post(...member(other.name, both.email)));
+    const invitation = data(await other.owner.post(...member(other.name, both.email)));
+    const secret = secretIn(invitation.attributes["invitation-url"]);
+    data(await both.post(`/invitations/${secret}/actions/accept`));
     expectRefused(await signIn(api, liar, provider.id, verified(both.email)), 403, "reaches further");
+  });
+
+  it("keeps signing somebody in whom another organization adds: that waits until the person accepts", async () => {
+    const { org, other, provider } = await elsewhere();
+    // Before and after the first sign-in, and where a site admin has confirmed the address since.
+    const [early, confirmed] = [await makeMember(api, org.name), await makeMember(api, org.name)];
+    const said = [verified(early.email), verified(confirmed.email)] as const;
+    expect((await signIn(api, liar, provider.id, said[1])).status).toBe(302);
+    data(await api.admin.patch(`/admin/users/${confirmed.id}`, resource("users", { email: confirmed.email })));
+    for (const [at, victim] of [early, confirmed].entries()) {
+      const added = data(await other.owner.post(...member(other.name, victim.email)));
+      expect(added.attributes.status).toBe("invited");
+      expect((await victim.get(`/organizations/${other.name}`)).status).toBe(404);
+      const landing = await signIn(api, liar, provider.id, said[at] ?? {});
+      expect(landing.page).toBe("");
+      expect((await account(landing)).id).toBe(victim.id);
+      // Nobody else becomes that person by the link.
+      const register = resource("invitations", { username: unique("mallory"), password: "correct horse battery" });
+      const secret = secretIn(added.attributes["invitation-url"]);
+      expect((await api.nobody.post(`/invitations/${secret}/actions/register`, register)).status).toBe(409);
+    }
+    const direct = await makeUser(api);
+    expect(data(await other.owner.post(...member(other.name, direct.email))).attributes.status).toBe("active");
+    const bySite = await makeMember(api, org.name);
+    expect(data(await api.admin.post(...member(other.name, bySite.email))).attributes.status).toBe("active");
   });
 
   it("403: somebody whom it signed in before, and who reaches further since", async () => {
