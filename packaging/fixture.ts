@@ -83,17 +83,25 @@ async function fill(call: Call): Promise<void> {
   await call(
     "POST",
     "/team-workspaces",
-    resource("team-workspaces", { access: "write" }, {
-      team: related("teams", team.data.id),
-      workspace: related("workspaces", workspace.data.id),
-    }),
+    resource(
+      "team-workspaces",
+      { access: "write" },
+      {
+        team: related("teams", team.data.id),
+        workspace: related("workspaces", workspace.data.id),
+      },
+    ),
   );
   await call(
     "POST",
     `/organizations/${name}/organization-memberships`,
-    resource("organization-memberships", { email: "new@acme.example" }, {
-      teams: { data: [{ type: "teams", id: team.data.id }] },
-    }),
+    resource(
+      "organization-memberships",
+      { email: "new@acme.example" },
+      {
+        teams: { data: [{ type: "teams", id: team.data.id }] },
+      },
+    ),
   );
   await call("POST", `/organizations/${name}/ssh-keys`, resource("ssh-keys", { name: "deploy", value: "a key" }));
   const set = await call(
@@ -167,10 +175,14 @@ async function addRun(call: Call, organization: string): Promise<void> {
   await call(
     "POST",
     "/runs",
-    resource("runs", { message: "A first run" }, {
-      workspace: related("workspaces", workspace.data.id),
-      "configuration-version": related("configuration-versions", configuration.data.id),
-    }),
+    resource(
+      "runs",
+      { message: "A first run" },
+      {
+        workspace: related("workspaces", workspace.data.id),
+        "configuration-version": related("configuration-versions", configuration.data.id),
+      },
+    ),
   );
 }
 
@@ -221,7 +233,13 @@ export async function writeFixture(file: string, checkout = root): Promise<void>
   };
   const child = spawn(process.execPath, [program, "serve"], {
     cwd: checkout,
-    env: { ...env, CADASTRE_ADMIN_TOKEN: fixtureToken, CADASTRE_LISTEN: `127.0.0.1:${port}`, CADASTRE_LOG_LEVEL: "error", CADASTRE_CONSOLE: "off" },
+    env: {
+      ...env,
+      CADASTRE_ADMIN_TOKEN: fixtureToken,
+      CADASTRE_LISTEN: `127.0.0.1:${port}`,
+      CADASTRE_LOG_LEVEL: "error",
+      CADASTRE_CONSOLE: "off",
+    },
     stdio: ["ignore", "ignore", "inherit"],
   });
   try {

@@ -16,8 +16,7 @@ export function mountHealth(server: FastifyInstance, database: Database, { isSta
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
     if (isStarting()) throw new AppError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
-    database.fence.check(await soon(look()));
-    return { status: "ready" };
+    return { status: database.fence.readiness(await soon(look())) };
   });
 }
 
