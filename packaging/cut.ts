@@ -1,19 +1,53 @@
-/** Run by `npm version` between package.json and the tag: what the changelog holds as unreleased becomes that version's, and the chart is for it. */
+/**
+ * Run by `npm version` between package.json and the tag, and again by hand as long as there is no tag: what the changelog holds as unreleased
+ * becomes that version's, the chart and the README name it, and its schema is listed with a small backup of it. Does nothing for X.Y.Z-dev.
+ */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { migrations } from "../src/database/migrate.ts";
+import { output } from "./checkout.ts";
+import { writeFixture } from "./fixture.ts";
 import { readManifest } from "./manifest.ts";
 import { root } from "./places.ts";
-import { cutChangelog } from "./versions.ts";
+import { fixturesPath, formatReleases, isInDevelopment, parseReleases, releaseOf, releasesPath } from "./schema.ts";
+import { cutChangelog, newestReleased, tagOf } from "./versions.ts";
 
 const { version } = await readManifest();
+if (!isInDevelopment(version)) await cut();
+
+async function cut(): Promise<void> {
+  await listSchema();
+  rewrite("CHANGELOG.md", (text) =>
+    newestReleased(text) === version ? text : cutChangelog(text, version, new Date().toISOString().slice(0, 10)),
+  );
+  rewrite("deploy/helm/cadastre/Chart.yaml", (text) => text.replace(/^appVersion: .*$/m, `appVersion: "${version}"`));
+  rewrite("README.md", (text) => text.replace(/^( *Cadastre )\d+\.\d+\.\d+$/m, `$1${version}`));
+}
+
+/** Raises an Error where this version was released with another schema. */
+async function listSchema(): Promise<void> {
+  const releases = parseReleases(readFileSync(join(root, releasesPath), "utf8"));
+  const present = releaseOf(version, migrations);
+  const listed = releases.find((release) => release.version === version);
+  const fixture = join(fixturesPath, `${version}.backup`);
+  if (listed?.digest === present.digest && existsSync(join(root, fixture))) return;
+  if (listed !== undefined && (await output("git", "tag", "--list", tagOf(version))) !== "")
+    throw new Error(
+      `${version} was released with the schema of ${listed.newest}. Make another version with 'npm version'.`,
+    );
+  rewrite(releasesPath, () => formatReleases([...releases.filter((release) => release !== listed), present]));
+  await writeFixture(join(root, fixture));
+  add(fixture);
+}
 
 function rewrite(name: string, change: (text: string) => string): void {
   const path = join(root, name);
   writeFileSync(path, change(readFileSync(path, "utf8")));
-  // So that npm commits it with the rest.
-  execFileSync("git", ["add", name], { cwd: root });
+  add(name);
 }
 
-rewrite("CHANGELOG.md", (text) => cutChangelog(text, version, new Date().toISOString().slice(0, 10)));
-rewrite("deploy/helm/cadastre/Chart.yaml", (text) => text.replace(/^appVersion: .*$/m, `appVersion: "${version}"`));
+/** So that npm commits it with the rest. */
+function add(name: string): void {
+  execFileSync("git", ["add", name], { cwd: root });
+}

@@ -5,23 +5,30 @@
  *   npm version minor && npm run release      the next version, and its release
  *   npm run release -- --snapshot             the same of any commit, with a version that says so
  */
+import { readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { migrations } from "../src/database/migrate.ts";
 import { packForNpm, packWithNode } from "./archives.ts";
 import { build } from "./build.ts";
 import { readCommit, readLock, readTold } from "./checkout.ts";
 import { checksumsOf, type Digested, digested } from "./digests.ts";
-import { releaseFolder } from "./places.ts";
+import { releaseFolder, root } from "./places.ts";
 import { provenanceOf } from "./provenance.ts";
 import { sbomOf } from "./sbom.ts";
+import { parseReleases, releasesPath, schemaFaults } from "./schema.ts";
 import { disagreements, obstacles, snapshotVersion } from "./versions.ts";
 
 const { values } = parseArgs({ options: { snapshot: { type: "boolean", default: false } } });
 const startedAt = new Date();
 const [told, commit, lock] = await Promise.all([readTold(), readCommit(), readLock()]);
 
-const faults = values.snapshot ? disagreements(told) : obstacles(told, commit);
+const releases = parseReleases(readFileSync(join(root, releasesPath), "utf8"));
+const faults = [
+  ...(values.snapshot ? disagreements(told) : obstacles(told, commit)),
+  ...schemaFaults(told.version, migrations, releases),
+];
 if (faults.length > 0) {
   for (const fault of faults) console.error(fault);
   if (!values.snapshot) console.error("To try it with any commit: npm run release -- --snapshot");

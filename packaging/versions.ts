@@ -1,5 +1,7 @@
 /** That package.json, the lock file, the changelog and the tag tell the same version. Pure: it is given what they say. */
 
+import { isHigher, isInDevelopment } from "./schema.ts";
+
 export interface Told {
   /** Of package.json. */
   readonly version: string;
@@ -43,7 +45,8 @@ export function disagreements({ version, locked, changelog }: Told): string[] {
   if (first === undefined || first.version !== undefined || !/^## \[Unreleased\]$/m.test(changelog))
     faults.push("CHANGELOG.md has to begin with '## [Unreleased]', empty or not.");
   const [newest] = released;
-  if (newest?.version !== version)
+  const isAhead = isInDevelopment(version) && isHigher(version, newest?.version ?? "0.0.0");
+  if (newest?.version !== version && !isAhead)
     faults.push(
       `The newest version in CHANGELOG.md is ${newest?.version ?? "none"}, that of package.json ${version}. 'npm version' sets both.`,
     );
@@ -56,6 +59,8 @@ export function disagreements({ version, locked, changelog }: Told): string[] {
 /** What holds for a release besides. */
 export function obstacles(told: Told, { tags, isClean }: Checkout): string[] {
   const faults = disagreements(told);
+  if (isInDevelopment(told.version))
+    faults.push(`${told.version} is not to be released. Make a version with 'npm version'.`);
   const tag = tagOf(told.version);
   if (!tags.includes(tag))
     faults.push(
@@ -69,9 +74,15 @@ export function obstacles(told: Told, { tags, isClean }: Checkout): string[] {
 
 /** Of a build that is no release: higher than the last one, lower than the next, and with its commit. */
 export function snapshotVersion(version: string, commit: string): string {
+  const ofCommit = `.g${commit.slice(0, 12)}`;
+  if (isInDevelopment(version)) return `${version}${ofCommit}`;
   const [, major, minor, patch] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
-  return `${major}.${minor}.${Number(patch) + 1}-dev.g${commit.slice(0, 12)}`;
+  return `${major}.${minor}.${Number(patch) + 1}-dev${ofCommit}`;
 }
+
+/** The newest version that the changelog says is released. */
+export const newestReleased = (changelog: string): string | undefined =>
+  sectionsOf(changelog).find(({ version }) => version !== undefined)?.version;
 
 /** The changelog of a new version: what was not released is, and nothing waits any more. Raises an Error where nothing does. */
 export function cutChangelog(changelog: string, version: string, date: string): string {

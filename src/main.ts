@@ -7,6 +7,8 @@ import { announcement, logStart } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
+import { type MigrationReport, noteServed } from "./database/migrate.ts";
+import type { Migration } from "./database/migrations/migration.ts";
 import { batchedDestination } from "./http/log-destination.ts";
 import { readableDestination } from "./http/log-text.ts";
 import { newLogger } from "./http/log.ts";
@@ -16,7 +18,7 @@ import { jobs } from "./jobs/index.ts";
 import { JobRunner } from "./jobs/runner.ts";
 import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
-import { ensureFirstAdmin, openRegister } from "./service.ts";
+import { ensureFirstAdmin, openUnprepared } from "./service.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { type Settings } from "./settings.ts";
 import { readPair, type TlsPair, TlsWatch } from "./tls.ts";
@@ -36,18 +38,20 @@ export interface ServeOptions {
   readonly say?: (line: string) => void;
   /** Whether a person looks on. */
   readonly isTerminal?: boolean;
+  /** Other migrations than this version's, to try what a later one would do. */
+  readonly migrations?: readonly Migration[];
 }
 
 /** Starts the service and says so. Raises SettingError or AppError with a sentence for the person who starts it. */
 export async function serve(settings: Settings, options: ServeOptions = {}): Promise<RunningService> {
-  const { say = console.log, isTerminal = false } = options;
+  const { say = console.log, isTerminal = false, migrations } = options;
   const tls = readTls(settings);
   await refuseWithoutEngine(settings);
-  const { database, vault } = await openRegister(settings);
-  const clock = await watchClock(database);
+  const { database, vault, prepare } = openUnprepared(settings, migrations);
   const logger = loggerFor(settings, isTerminal);
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
   database.fence.onRefusal = (sentence) => logger.error(sentence);
+  database.fence.handoverMs = settings.drainSeconds * 1000;
   let phase: "starting" | "serving" | "draining" = "starting";
   const server = createServer({
     isStarting: () => phase === "starting",
@@ -68,10 +72,15 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   const urlNow = () => urlOf(server, { tls });
   const allJobs = [...jobs, ...backupJobs(settings, version)];
   const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs: allJobs, logger });
+  let clock: ClockWatch | undefined;
   try {
+    // Whatever takes long comes before the migration: older servers may stop writing with it, and this one is to be ready at once.
     await Promise.all([listen(server, settings), consoleFiles?.open()]);
+    await prepare(reportTo({ say, isTerminal }, logger));
+    clock = await watchClock(database);
     const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
+    await noteServed(database, migrations);
     const url = urlNow();
     if (settings.logFormat === "json") logStart(logger, { settings, url, admin });
     else say(announcement({ settings, url, admin }));
@@ -93,10 +102,21 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     };
   } catch (error) {
     await Promise.all([server.close(), runner.stop()]);
-    clock.stop();
+    clock?.stop();
     await database.close();
     throw error;
   }
+}
+
+/** A person at a terminal sees no lines of the log that only inform, and need not know how a new database is made. */
+function reportTo(
+  { say, isTerminal }: Required<Pick<ServeOptions, "say" | "isTerminal">>,
+  logger: Logger,
+): MigrationReport {
+  return (line, isNew) => {
+    if (!isTerminal) logger.info(line);
+    else if (!isNew) say(`  ${line}`);
+  };
 }
 
 /** A person at a terminal is told what went wrong, in lines that can be read; a service's log tells of every request, as JSON. */
@@ -157,7 +177,7 @@ interface Parts {
   readonly server: FastifyInstance;
   readonly runner: JobRunner;
   readonly database: Database;
-  readonly clock: ClockWatch;
+  readonly clock: ClockWatch | undefined;
 }
 
 async function stop({ server, runner, database, clock }: Parts, graceSeconds: number): Promise<void> {
@@ -174,7 +194,7 @@ async function stop({ server, runner, database, clock }: Parts, graceSeconds: nu
   });
   // Together: while requests are finished here, other servers go on with the jobs already.
   const closed = Promise.all([server.close(), runner.stop()]).then(() => {
-    clock.stop();
+    clock?.stop();
     return database.close();
   });
   await Promise.race([closed, cut]);

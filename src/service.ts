@@ -3,7 +3,8 @@ import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
-import { migrate, refuseNewer, setUp } from "./database/migrate.ts";
+import { appliedIn, migrate, type MigrationReport, migrations, refuseNewer, setUp } from "./database/migrate.ts";
+import type { Migration } from "./database/migrations/migration.ts";
 import { checkVault, createVault, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
@@ -25,14 +26,34 @@ export interface Register {
   readonly migrated: readonly string[];
 }
 
-/** Raises SettingError or AppError, each with a sentence for the person who starts it. */
-export async function openRegister(settings: Settings): Promise<Register> {
+/** A register whose schema and key were not looked at yet. */
+export interface UnpreparedRegister {
+  readonly database: Database;
+  readonly vault: Vault;
+  /**
+   * Brings it to this version's schema and checks the key; gives the applied migrations. Closes the database where that fails, and raises
+   * SettingError or AppError, each with a sentence for the person who starts it.
+   */
+  readonly prepare: (report?: MigrationReport) => Promise<readonly string[]>;
+}
+
+/** Raises SettingError. */
+export function openUnprepared(settings: Settings, known: readonly Migration[] = migrations): UnpreparedRegister {
   const vault = createVault(...encryptionKeys(settings));
-  return opening(settings, async (database) => {
-    const migrated = await migrate(database);
-    await checkVault(database, vault);
-    return { database, vault, migrated };
-  });
+  const database = open(settings);
+  const prepare = (report?: MigrationReport) =>
+    preparing(settings, database, async () => {
+      const migrated = await migrate(database, known, report);
+      await checkVault(database, vault);
+      return migrated;
+    });
+  return { database, vault, prepare };
+}
+
+/** Raises SettingError or AppError, each with a sentence for the person who starts it. */
+export async function openRegister(settings: Settings, report?: MigrationReport): Promise<Register> {
+  const { database, vault, prepare } = openUnprepared(settings);
+  return { database, vault, migrated: await prepare(report) };
 }
 
 export interface ExistingRegister extends Omit<Register, "migrated"> {
@@ -47,25 +68,29 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
   const vault = createVault(...encryptionKeys(settings));
   return opening(settings, async (database) => {
     const applied = await appliedMigrations(database, settings);
-    database.fence.hold(applied.length);
+    database.fence.hold(applied);
     await checkVault(database, vault);
     return { database, vault, applied };
   });
 }
 
-/** Opens the database for a register that is about to be written whole: migrated, with whatever it holds left alone. */
-export async function openTarget(settings: Settings): Promise<Database> {
-  return opening(settings, async (database) => {
-    await migrate(database);
-    return database;
+/** Opens the database for a register that is about to be written whole, by `load`, which also makes its schema. */
+export async function writeTarget(settings: Settings, load: (database: Database) => Promise<void>): Promise<void> {
+  await opening(settings, async (database) => {
+    await load(database);
+    await database.close();
   });
 }
 
-/** Closes the database again where `prepare` fails. */
-async function opening<T>(settings: Settings, prepare: (database: Database) => Promise<T>): Promise<T> {
+async function opening<T>(settings: Settings, work: (database: Database) => Promise<T>): Promise<T> {
   const database = open(settings);
+  return preparing(settings, database, () => work(database));
+}
+
+/** Closes the database again where `work` fails. */
+async function preparing<T>(settings: Settings, database: Database, work: () => Promise<T>): Promise<T> {
   try {
-    return await prepare(database);
+    return await work();
   } catch (error) {
     await database.close();
     if (isDamage(error)) throw damaged(settings.database, error);
@@ -75,17 +100,16 @@ async function opening<T>(settings: Settings, prepare: (database: Database) => P
   }
 }
 
-async function appliedMigrations(database: Database, settings: Settings): Promise<string[]> {
+async function appliedMigrations({ reader }: Database, settings: Settings): Promise<string[]> {
   let applied: string[];
   try {
-    const rows = await database.reader.db.selectFrom("migrations").select("name").orderBy("name").execute();
-    applied = rows.map((row) => row.name);
+    applied = await appliedIn(reader);
   } catch (error) {
     // The two engines' words for a table that is not there.
     if (/no such table|does not exist/.test((error as Error).message)) throw noRegister(settings);
     throw error;
   }
-  refuseNewer(applied);
+  await refuseNewer(reader, applied);
   return applied;
 }
 

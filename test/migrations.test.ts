@@ -3,8 +3,9 @@
  * remove. What was released is never changed.
  */
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { fixturesPath, parseReleases, releasesPath, schemaFaults } from "../packaging/schema.ts";
 import { migrations } from "../src/database/migrate.ts";
 import type { Migration } from "../src/database/migrations/migration.ts";
 
@@ -45,6 +46,40 @@ function faultsOf({ name, kind, unusedSince, statements, only }: Migration): str
   return faults;
 }
 
+const releases = parseReleases(readFileSync(releasesPath, "utf8"));
+
+/** The table that a statement makes, or that it changes. */
+const tableOf = (text: string, verb: RegExp): string | undefined =>
+  new RegExp(`^${verb.source} (?:IF NOT EXISTS )?(\\w+)`).exec(text)?.[1];
+
+/** What keeps servers of the version that `writersKnow` ends from going on writing, in sentences, as far as SQL shows it. */
+function incompatibilitiesOf({ name, writersKnow, unusedSince, statements, only, appendOnly }: Migration): string[] {
+  if (writersKnow === undefined) return [];
+  const release = releases.find(({ newest }) => newest === writersKnow);
+  if (release === undefined) return [`${name}: ${writersKnow} is not the newest migration of a released version`];
+  const faults: string[] = [];
+  if (unusedSince !== undefined && isNewer(unusedSince, release.version))
+    faults.push(`${name} removes what servers of ${release.version} still use`);
+  const all = [statements, ...Object.values(only ?? {})];
+  for (const texts of all.map((list) => list.map((statement) => statement.replaceAll(/\s+/g, " ").trim()))) {
+    const made = texts.map((text) => tableOf(text, /CREATE (?:VIRTUAL )?TABLE/));
+    const isKeptByTriggers = (table: string | undefined) =>
+      texts.some((text) => /^CREATE (FUNCTION|TRIGGER)/.test(text) && text.includes(`INSERT INTO ${table} `));
+    for (const text of texts) {
+      const filled = tableOf(text, /(?:INSERT INTO|UPDATE|DELETE FROM)/);
+      if (filled !== undefined && !(made.includes(filled) && isKeptByTriggers(filled)))
+        faults.push(`${name} fills ${filled}, which servers that don't know it would not go on filling: ${text}`);
+      const unique = /^CREATE UNIQUE INDEX \w+ ON (\w+)/.exec(text)?.[1];
+      if (unique !== undefined && !made.includes(unique))
+        faults.push(`${name} refuses what older servers may write: ${text}`);
+    }
+  }
+  for (const table of appendOnly ?? [])
+    if (!statements.some((text) => tableOf(text.trim(), /CREATE TABLE/) === table))
+      faults.push(`${name} refuses what older servers may change in ${table}`);
+  return faults;
+}
+
 describe("migrations", () => {
   it("have a number each, and are listed in its order", () => {
     const names = migrations.map(({ name }) => name);
@@ -55,6 +90,15 @@ describe("migrations", () => {
 
   it("add first, and remove a version later, so that servers of the version before go on reading", () => {
     expect(migrations.filter((migration) => !isOlderThanTheRule(migration)).flatMap(faultsOf)).toEqual([]);
+  });
+
+  it("name older servers that go on writing only where nothing that they write would be missing or refused", () => {
+    expect(migrations.flatMap(incompatibilitiesOf)).toEqual([]);
+  });
+
+  it("belong to one version: a schema that differs from a released one needs another version", () => {
+    expect(schemaFaults(version, migrations, releases)).toEqual([]);
+    expect(readdirSync(fixturesPath).toSorted()).toEqual(releases.map((release) => `${release.version}.backup`));
   });
 
   it("are never changed once they are released: migrations.txt has a digest of each", async () => {
@@ -98,5 +142,44 @@ describe("the rule of the two kinds", () => {
     ["something new, said to remove", removes("0.0.1", "CREATE TABLE one (id TEXT)")],
   ])("refuses %s", (_, migration) => {
     expect(faultsOf(migration)).toHaveLength(1);
+  });
+});
+
+describe("the rule for servers that go on writing", () => {
+  const { newest = "", version: released = "" } = releases.at(-1) ?? {};
+  const adds = (...statements: string[]): Migration => ({
+    name: "9999-a",
+    kind: "adds",
+    writersKnow: newest,
+    statements,
+  });
+
+  it.each<[string, Migration]>([
+    ["a table with its indexes", adds("CREATE TABLE one (id TEXT)", "CREATE UNIQUE INDEX one_id ON one (id)")],
+    ["a column", adds("ALTER TABLE one ADD COLUMN two TEXT")],
+    ["an index", adds("CREATE INDEX one_two ON one (two)")],
+    [
+      "a table that triggers keep",
+      adds(
+        "CREATE TABLE one (id TEXT)",
+        "INSERT INTO one SELECT id FROM two",
+        "CREATE TRIGGER two_one AFTER INSERT ON two BEGIN INSERT INTO one VALUES (NEW.id); END",
+      ),
+    ],
+    ["what is unused since that version", { ...adds("DROP TABLE one"), kind: "removes", unusedSince: released }],
+    ["anything of one that stops them", { name: "9999-a", kind: "adds", statements: ["UPDATE one SET two = 3"] }],
+  ])("lets %s pass", (_, migration) => {
+    expect(incompatibilitiesOf(migration)).toEqual([]);
+  });
+
+  it.each<[string, Migration]>([
+    ["a version that was not released", { ...adds(), writersKnow: "9998-b" }],
+    ["a column that is filled", adds("ALTER TABLE one ADD COLUMN two TEXT", "UPDATE one SET two = three")],
+    ["a table that nothing keeps", adds("CREATE TABLE one (id TEXT)", "INSERT INTO one SELECT id FROM two")],
+    ["a rule for what is there", adds("CREATE UNIQUE INDEX one_two ON one (two)")],
+    ["a table that may no longer be changed", { ...adds(), appendOnly: ["one"] }],
+    ["what that version uses", { ...adds("DROP TABLE one"), kind: "removes", unusedSince: "999.0.0" }],
+  ])("refuses %s", (_, migration) => {
+    expect(incompatibilitiesOf(migration)).toHaveLength(1);
   });
 });

@@ -1,8 +1,8 @@
-/** Loads a backup into an empty register: everything in one transaction, or nothing. */
+/** Loads a backup of this version or an older one into an empty database: everything in one transaction, or nothing. */
 import { type CompiledQuery, sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
-import { migrations } from "../database/migrate.ts";
+import { appliedIn, createBookkeeping, migrateIn, migrations, setUp, unknownOf } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
 import type { Footer, Header, Section, Value } from "./format.ts";
@@ -32,7 +32,7 @@ export async function verifyBackup(file: string, progress: Progress, vault?: Vau
   let rows = 0;
   for await (const part of readBackup(file)) {
     if (part.kind === "header") {
-      refuseOtherSchema(part.header, file);
+      refuseNewerSchema(part.header, file);
       header = part.header;
     } else if (part.kind === "section") {
       table = part.section.table;
@@ -49,40 +49,63 @@ export async function verifyBackup(file: string, progress: Progress, vault?: Vau
   return { header, rows: counts, keyIds, secrets: check?.count ?? 0 };
 }
 
-/**
- * The file's tables must be this version's. To take older ones later: migrate the target only as far as the header's
- * migrations, load, and apply the rest.
- */
-function refuseOtherSchema({ migrations: applied, cadastre }: Header, file: string): void {
-  const known = migrations.map((migration) => migration.name);
-  if (applied.some((name) => !known.includes(name)))
+/** Raises `conflict` for a file with a migration that this version does not know. */
+function refuseNewerSchema({ migrations: applied, cadastre }: Header, file: string): void {
+  if (unknownOf(applied).length > 0)
     throw conflict(
       `The backup ${file} was made by a newer version of Cadastre (${cadastre}). Restore it with that version.`,
     );
-  if (known.some((name) => !applied.includes(name)))
-    throw conflict(
-      `The backup ${file} was made by an older version of Cadastre (${cadastre}). Restore it with that version, then upgrade.`,
-    );
 }
 
-/** Into a database that is migrated and empty. Raises `conflict` when it is not empty; nothing is written then. */
-export async function loadBackup(database: Database, file: string, progress: Progress): Promise<void> {
+/**
+ * Into a database without a register: makes the schema that the file was written with, loads the rows, and migrates them to this version's
+ * schema, as an upgrade would. Raises `conflict` when there is a register, or a newer schema than the file's; nothing is written then.
+ */
+export async function loadBackup(
+  database: Database,
+  { file, header }: { readonly file: string; readonly header: Header },
+  progress: Progress,
+): Promise<void> {
+  const schemaOfFile = migrations.filter(({ name }) => header.migrations.includes(name));
   // A transaction that must run again reads the file again, from its start.
   const load = async (tx: Tx) => {
-    const tables = tablesAfter(migrations.map((migration) => migration.name));
-    await refuseFilled(tx, tables);
-    for (const table of tablesFilledFromStart) await tx.db.deleteFrom(table as never).execute();
-    const loader = new Loader(tx, progress);
-    for await (const part of readBackup(file)) {
-      if (part.kind === "section") await loader.begin(part.section);
-      else if (part.kind === "row") await loader.add(part.values);
-      else if (part.kind === "footer") {
-        await loader.flush();
-        await verifyCounts(tx, part.footer.rows);
-      }
-    }
+    await createBookkeeping(tx);
+    const applied = await appliedIn(tx);
+    await refuseFilled(tx, tablesAfter(applied));
+    refuseNewerTarget(applied, header, file);
+    await migrateIn(tx, schemaOfFile);
+    const tables = tablesAfter(header.migrations);
+    for (const table of tablesFilledFromStart.filter((name) => tables.includes(name)))
+      await tx.db.deleteFrom(table as never).execute();
+    await loadRows(tx, file, progress);
+    const { settleDeferred } = tx.dialect;
+    if (settleDeferred !== undefined) await sql.raw(settleDeferred).execute(tx.db);
+    await migrateIn(tx, migrations);
   };
-  await database.write(load, { isPatient: true });
+  database.fence.letGo();
+  await setUp(database, load);
+  database.fence.hold(migrations.map(({ name }) => name));
+}
+
+async function loadRows(tx: Tx, file: string, progress: Progress): Promise<void> {
+  const loader = new Loader(tx, progress);
+  for await (const part of readBackup(file)) {
+    if (part.kind === "section") await loader.begin(part.section);
+    else if (part.kind === "row") await loader.add(part.values);
+    else if (part.kind === "footer") {
+      await loader.flush();
+      await verifyCounts(tx, part.footer.rows);
+    }
+  }
+}
+
+/** Rows can't be loaded into tables that a later migration has changed. */
+function refuseNewerTarget(applied: readonly string[], { migrations: ofFile, cadastre }: Header, file: string): void {
+  const newer = applied.filter((name) => !ofFile.includes(name));
+  if (newer.length > 0)
+    throw conflict(
+      `The database is empty, but already has a newer schema (${newer.join(", ")}) than the backup ${file}, which Cadastre ${cadastre} wrote. Name a database without tables by CADASTRE_DATABASE, or for the embedded one a file that is not there yet. Nothing was written.`,
+    );
 }
 
 async function refuseFilled(tx: Tx, tables: readonly string[]): Promise<void> {

@@ -23,7 +23,7 @@ export class SecretsCheck {
 
   begin(section: Section): void {
     this.#section = section;
-    this.#sealed = sealedTables.find(({ table }) => table === section.table);
+    this.#sealed = sealedTables.find(({ table, formerly }) => table === section.table || formerly === section.table);
   }
 
   /** Raises `conflict` where a value can't be opened. */

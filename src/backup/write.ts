@@ -11,6 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { sql } from "kysely";
 import type { Database, Tx } from "../database/database.ts";
+import { appliedIn, unknownOf } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { snake } from "../kernel/names.ts";
 import { now } from "../kernel/time.ts";
@@ -86,9 +87,8 @@ async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written)
   // Before the moment itself: whatever was committed by then is in it.
   const createdAt = now();
   // The first statement: from here on, every other sees the same moment.
-  const applied = (await tx.db.selectFrom("migrations").select("name").orderBy("name").execute()).map(
-    ({ name }) => name,
-  );
+  const applied = await appliedIn(tx);
+  refuseUnknownTables(applied);
   const header: Header = {
     format: formatName,
     version: formatVersion,
@@ -111,6 +111,15 @@ async function* lines(tx: Tx, request: BackupRequest, { rows, keyIds }: Written)
       request.progress(table, rows[table]);
     }
   }
+}
+
+/** Of a schema that is newer, even of one that can be written to, not all tables are known. Raises `conflict`. */
+function refuseUnknownTables(applied: readonly string[]): void {
+  const unknown = unknownOf(applied);
+  if (unknown.length > 0)
+    throw conflict(
+      `The database was brought to a newer version of Cadastre (it has ${unknown.join(", ")}), so a backup by this one would lack something. Make it with that version.`,
+    );
 }
 
 /** A piece is short, so that a server that writes a backup answers others in between, also where rows are large. */

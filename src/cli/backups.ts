@@ -2,9 +2,10 @@
 import { progressTo } from "../backup/progress.ts";
 import { loadBackup, verifyBackup } from "../backup/restore.ts";
 import { writeBackup } from "../backup/write.ts";
+import { migrations } from "../database/migrate.ts";
 import { checkVault, createVault, keyPathBeside } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
-import { existingKeys, keysPlace, openExisting, openTarget, sqlitePath } from "../service.ts";
+import { existingKeys, keysPlace, openExisting, sqlitePath, writeTarget } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, stopSignal } from "./command.ts";
@@ -66,24 +67,24 @@ export const backup: Command = {
 export const restore: Command = {
   name: "restore",
   summary: "Load a backup into an empty database",
-  argument: { shape: "FILE", doc: "What 'cadastre backup' wrote, on either engine." },
+  argument: { shape: "FILE", doc: "What 'cadastre backup' of this version or an older one wrote, on either engine." },
   settings: registerSettings,
   details: [
-    "The file is verified before anything is written, and all of it is loaded or nothing. The database is made where there is none. The encryption key must be the one of the register that was backed up.",
+    "The file is verified before anything is written, and all of it is loaded or nothing. The database is made where there is none. What an older version wrote is migrated. The encryption key must be the one of the register that was backed up.",
     "Example: CADASTRE_ENCRYPTION_KEY=$(cat data/cadastre.db.key) cadastre restore cadastre.backup --database postgres://cadastre@db.example/cadastre",
   ],
   async run({ terminal, argument: file, settings: read }) {
     const settings = read();
     const { header, rows, keyIds } = await verifyBackup(file, progressTo(terminal.note, "verifying"));
     const vault = vaultFor(settings, [...new Set([header.keyId, ...keyIds])], file);
-    const database = await openTarget(settings);
-    try {
-      await loadBackup(database, file, progressTo(terminal.note, "loading"));
+    await writeTarget(settings, async (database) => {
+      await loadBackup(database, { file, header }, progressTo(terminal.note, "loading"));
       await checkVault(database, vault);
-    } finally {
-      await database.close();
-    }
+    });
     terminal.out(`Restored ${total(rows)} from ${file}, as they were at ${header.createdAt}.`);
+    const added = migrations.length - header.migrations.length;
+    if (added > 0)
+      terminal.out(`It was written by Cadastre ${header.cadastre}; its schema was brought to that of ${version}.`);
   },
 };
 

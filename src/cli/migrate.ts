@@ -12,7 +12,7 @@ export const migrateCommand: Command = {
     "Example: cadastre migrate --database sqlite:data/cadastre.db",
   ],
   async run({ terminal, settings }) {
-    const { database, migrated } = await openRegister(settings());
+    const { database, migrated } = await openRegister(settings(), (line) => terminal.note(line));
     await database.close();
     terminal.out(
       migrated.length === 0

@@ -20,6 +20,8 @@ export interface Tx {
 export interface WriteOptions {
   /** Its statements may take as long as they take: nobody waits for an answer, and a large register needs its time. */
   readonly isPatient?: boolean;
+  /** How long its statements wait for a lock of others, where there are others: past it `LockTimeout` is raised. */
+  readonly lockWaitMs?: number;
   /** Nothing that anybody keeps shows what it writes (when a token was last used), so it need not be another `moment`. */
   readonly isUnseen?: boolean;
 }
@@ -30,6 +32,11 @@ export interface WriteOptions {
  */
 export class Overtaken extends Error {
   override readonly name = "Overtaken";
+}
+
+/** Raised by `write` with `lockWaitMs`: another transaction holds what was to be locked. Nothing was changed. */
+export class LockTimeout extends Error {
+  override readonly name = "LockTimeout";
 }
 
 export interface Database {

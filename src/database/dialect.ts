@@ -48,10 +48,13 @@ export interface Dialect {
   /** Takes, until the transaction ends, the right to set the database up: its schema and its first rows. */
   readonly lockSetup: string | undefined;
   /**
-   * Keeps the schema from changing until the transaction ends, and the other way round: who changes it waits for all who write, and
-   * they for it. Those who read wait for nobody. Undefined where there is one writer at a time.
+   * Keeps the schema from changing until the transaction ends, and the other way round: a transaction that changes it waits for all that
+   * write, and they for it. One that only adds to it waits for none but others that change it. Undefined where there is one writer at a
+   * time.
    */
-  readonly lockSchema: { readonly toWrite: string; readonly toChange: string } | undefined;
+  readonly lockSchema: { readonly toWrite: string; readonly toAdd: string; readonly toChange: string } | undefined;
+  /** Has what is checked or done at the commit done now: tables with such work pending can't be altered. */
+  readonly settleDeferred: string | undefined;
   /** The statements that make changes of these tables' columns raise the access version of their organization. */
   raisingAccess(tables: Readonly<Record<string, readonly string[]>>): string[];
   /** The same for columns that such tables were given later. */
@@ -91,6 +94,7 @@ export const sqliteDialect: Dialect = {
   },
   lockSetup: undefined,
   lockSchema: undefined,
+  settleDeferred: undefined,
   raisingAccess: (tables) =>
     Object.entries(tables).flatMap(([table, columns]) => {
       const isOrganization = table === "organizations";
@@ -155,8 +159,10 @@ export const postgresDialect: Dialect = {
   lockSetup: `SELECT pg_advisory_xact_lock(${setupLock})`,
   lockSchema: {
     toWrite: "LOCK TABLE migrations IN ROW SHARE MODE",
+    toAdd: "LOCK TABLE migrations IN SHARE UPDATE EXCLUSIVE MODE",
     toChange: "LOCK TABLE migrations IN EXCLUSIVE MODE",
   },
+  settleDeferred: "SET CONSTRAINTS ALL IMMEDIATE",
   raisingAccess: (tables) => {
     if (Object.keys(tables).length === 0) return [];
     // At the commit, because the row is the last in the order of locks; and once for a transaction, however much it changes.

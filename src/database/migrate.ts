@@ -2,7 +2,9 @@
 import { CompiledQuery } from "kysely";
 import { AppError } from "../kernel/errors.ts";
 import { now } from "../kernel/time.ts";
-import type { Database, Tx } from "./database.ts";
+import { type Database, LockTimeout, type Tx } from "./database.ts";
+import { compatibleFact, type CompatibleMigrations, formatCompatible, parseCompatible, servedFact } from "./fence.ts";
+import { readFact, setFact } from "./meta.ts";
 import { foundation } from "./migrations/0001-foundation.ts";
 import { workspaces } from "./migrations/0002-workspaces.ts";
 import { state } from "./migrations/0003-state.ts";
@@ -73,33 +75,134 @@ export const migrations: readonly Migration[] = [
   pipelinesTokens,
 ];
 
+/** A line about what is applied; `isNew` where the database had no schema at all. */
+export type MigrationReport = (line: string, isNew: boolean) => void;
+
+/** Makes the table that says which were applied, where there is none. */
+export const createBookkeeping = (tx: Tx): Promise<void> =>
+  run(tx, tx.dialect.ddl("CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"));
+
 /**
- * Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version. From then on the
- * database is written to only while it has this schema.
+ * Returns the names of those that were applied. Raises `conflict` when the database was made by a newer version whose schema this one can't
+ * write to. From then on the database is written to only while it has a schema that this version can.
  */
-export async function migrate(database: Database, known: readonly Migration[] = migrations): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  known: readonly Migration[] = migrations,
+  report: MigrationReport = () => {},
+): Promise<string[]> {
   database.fence.letGo();
-  const create = "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)";
-  await setUp(database, (tx) => run(tx, tx.dialect.ddl(create)));
-  // Most starts find nothing to do, and need not keep others from writing for it.
-  const isUpToDate = (await missingIn(database.reader, known)).length === 0;
-  const applied = isUpToDate ? [] : await database.write((tx) => applyMissing(tx, known), { isPatient: true });
-  database.fence.hold(known.length);
+  await setUp(database, createBookkeeping);
+  const applied: string[] = [];
+  for (;;) {
+    const missing = await missingIn(database.reader, known);
+    // Most starts find nothing to do, and need not keep others from writing for it.
+    if (missing.length === 0) break;
+    const total = applied.length + missing.length;
+    const isNew = missing.length === known.length;
+    if (isNew) report(`creating the schema of a new database: ${total} migrations`, isNew);
+    const reportOne = (name: string, at: number) => {
+      if (!isNew) report(`applying migration ${name} (${applied.length + at} of ${total})`, isNew);
+    };
+    applied.push(...(await applyNext(database, known, { report, reportOne })));
+  }
+  database.fence.hold(known.map(({ name }) => name));
   return applied;
 }
 
-/** Whoever is writing has finished by then, and whoever begins waits, and finds another schema. */
-async function applyMissing(tx: Tx, known: readonly Migration[]): Promise<string[]> {
-  if (tx.dialect.lockSchema !== undefined) await run(tx, tx.dialect.lockSchema.toChange);
-  const missing = await missingIn(tx, known);
-  for (const migration of missing) await apply(tx, migration);
-  return missing.map((migration) => migration.name);
+/** Whether servers that write now, and don't know it, go on once it is applied. */
+function isCompatible({ writersKnow }: Migration, compatible: CompatibleMigrations): boolean {
+  // One that is older than `writersKnow` goes on until now by a migration before that.
+  return writersKnow !== undefined && [...compatible.keys()].every((name) => name > writersKnow);
 }
 
-async function missingIn({ db }: Tx, known: readonly Migration[]): Promise<Migration[]> {
-  const applied = (await db.selectFrom("migrations").select("name").execute()).map((row) => row.name);
-  refuseNewer(applied, known);
+/** The first lets others wait for a second; each attempt that others prevent doubles it, so that one succeeds in the end. */
+const lockWaitMsFirst = 1_000;
+const lockWaitMsMax = 60_000;
+
+/**
+ * One transaction, for one migration where older servers go on writing with it, and otherwise for all that remain: what was being written has
+ * finished by then, and what begins waits, and finds another schema. Statements of others queue behind a lock that waits, so it waits only
+ * shortly, and again.
+ */
+async function applyNext(
+  database: Database,
+  known: readonly Migration[],
+  { report, reportOne }: { readonly report: MigrationReport; readonly reportOne: ReportOne },
+): Promise<readonly string[]> {
+  for (let lockWaitMs = lockWaitMsFirst; ; lockWaitMs = Math.min(lockWaitMs * 2, lockWaitMsMax)) {
+    try {
+      return await database.write((tx) => applyIn(tx, known, reportOne), { isPatient: true, lockWaitMs });
+    } catch (error) {
+      if (!(error instanceof LockTimeout)) throw error;
+      report("a table is in use by others for long, such as a backup; trying again", false);
+    }
+  }
+}
+
+/** `at` counts from 1 within a transaction. */
+type ReportOne = (name: string, at: number) => void;
+
+async function applyIn(tx: Tx, known: readonly Migration[], reportOne: ReportOne): Promise<string[]> {
+  const { lockSchema } = tx.dialect;
+  if (lockSchema !== undefined) await run(tx, lockSchema.toAdd);
+  const missing = await missingIn(tx, known);
+  const [first] = missing;
+  if (first === undefined) return [];
+  // A new database has no table of facts yet.
+  const compatible = missing.length === known.length ? parseCompatible("") : await readCompatible(tx);
+  const isAlone = isCompatible(first, compatible);
+  if (!isAlone && lockSchema !== undefined) await run(tx, lockSchema.toChange);
+  const next = isAlone ? [first] : missing;
+  for (const [at, migration] of next.entries()) {
+    reportOne(migration.name, at + 1);
+    await apply(tx, migration);
+  }
+  await noteCompatible(tx, compatible, next);
+  return next.map(({ name }) => name);
+}
+
+/** Applies whatever is missing of those that are known, in a transaction of the caller's, on a database that nobody else uses. */
+export async function migrateIn(tx: Tx, known: readonly Migration[]): Promise<void> {
+  const missing = await missingIn(tx, known);
+  for (const migration of missing) await apply(tx, migration);
+  await noteCompatible(tx, await readCompatible(tx), missing);
+}
+
+/** What was listed for servers that stop now is dropped. */
+async function noteCompatible(tx: Tx, compatible: CompatibleMigrations, applied: readonly Migration[]): Promise<void> {
+  let listed = new Map(compatible);
+  for (const { name, writersKnow } of applied) {
+    if (writersKnow === undefined) listed = new Map();
+    else {
+      for (const older of listed.keys()) if (older <= writersKnow) listed.delete(older);
+      listed.set(name, writersKnow);
+    }
+  }
+  const value = formatCompatible(listed);
+  if (value !== formatCompatible(compatible)) await setFact(tx, compatibleFact, value);
+}
+
+const readCompatible = async (tx: Tx): Promise<CompatibleMigrations> =>
+  parseCompatible(await readFact(tx, compatibleFact));
+
+/** For older servers: from now on there is one that takes what they refuse. */
+export async function noteServed(database: Database, known: readonly Migration[] = migrations): Promise<void> {
+  const newest = known.at(-1)?.name ?? "";
+  if ((await readFact(database.reader, servedFact)) === newest) return;
+  await database.write((tx) => setFact(tx, servedFact, newest), { isUnseen: true });
+}
+
+async function missingIn(tx: Tx, known: readonly Migration[]): Promise<Migration[]> {
+  const applied = await appliedIn(tx);
+  await refuseNewer(tx, applied, known);
   return known.filter((migration) => !applied.includes(migration.name));
+}
+
+/** The names of the applied ones, in their order. */
+export async function appliedIn({ db }: Tx): Promise<string[]> {
+  const rows = await db.selectFrom("migrations").select("name").orderBy("name").execute();
+  return rows.map(({ name }) => name);
 }
 
 /** One transaction that no other server's like it overlaps: the second sees what the first has done. */
@@ -111,16 +214,24 @@ export async function setUp<T>(database: Database, work: (tx: Tx) => Promise<T>)
   return database.write(workAlone, { isPatient: true });
 }
 
-/** Raises `conflict` when a migration was applied that this version does not know. */
-export function refuseNewer(applied: readonly string[], known: readonly Migration[] = migrations): void {
-  const names = new Set(known.map((migration) => migration.name));
-  const unknown = applied.filter((name) => !names.has(name));
-  if (unknown.length > 0) {
-    throw new AppError(
-      "conflict",
-      `The database was made by a newer version of Cadastre (it has ${unknown.join(", ")}). Start that version, or restore a backup.`,
-    );
-  }
+export const unknownOf = (applied: readonly string[], known: readonly Migration[] = migrations): string[] =>
+  applied.filter((name) => known.every((migration) => migration.name !== name));
+
+/** Raises `conflict` when a migration was applied that this version does not know, and is not known to write correctly with. */
+export async function refuseNewer(
+  tx: Tx,
+  applied: readonly string[],
+  known: readonly Migration[] = migrations,
+): Promise<void> {
+  const unknown = unknownOf(applied, known);
+  if (unknown.length === 0) return;
+  const compatible = await readCompatible(tx);
+  const isUsable = (name: string) => known.some((migration) => migration.name === compatible.get(name));
+  if (unknown.every(isUsable)) return;
+  throw new AppError(
+    "conflict",
+    `The database was made by a newer version of Cadastre (it has ${unknown.join(", ")}). Start that version, or restore a backup.`,
+  );
 }
 
 async function apply(tx: Tx, migration: Migration): Promise<void> {

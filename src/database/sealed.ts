@@ -5,6 +5,8 @@ export type KeyValues = readonly (string | number)[];
 export interface SealedTable {
   /** Its name in SQL, like those of the columns. */
   readonly table: string;
+  /** What it was called in a schema that was released. */
+  readonly formerly?: string;
   /** The columns of its primary key. */
   readonly key: readonly string[];
   /** The columns of sealed values, and what a value of the row with this key is bound to: the vault's `owner`. */
@@ -50,6 +52,7 @@ export const sealedTables: readonly SealedTable[] = [
   },
   {
     table: "content_chunks",
+    formerly: "state_chunks",
     key: ["content_id", "position"],
     // By the table's first name.
     owners: { bytes: ([content, position]) => `state_chunks/${content}/${position}` },

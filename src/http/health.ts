@@ -15,10 +15,17 @@ export function mountHealth(server: FastifyInstance, database: Database, { isSta
   server.get("/healthz", async () => ({ status: "alive" }));
   server.get("/readyz", async () => {
     if (isStopping()) throw new AppError("unavailable", "The service is stopping.", { retryAfterSeconds: 5 });
-    if (isStarting()) throw new AppError("unavailable", "The service is starting.", { retryAfterSeconds: 1 });
-    database.fence.check(await soon(look()));
-    return { status: "ready" };
+    if (isStarting()) throw starting();
+    return { status: database.fence.readiness(await soon(look())) };
   });
+}
+
+const starting = () =>
+  new AppError("unavailable", "The service is starting. Try again shortly.", { retryAfterSeconds: 1 });
+
+/** Until its schema is the one that this version needs, nothing is asked of the database for a request. Raises `unavailable`. */
+export function refuseWhileStarting(route: string | undefined): void {
+  if (route !== "/healthz" && route !== "/readyz") throw starting();
 }
 
 /** One look at a time: those who ask while the database hangs must not take its connections from everybody else. */

@@ -24,7 +24,7 @@ import { refuseForeignPages } from "./browser.ts";
 import { consoleRoutes, mountConsole, type ServedConsole } from "./console.ts";
 import { mountFrontPage } from "./front-page.ts";
 import { type Headers, headersFor, newRequestId } from "./headers.ts";
-import { mountHealth } from "./health.ts";
+import { mountHealth, refuseWhileStarting } from "./health.ts";
 import { Keeper } from "./kept.ts";
 import { logRequests, requestLog, serializers } from "./log.ts";
 import { mountMetrics } from "./metrics.ts";
@@ -105,6 +105,7 @@ export function createServer(settings: ServerOptions): FastifyInstance {
   const log = requestLog(server.log as Logger);
   logRequests(server, log);
   letRequestsIn(server, {
+    isStarting: settings.isStarting,
     keeper,
     headers,
     publicUrl: () => options.publicUrl,
@@ -189,6 +190,7 @@ function contextOfNobody(
 }
 
 interface Entrance {
+  readonly isStarting: ServerOptions["isStarting"];
   readonly keeper: Keeper;
   readonly headers: Headers;
   readonly publicUrl: () => string;
@@ -197,7 +199,7 @@ interface Entrance {
 
 /** Each request gets its headers and, where it needs one, its session; or the answer that was kept for it. */
 function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
-  const { keeper, headers, publicUrl, bodyTimeoutMs } = entrance;
+  const { isStarting, keeper, headers, publicUrl, bodyTimeoutMs } = entrance;
   server.addHook("onRequest", (request, reply, done) => {
     const goOn = (error?: Error) => {
       reply.headers(headers.named(request.id, request.allowance));
@@ -205,6 +207,7 @@ function letRequestsIn(server: FastifyInstance, entrance: Entrance): void {
     };
     try {
       refuseWithoutHost(request.raw);
+      if (isStarting?.() === true) refuseWhileStarting(request.routeOptions.url);
       limitDawdling(request, bodyTimeoutMs);
       refuseForeignPages(request, publicUrl, request.routeOptions.config.open);
       if (!needsToken(request)) return goOn();

@@ -313,8 +313,8 @@ describe("a file that is refused", () => {
       () => edited((text) => text.replace('"0001-', '"9999-')),
     ],
     [
-      "of an older schema",
-      /was made by an older version .* Restore it with that version, then upgrade/,
+      "whose migrations were changed",
+      /was changed or damaged/,
       () => edited((text) => text.replace(/"migrations":\[[^\]]*\]/, '"migrations":[]')),
     ],
     ["that is text", /is not a backup of Cadastre/, () => Buffer.from("Dear Ada")],

@@ -67,8 +67,12 @@ export interface Running {
 }
 
 /** Runs a command as its own process, with nothing of our environment but what it takes to start. */
-export function start(words: readonly string[], environment: Environment): Running {
-  const child = spawn(process.execPath, [launcher, ...words], {
+export const start = (words: readonly string[], environment: Environment): Running =>
+  startNode(launcher, environment, words);
+
+/** The same for any program of Node. */
+export function startNode(program: string, environment: Environment, words: readonly string[] = []): Running {
+  const child = spawn(process.execPath, [program, ...words], {
     env: { PATH: process.env["PATH"] ?? "", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -2,13 +2,17 @@
  * Two versions on one register: the newer one is this one with a migration more. Servers are replaced one after the other while callers
  * go on, and what any of them was told is so.
  */
+import { join } from "node:path";
+import { sql } from "kysely";
 import { afterAll, describe, expect, it } from "vitest";
+import { writeBackup } from "../../src/backup/write.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
-import { migrate, migrations } from "../../src/database/migrate.ts";
+import { migrate, migrations, noteServed } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrations/migration.ts";
 import { type Answer, type Api, addFirstAdmin, startApiOn } from "../support/api.ts";
 import { data, makeOrganization, resource, unique } from "../support/builders.ts";
 import { newAddress } from "../support/database.ts";
+import { newFolder } from "../support/folder.ts";
 
 /** It tells later which events were there when it was applied, and widens a table of which all columns are asked for. */
 const future: Migration = {
@@ -50,7 +54,7 @@ const startNewer = (address: string) => startVersion(address, [...migrations, fu
 const isReady = async (api: Api) => (await fetch(`${api.url}/readyz`)).status === 200;
 
 describe("an older server, once the database has a newer schema", () => {
-  it("changes nothing more, says so and is not ready; whoever reads is answered as by the newer one", async () => {
+  it("changes nothing more and says so; it answers reads as the newer one does, and is ready for them until that is", async () => {
     const address = await newRegister();
     const older = await startOlder(address);
     await addFirstAdmin(older.database);
@@ -66,6 +70,12 @@ describe("an older server, once the database has a newer schema", () => {
     const refused = await older.as(owner.token).post(projects, resource("projects", { name: "after" }));
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(refused.body.errors[0].detail).toMatch(/^The database was brought to another version of Cadastre .* try/);
+    const readOnly = await fetch(`${older.url}/readyz`);
+    expect([readOnly.status, await readOnly.json()]).toEqual([200, { status: "read-only" }]);
+    await noteServed(newer.database, [...migrations, future]);
+    older.database.fence.handoverMs = 600_000;
+    expect((await fetch(`${older.url}/readyz`)).status).toBe(200);
+    older.database.fence.handoverMs = 0;
     const ready = await fetch(`${older.url}/readyz`);
     expect([ready.status, ready.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await ready.text()).toContain("another version of Cadastre");
@@ -89,6 +99,93 @@ describe("an older server, once the database has a newer schema", () => {
     await expect(older.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
     expect(told).toHaveLength(1);
     await expect(migrate(older.database)).rejects.toThrow(/newer version of Cadastre.*9998-future/);
+  });
+});
+
+describe("an older server, once the database has a migration more that it can work with", () => {
+  const newest = migrations.at(-1)?.name ?? "";
+  const usable: Migration = { ...future, name: "9998-usable", writersKnow: newest };
+  /** Of the version after that. */
+  const later: Migration = { name: "9999-later", kind: "adds", writersKnow: usable.name, statements: [] };
+
+  it("goes on reading and writing, stays ready, and starts again", async () => {
+    const address = await newRegister();
+    const older = await startOlder(address);
+    await addFirstAdmin(older.database);
+    const { name, owner } = await makeOrganization(older);
+    const projects = `/organizations/${name}/projects`;
+    await older.as(owner.token).get(projects);
+    const newer = await startVersion(address, [...migrations, usable]);
+    await noteServed(newer.database, [...migrations, usable]);
+    const again = await startOlder(address);
+    for (const server of [older, newer, again]) {
+      const made = data(await server.as(owner.token).post(projects, resource("projects", { name: unique("p") })));
+      for (const reader of [older, newer, again])
+        expect((await reader.as(owner.token).get(`/projects/${made.id}`)).status).toBe(200);
+      expect(await isReady(server)).toBe(true);
+    }
+    const { rows } = await sql<{ colour: string }>`select colour from projects`.execute(newer.database.reader.db);
+    expect(rows.map(({ colour }) => colour)).toEqual(Array.from({ length: 4 }, () => "blue"));
+  });
+
+  it("makes no backup, which would lack what it does not know", async () => {
+    const address = await newRegister();
+    const older = await startOlder(address);
+    await startVersion(address, [...migrations, usable]);
+    const file = join(newFolder("cadastre-fence-"), "cadastre.backup");
+    const request = { database: older.database, file, keyId: "", version: "0.0.0", progress: () => {} };
+    await expect(writeBackup(request)).rejects.toThrow(/brought to a newer version of Cadastre \(it has 9998-usable\)/);
+  });
+
+  it("stops at the version after that one, which goes on", async () => {
+    const address = await newRegister();
+    const older = await startOlder(address);
+    const newer = await startVersion(address, [...migrations, usable]);
+    await startVersion(address, [...migrations, usable, later]);
+    await expect(older.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
+    expect(await newer.database.write(async () => 1)).toBe(1);
+    await expect(migrate(older.database)).rejects.toThrow(/newer version of Cadastre.*9998-usable, 9999-later/);
+  });
+
+  it("stops where one of several migrations can't be worked with, in whichever order", async () => {
+    const other: Migration = { name: "9999-other", kind: "adds", statements: [] };
+    const address = await newRegister();
+    const older = await startOlder(address);
+    await startVersion(address, [...migrations, usable, other]);
+    await expect(older.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
+    const second = await newRegister();
+    const alsoOlder = await startOlder(second);
+    const first: Migration = { ...other, name: "9997-other" };
+    await startVersion(second, [...migrations, first, usable]);
+    await expect(alsoOlder.database.write(async () => 1)).rejects.toThrow(/another version of Cadastre/);
+  });
+
+  it("waits for no writer, while one that older servers can't work with waits for all", async () => {
+    const address = await newRegister();
+    const older = await startOlder(address);
+    if (older.database.dialect.name === "sqlite") return;
+    const { promise: finish, resolve: finishWriting } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const writing = older.database.write(async () => {
+      begin();
+      await finish;
+    });
+    await begun;
+    const lines: string[] = [];
+    const report = (line: string) => void lines.push(line);
+    const database = openDatabase(address);
+    ended.push(() => database.close());
+    expect(await migrate(database, [...migrations, usable], report)).toEqual([usable.name]);
+    const breaking: Migration = { name: "9999-breaking", kind: "adds", statements: [] };
+    const migrating = migrate(database, [...migrations, usable, breaking], report);
+    while (!lines.some((line) => line.includes("trying again"))) await new Promise(setImmediate);
+    finishWriting();
+    await writing;
+    expect(await migrating).toEqual([breaking.name]);
+    expect(lines.filter((line) => line.startsWith("applying"))).toEqual([
+      "applying migration 9998-usable (1 of 1)",
+      "applying migration 9999-breaking (1 of 1)",
+    ]);
   });
 });
 

@@ -33,6 +33,15 @@ it("a release may be made where all agree", () => {
   expect(obstacles(told, checkout)).toEqual([]);
 });
 
+it("between two releases the version is the next one's, in development, and can't be released", () => {
+  const developed = { ...told, version: "1.3.0-dev", locked: "1.3.0-dev", changelog: unreleased };
+  expect(disagreements(developed)).toEqual([]);
+  expect(obstacles(developed, checkout)).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^1\.3\.0-dev is not to be/)]),
+  );
+  expect(disagreements({ ...developed, version: "1.2.0-dev", locked: "1.2.0-dev" })).toHaveLength(1);
+});
+
 describe("a commit is refused whose", () => {
   it.each<[string, Partial<Told>, RegExp]>([
     ["lock file is of another version", { locked: "1.1.0" }, /^package-lock\.json says 1\.1\.0, package\.json 1\.2\.0/],
@@ -82,5 +91,6 @@ describe("the next version", () => {
 
   it("is higher than what is built before it, which names its commit", () => {
     expect(snapshotVersion("1.2.0", "0123456789abcdef")).toBe("1.2.1-dev.g0123456789ab");
+    expect(snapshotVersion("1.3.0-dev", "0123456789abcdef")).toBe("1.3.0-dev.g0123456789ab");
   });
 });

@@ -263,6 +263,7 @@ function toRows<R>(result: pg.QueryArrayResult<unknown[]>, statement: Statement 
 
 /** Of the last of several statements that were sent together. */
 function standingIn(results: readonly pg.QueryResult[]): Standing {
-  const [row] = (results.at(-1) as pg.QueryResult<{ migrations: number; retired_keys: string | null }>).rows;
-  return { migrations: row?.migrations ?? 0, retiredKeys: row?.retired_keys ?? null };
+  const [row] = (results.at(-1) as pg.QueryResult<Record<string, unknown>>).rows;
+  const { migrations, retired_keys: retiredKeys, compatible, served } = row ?? {};
+  return { migrations, retiredKeys, compatible, served } as Standing;
 }

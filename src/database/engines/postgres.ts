@@ -7,10 +7,12 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  sql,
   type TransactionSettings,
 } from "kysely";
 import pg from "pg";
-import type { Database } from "../database.ts";
+import { type Database, LockTimeout } from "../database.ts";
+import { AppError } from "../../kernel/errors.ts";
 import { postgresDialect } from "../dialect.ts";
 import { Fence } from "../fence.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -199,6 +201,9 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
   });
 }
 
+const isLockTimeout = (error: unknown): boolean =>
+  error instanceof AppError && error.internal !== undefined && classify(error.internal).kind === "busy";
+
 /** A transaction that ends by ROLLBACK, and answers all the same. */
 async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
   let answer: { readonly value: T } | undefined;
@@ -240,14 +245,20 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     dialect: postgresDialect,
     fence,
     reader: { db, dialect: postgresDialect, execute },
-    write: (work, { isPatient = false } = {}) => {
+    write: async (work, { isPatient = false, lockWaitMs } = {}) => {
       const run = () =>
         withAfterwards((afterwards) =>
-          (isPatient ? patient : db)
-            .transaction()
-            .execute((tx) => work({ db: tx, dialect: postgresDialect, afterwards })),
+          (isPatient ? patient : db).transaction().execute(async (tx) => {
+            if (lockWaitMs !== undefined) await sql.raw(`SET LOCAL lock_timeout = ${lockWaitMs}`).execute(tx);
+            return work({ db: tx, dialect: postgresDialect, afterwards });
+          }),
         );
-      return retrying(classify, isPatient ? run : () => turnstile.through(run));
+      try {
+        return await retrying(classify, isPatient ? run : () => turnstile.through(run));
+      } catch (error) {
+        if (lockWaitMs !== undefined && isLockTimeout(error)) throw new LockTimeout("a lock was not granted in time");
+        throw error;
+      }
     },
     rehearse: (work) =>
       retrying(classify, () =>

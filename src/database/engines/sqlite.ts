@@ -84,8 +84,10 @@ class Connection implements DatabaseConnection {
 
   /** For the fence; not counted, because it belongs to the beginning of a transaction. */
   standing(): Standing {
-    const row = this.#prepare(standingStatement).statement.get() as unknown as [number, string | null];
-    return { migrations: row[0], retiredKeys: row[1] };
+    const [migrations, retiredKeys, compatible, served] = this.#prepare(
+      standingStatement,
+    ).statement.get() as unknown as [number, string | null, string | null, string | null];
+    return { migrations, retiredKeys, compatible, served };
   }
 
   /** How many pages are in the write-ahead log and not yet in the file. */

@@ -11,6 +11,12 @@ export interface Migration {
   readonly kind?: "adds" | "removes";
   /** With `removes`: the first version that needed nothing of what goes. */
   readonly unusedSince?: string;
+  /**
+   * The last migration of the released version whose servers, and later ones, keep reading and writing correctly once this is applied:
+   * whatever it adds may be missed by them. Absent: servers that don't know this migration stop writing. See
+   * docs/decisions/0173-older-servers-write-on.md.
+   */
+  readonly writersKnow?: string;
   /** Plain SQL with the type words TEXT, INTEGER (64 bits) and BYTES; `dialect.ddl` makes them the engine's own. */
   readonly statements: readonly string[];
   /**

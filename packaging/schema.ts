@@ -1,0 +1,77 @@
+/**
+ * Which schema each released version has, as test/goldens/releases.txt lists it: its newest migration, and a digest of all up to that one.
+ * So two schemas can't have the same version. Pure: it is given what there is.
+ */
+import { createHash } from "node:crypto";
+import type { Migration } from "../src/database/migrations/migration.ts";
+
+export const releasesPath = "test/goldens/releases.txt";
+/** Where the small backup of each is; see `fixture.ts`. */
+export const fixturesPath = "test/fixtures/backups";
+
+export interface Release {
+  /** Three of 0.2.0 have a date: until then nothing kept the schema of a version from changing. */
+  readonly version: string;
+  readonly newest: string;
+  readonly digest: string;
+}
+
+export function parseReleases(text: string): Release[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => {
+    const [version = "", newest = "", digest = ""] = line.split(" ");
+    return { version, newest, digest };
+  });
+}
+
+export const formatReleases = (releases: readonly Release[]): string =>
+  releases.map(({ version, newest, digest }) => `${version} ${newest} ${digest}\n`).join("");
+
+/** Of a version between two releases, which may change its schema. */
+export const isInDevelopment = (version: string): boolean => version.endsWith("-dev");
+
+/** Whether one version number is higher, whatever follows the number. */
+export function isHigher(one: string, other: string): boolean {
+  const parts = (version: string) => (/^\d+\.\d+\.\d+/.exec(version)?.[0] ?? "").split(".").map(Number);
+  const [of, than] = [parts(one), parts(other)];
+  const at = of.findIndex((part, index) => part !== than[index]);
+  return at !== -1 && (of[at] ?? 0) > (than[at] ?? 0);
+}
+
+/** The release of this version with these migrations. */
+export function releaseOf(version: string, migrations: readonly Migration[]): Release {
+  const digest = createHash("sha256").update(JSON.stringify(migrations)).digest("hex").slice(0, 16);
+  return { version, newest: migrations.at(-1)?.name ?? "", digest };
+}
+
+/** What is wrong with the list, in sentences. */
+export function schemaFaults(
+  version: string,
+  migrations: readonly Migration[],
+  releases: readonly Release[],
+): string[] {
+  const faults = releases.flatMap((release) => {
+    const upTo = migrations.slice(0, migrations.findIndex(({ name }) => name === release.newest) + 1);
+    const isSame = releaseOf(release.version, upTo).digest === release.digest;
+    return isSame
+      ? []
+      : [
+          `The migrations up to ${release.newest} are not those that ${release.version} was released with. Undo the change, and add a migration.`,
+        ];
+  });
+  const last = releases.at(-1);
+  if (isInDevelopment(version)) {
+    if (last !== undefined && !isHigher(version, last.version))
+      faults.push(
+        `${version} is not higher than the released ${last.version}. Run 'npm version X.Y.Z-dev --no-git-tag-version'.`,
+      );
+  } else if (last?.version !== version)
+    faults.push(
+      `${releasesPath} does not list ${version}. Run 'node packaging/cut.ts', or call it ${version}-dev until it is released.`,
+    );
+  else if (last.newest !== migrations.at(-1)?.name)
+    faults.push(
+      `The schema has changed since ${version} was released, so it needs another version. Run 'npm version X.Y.Z-dev --no-git-tag-version' with the next number.`,
+    );
+  return faults;
+}

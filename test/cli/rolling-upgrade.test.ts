@@ -1,0 +1,140 @@
+/** Two servers behind a balancer are replaced by those of the next version, one after the other, while callers read and write. */
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { migrations } from "../../src/database/migrate.ts";
+import type { Migration } from "../../src/database/migrations/migration.ts";
+import { callerOn } from "../support/api.ts";
+import { data, resource, unique } from "../support/builders.ts";
+import { freePorts, startBalancer } from "../support/balancer.ts";
+import { deep } from "../support/depth.ts";
+import { dropRegistersAfterwards, fixture, newRegister, type Running, start, startNode } from "./support.ts";
+
+dropRegistersAfterwards();
+const token = "the-token-of-the-upgrade";
+const next: Migration = {
+  name: "9998-next",
+  kind: "adds",
+  statements: [
+    "CREATE TABLE colours (id TEXT PRIMARY KEY)",
+    "ALTER TABLE projects ADD COLUMN colour TEXT NOT NULL DEFAULT 'blue'",
+    "CREATE INDEX projects_colour ON projects (organization_id, colour)",
+  ],
+};
+const compatible: Migration = { ...next, writersKnow: migrations.at(-1)?.name ?? "" };
+
+/** A deep run keeps every core busy with something else, too. */
+const burners = Array.from({ length: deep(0, 2 * availableParallelism()) }, () =>
+  spawn(process.execPath, ["-e", "for (;;) Math.sqrt(Math.random())"], { stdio: "ignore" }),
+);
+afterAll(() => {
+  for (const burner of burners) burner.kill("SIGKILL");
+});
+
+interface Call {
+  readonly kind: "read" | "write";
+  readonly status: number;
+  readonly sentence: string;
+  readonly retryAfter: string | null;
+}
+
+/** Calls until it is over, and keeps what came of each call. */
+async function keepCalling(url: string, path: string, over: AbortSignal): Promise<Call[]> {
+  const calls: Call[] = [];
+  const caller = callerOn(url, token);
+  const loop = async () => {
+    while (!over.aborted) {
+      for (const kind of ["write", "read"] as const) {
+        const answer = await (kind === "read"
+          ? caller.get(path)
+          : caller.post(path, resource("projects", { name: unique("p") })));
+        const sentence = answer.headers.get("x-balancer") ?? answer.body?.errors?.[0]?.detail ?? "";
+        calls.push({ kind, status: answer.status, sentence, retryAfter: answer.headers.get("retry-after") });
+      }
+      await sleep(5);
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, loop));
+  return calls;
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+/** Replaces both, and gives what callers got meanwhile and what the new servers logged. */
+async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; readonly logs: string[] }> {
+  const environment = {
+    ...(await newRegister("postgres")),
+    CADASTRE_CONSOLE: "off",
+    CADASTRE_ADMIN_TOKEN: token,
+    CADASTRE_DRAIN_SECONDS: "3",
+    CADASTRE_LOG_FORMAT: "json",
+    NEXT_MIGRATION: JSON.stringify(migration),
+  };
+  const ports = await freePorts(2);
+  const urls = ports.map((port) => `http://127.0.0.1:${port}`);
+  const at = (port: number) => ({ ...environment, CADASTRE_LISTEN: `127.0.0.1:${port}` });
+  const until = async (condition: () => Promise<boolean> | boolean, server?: Running) => {
+    while (!(await condition())) {
+      if (server?.process.exitCode != null) throw new Error(`a server ended: ${(await server.ended).err}`);
+      await sleep(50);
+    }
+  };
+  const older: Running[] = [];
+  for (const [index, port] of ports.entries()) {
+    const server = start(["serve"], at(port));
+    older.push(server);
+    await until(() => isReady(urls[index] ?? ""), server);
+  }
+  const balancer = await startBalancer(urls);
+  await until(() => balancer.ready().length === 2);
+  const admin = callerOn(balancer.url, token);
+  const organization = data(
+    await admin.post("/organizations", resource("organizations", { name: unique("org"), email: "ops@acme.example" })),
+  );
+  const over = new AbortController();
+  const calling = keepCalling(balancer.url, `/organizations/${organization.id}/projects`, over.signal);
+  const newer: Running[] = [];
+  for (const [index, server] of older.entries()) {
+    await sleep(500);
+    server.process.kill("SIGTERM");
+    await server.ended;
+    const replacement = startNode(fixture("serve-next.ts"), at(ports[index] ?? 0));
+    newer.push(replacement);
+    await until(() => balancer.ready().includes(urls[index] ?? ""), replacement);
+  }
+  await sleep(500);
+  over.abort();
+  const calls = await calling;
+  await balancer.stop();
+  for (const server of newer) server.process.kill("SIGTERM");
+  return { calls, logs: (await Promise.all(newer.map(({ ended }) => ended))).map(({ out }) => out) };
+}
+
+test("no request fails where older servers can work with the migration", { timeout: 600_000 }, async () => {
+  const { calls, logs } = await upgrade(compatible);
+  expect(calls.length).toBeGreaterThan(100);
+  expect(calls.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+  expect(logs[0]).toContain("applying migration 9998-next (1 of 1)");
+  expect(logs[1]).not.toContain("applying migration");
+});
+
+test("where they can't, reads go on and writes are asked to come again", { timeout: 600_000 }, async () => {
+  const { calls } = await upgrade(next);
+  const failed = calls.filter(({ status }) => status !== 200 && status !== 201);
+  expect(calls.filter(({ kind }) => kind === "read").length).toBeGreaterThan(50);
+  expect(failed.filter(({ kind }) => kind === "read")).toEqual([]);
+  for (const { status, sentence, retryAfter } of failed)
+    expect({ status, sentence, retryAfter }).toEqual({
+      status: 503,
+      sentence: expect.stringMatching(
+        /^The database was brought to another version of Cadastre .* Nothing was changed/,
+      ),
+      retryAfter: "5",
+    });
+});

@@ -1,0 +1,96 @@
+/**
+ * A balancer as most are configured: it asks each server's /readyz again and again, sends requests in turn to those that answered with 200,
+ * and to another one where a connection is refused. It never sends a request twice that a server has received.
+ */
+import { once } from "node:events";
+import { createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { buffer } from "node:stream/consumers";
+
+export interface Balancer {
+  readonly url: string;
+  /** Which servers it sends requests to at the moment. */
+  ready(): readonly string[];
+  stop(): Promise<void>;
+}
+
+const checkEveryMs = 100;
+const checkTimeoutMs = 10_000;
+
+export async function startBalancer(servers: readonly string[]): Promise<Balancer> {
+  const ready = new Set<string>();
+  const over = new AbortController();
+  const check = async (server: string) => {
+    while (!over.signal.aborted) {
+      const isReady = await fetch(`${server}/readyz`, {
+        signal: AbortSignal.any([over.signal, AbortSignal.timeout(checkTimeoutMs)]),
+      }).then(
+        async (response) => {
+          await response.arrayBuffer();
+          return response.status === 200;
+        },
+        () => false,
+      );
+      if (isReady) ready.add(server);
+      else ready.delete(server);
+      await sleep(checkEveryMs);
+    }
+  };
+  const checks = servers.map(check);
+  let turn = 0;
+  const proxy = createServer(async (request, response) => {
+    const body = await buffer(request);
+    turn += 1;
+    const from = turn % servers.length;
+    const inTurn = [...servers.slice(from), ...servers.slice(0, from)].filter((server) => ready.has(server));
+    for (const server of inTurn) if (await forwarded(server, { request, body, response })) return;
+    response.writeHead(503, { "x-balancer": "no server is ready" }).end();
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  return {
+    url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    ready: () => [...ready],
+    stop: async () => {
+      over.abort();
+      await Promise.all(checks);
+      proxy.closeAllConnections();
+      await new Promise((done) => proxy.close(done));
+    },
+  };
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly body: Buffer;
+  readonly response: ServerResponse;
+}
+
+/** False where nothing listens there. */
+function forwarded(server: string, { request, body, response }: Exchange): Promise<boolean> {
+  return new Promise((resolve) => {
+    const { method, url = "/", headers } = request;
+    const outgoing = send(new URL(url, server), { method, headers: { ...headers, connection: "close" }, agent: false });
+    outgoing.on("response", (incoming) => {
+      response.writeHead(incoming.statusCode ?? 502, { ...incoming.headers, connection: "close" });
+      incoming.pipe(response);
+      resolve(true);
+    });
+    outgoing.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "ECONNREFUSED") return resolve(false);
+      response.writeHead(502, { "x-balancer": `${server}: ${error.message}` }).end();
+      resolve(true);
+    });
+    outgoing.end(body);
+  });
+}
+
+/** Ports that nothing listens on at the moment. */
+export async function freePorts(count: number): Promise<number[]> {
+  const holders = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  await Promise.all(holders.map((holder) => once(holder, "listening")));
+  const ports = holders.map((holder) => (holder.address() as AddressInfo).port);
+  await Promise.all(holders.map((holder) => new Promise((done) => holder.close(done))));
+  return ports;
+}
