@@ -227,7 +227,7 @@ async function settled(tx: Tx, context: Context, run: Movable): Promise<SettledS
     currentStateVersionId: run.currentStateVersionId,
   });
   await context.neighbours.discardPendingStates(tx, context, workspace);
-  return context.neighbours.settleState(tx, workspace);
+  return context.neighbours.settleState(tx, context, workspace, run.id);
 }
 
 /** Each by itself: there are few, for every one keeps somebody from applying what they saved. */
