@@ -111,6 +111,7 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
     triggerReason: "manual",
     planOnly: 1,
     autoApply: 0,
+    creatorMayApply: 0,
     structured: 1,
     variables: null,
     engine: "terraform",
