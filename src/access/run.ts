@@ -3,11 +3,21 @@
  * runs are anybody to operations that do not name them.
  */
 import { notFound } from "../kernel/errors.ts";
+import { isIdOf } from "../kernel/ids.ts";
 import type { Actor } from "./actor.ts";
-import { type Mask, maskOf, sharedState } from "./permission-set.ts";
+import { holds, type Mask, maskOf, sharedState } from "./permission-set.ts";
 
-/** Its own workspace: read it and its runs, and write its state. That also takes the lock, which a run that only plans never has. */
-export const ownWorkspace: Mask = maskOf({ runs: "read", stateVersions: "write" });
+/** Its own workspace: read it, its runs and its state. */
+export const ownWorkspace: Mask = maskOf({ runs: "read", stateVersions: "read" });
+const writingState: Mask = maskOf({ stateVersions: "write" });
+
+/** Whoever may plan decides what a plan executes, and must not write state by that: only an apply, which was approved, writes it. */
+export const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
+
+/** What a caller holds on a workspace by records, or by being a run: an apply also writes the state of its own workspace. */
+export function grantedToPhase(actor: Actor, held: Mask | null): Mask | null {
+  return held !== null && isApplying(actor) && holds(held, "runs", "read") ? held | writingState : held;
+}
 
 /** One that shares its state with it: see it and read its state. Its runs, logs and configurations are not shared. */
 export const sharingWorkspace: Mask = sharedState | maskOf({ stateVersions: "read" });

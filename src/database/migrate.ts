@@ -36,6 +36,7 @@ import { countedFilters } from "./migrations/0033-counted-filters.ts";
 import { makersOfLinks } from "./migrations/0034-makers-of-links.ts";
 import { membershipsByStatus } from "./migrations/0035-memberships-by-status.ts";
 import { countedDifferences } from "./migrations/0036-counted-differences.ts";
+import { approvedConfigurations } from "./migrations/0040-approved-configurations.ts";
 import { pipelinesTokens } from "./migrations/0041-pipelines-tokens.ts";
 import type { Migration } from "./migrations/migration.ts";
 
@@ -72,6 +73,7 @@ export const migrations: readonly Migration[] = [
   makersOfLinks,
   membershipsByStatus,
   countedDifferences,
+  approvedConfigurations,
   pipelinesTokens,
 ];
 

@@ -28,15 +28,16 @@ export interface RunCaller extends Caller {
 }
 
 /**
- * A run whose plan is being executed, put into the register as it is then, and the token of it. `holding`: it has the workspace's
- * lock.
+ * A run one of whose phases is being executed, put into the register as it is then, and the token of it. `holding`: it has the
+ * workspace's lock, and applies.
  */
 export async function makeRunCaller(
   api: Api,
   workspace: { readonly id: string; readonly organizationId: string },
-  { holding = false }: { readonly holding?: boolean } = {},
+  { holding = false, phase = holding ? "apply" : "plan" }: { holding?: boolean; phase?: "plan" | "apply" } = {},
 ): Promise<RunCaller> {
-  const [runId, phaseId, applyId, secret] = [newId("runs"), newId("plans"), newId("applies"), newToken()];
+  const [runId, planId, applyId, secret] = [newId("runs"), newId("plans"), newId("applies"), newToken()];
+  const phaseId = phase === "apply" ? applyId : planId;
   const { organizationId, id: workspaceId } = workspace;
   const createdAt = new Date().toISOString();
   await api.database.write(async (tx) => {
@@ -52,7 +53,7 @@ export async function makeRunCaller(
         organizationId,
         workspaceId,
         position: Number(count) + 1,
-        status: "planning",
+        status: phase === "apply" ? "applying" : "planning",
         statusTimestamps: "{}",
         operation: "plan_and_apply",
         message: "a run",
@@ -71,7 +72,7 @@ export async function makeRunCaller(
         engine: "terraform",
         engineVersion: "1.5.7",
         executionMode: "remote",
-        planId: phaseId,
+        planId,
         applyId,
         hasChanges: 0,
         chainLength: 0,
@@ -86,7 +87,7 @@ export async function makeRunCaller(
         organizationId,
         workspaceId,
         runId,
-        kind: "plan",
+        kind: phase,
         status: "running",
         statusTimestamps: "{}",
         hasChanges: 0,

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { RunPhaseTable, RunTable } from "../../src/database/schema/runs.ts";
 import { createVault } from "../../src/database/vault.ts";
 import { createdColumns } from "../../src/jsonapi/columns.ts";
-import { newId } from "../../src/kernel/ids.ts";
+import { newId, tokenHash } from "../../src/kernel/ids.ts";
 import { now } from "../../src/kernel/time.ts";
 import { logUrl } from "../../src/resources/runs/phases/log-urls.ts";
 import { nothingFound } from "../../src/resources/runs/assessment-results/rules.ts";
@@ -91,9 +91,15 @@ export async function storeAssessment(
   return id;
 }
 
-/** The log of a phase, as the documents of plans and applies show its address. */
-export const logUrlOf = ({ url }: Pick<Api, "url">, phaseId: string): string =>
-  logUrl({ vault: testVault, options: { publicUrl: url } as never }, phaseId);
+/** The log of a phase, as the documents of plans and applies show its address to a site admin. */
+export async function logUrlOf({ url, admin, database }: Api, phaseId: string): Promise<string> {
+  const { id: tokenId } = await database.reader.db
+    .selectFrom("tokens")
+    .select("id")
+    .where("hash", "=", tokenHash(admin.token ?? ""))
+    .executeTakeFirstOrThrow();
+  return logUrl({ actor: { tokenId } as never, vault: testVault, options: { publicUrl: url } as never }, phaseId);
+}
 
 function runRow(workspaceId: string, organizationId: string): RunTable {
   return {
@@ -111,6 +117,7 @@ function runRow(workspaceId: string, organizationId: string): RunTable {
     triggerReason: "manual",
     planOnly: 1,
     autoApply: 0,
+    creatorMayApply: 0,
     structured: 1,
     variables: null,
     engine: "terraform",

@@ -44,6 +44,7 @@ export async function makeConfiguration(api: Api, workspaceId: string, columns: 
       createdByName: null,
       createdByTokenId: null,
       createdAt: new Date().toISOString(),
+      approvedAt: new Date().toISOString(),
       version: 1,
       ...columns,
     };

@@ -282,7 +282,7 @@ const twists: Twists = {
   },
   readLog: async ({ api, tenant }) => {
     const run = await storeRun(api, await makeWorkspace(api, tenant.name), tenant.id);
-    return { url: logUrlOf(api, run.plan.id) };
+    return { url: await logUrlOf(api, run.plan.id) };
   },
   uploadConfiguration: async (scene) => {
     const version = data(await announce(scene.tenant.owner, await newWorkspace(scene)));

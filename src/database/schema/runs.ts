@@ -28,6 +28,8 @@ export interface ConfigurationVersionTable {
   createdByName: string | null;
   createdByTokenId: string | null;
   createdAt: string;
+  /** When its archive came from, or a run with it was confirmed by, somebody who may apply; or a commit was fetched. Null until then. */
+  approvedAt: string | null;
   version: number;
 }
 
@@ -52,6 +54,8 @@ export interface RunTable {
   savePlan: number;
   /** As it is in force: not asked for alone, but also allowed. */
   autoApply: number;
+  /** Whether whoever made it was allowed to apply then; nobody, such as a schedule, is. */
+  creatorMayApply: number;
   allowEmptyApply: number;
   allowConfigGeneration: number;
   debuggingMode: number;

@@ -71,8 +71,16 @@ export interface Neighbours {
   revokeAgentToken(tx: Tx, context: Context, token: ManagedToken): Promise<void>;
   /** Whether a workspace's state is still being sent or read: until then nobody knows what it manages. */
   isStateProcessing(tx: Tx, workspaceId: string): Promise<boolean>;
-  /** At an unlock: the latest state that was written becomes the current one. Raises `unavailable` while it is awaited. */
-  settleState(tx: Tx, workspace: Granted<StateHolder, ReleasedBy | "can-move-run">): Promise<SettledState | undefined>;
+  /**
+   * At an unlock: the latest state that the holder of the lock wrote becomes the current one; of a run, only what its apply wrote. Raises
+   * `unavailable` while it is awaited.
+   */
+  settleState(
+    tx: Tx,
+    context: Context,
+    workspace: Granted<StateHolder, ReleasedBy | "can-move-run">,
+    holderId: string | null,
+  ): Promise<SettledState | undefined>;
   /** At an unlock by force, the end of a lease, and the end of a run: states that are still awaited are given up. */
   discardPendingStates(
     tx: Tx,

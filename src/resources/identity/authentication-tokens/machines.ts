@@ -20,12 +20,13 @@ type MachineFact = keyof typeof machineTold;
 /** As text; empty where there is nothing. */
 export type MachineHolder = Readonly<Record<MachineFact, string>>;
 
+const facts = (kind: "agent" | "run") =>
+  sql.join(
+    Object.values(machineTold).map((fact) => sql`coalesce(cast(${fact[kind]} as text), '')`),
+    sql.raw(`|| '${between}' ||`),
+  );
+
 const findMachine = prepared<{ hash: string }, { told: string; moment: string | null }>((db, { hash }, dialect) => {
-  const facts = (kind: "agent" | "run") =>
-    sql.join(
-      Object.values(machineTold).map((fact) => sql`coalesce(cast(${fact[kind]} as text), '')`),
-      sql.raw(`|| '${between}' ||`),
-    );
   // A phase that has ended, or that another agent has, has no hash or another.
   const found = sql<{ told: string; moment: string | null }>`
     select ${facts("agent")} as told, ${dialect.moment} as moment from agent_tokens as k
@@ -43,6 +44,19 @@ export async function machineWith(tx: Tx, hash: string): Promise<TokenTold | und
   const [row] = await findMachine(tx, { hash });
   // Nothing that agents and runs are shown rests on what teams were given.
   return row && { holder: row.told, moment: row.moment, nextEnd: null, says: null };
+}
+
+const findRunning = prepared<{ id: string }, { told: string; moment: string | null }>((db, { id }, dialect) => {
+  const found = sql<{ told: string; moment: string | null }>`
+    select ${facts("run")} as told, ${dialect.moment} as moment from run_phases as f
+    where f.id = ${id} and f.status = 'running' and f.token_hash is not null`;
+  return { compile: () => found.compile(db) };
+});
+
+/** A phase that is executed, by its id. */
+export async function runningPhase(tx: Tx, id: string): Promise<Pick<TokenTold, "holder"> | undefined> {
+  const [row] = await findRunning(tx, { id });
+  return row && { holder: row.told };
 }
 
 export function machineIn(text: string): MachineHolder {

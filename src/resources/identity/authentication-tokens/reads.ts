@@ -4,7 +4,7 @@ import { type RawBuilder, sql } from "kysely";
 import { nowMs } from "../../../kernel/time.ts";
 import { type Actor, ageInPerson } from "../../../access/actor.ts";
 import type { Tx } from "../../../database/database.ts";
-import { machineIn, type MachineHolder, machineWith } from "./machines.ts";
+import { machineIn, type MachineHolder, machineWith, runningPhase } from "./machines.ts";
 import { holderIn, type TokenHolder, type TokenTold, tokenWith } from "./store.ts";
 
 /** Whoever a token stands for, as it was found at one moment of the database. */
@@ -44,10 +44,23 @@ export async function sessionOf(tx: Tx, hash: string, known?: KnownBefore): Prom
 export function sessionWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
   const find = tokenWith(says);
   return async (tx: Tx, hash: string, known: KnownBefore | undefined, parameters: Parameters) => {
-    const told = await find(tx, { ...parameters, hash, nowMs: nowMs() });
+    const told = await find(tx, { ...parameters, token: hash, nowMs: nowMs() });
     if (told === undefined) return { session: await machineOf(tx, hash, known), says: null };
     return { session: sessionIn(told, hash, known), says: told.says };
   };
+}
+
+const byId = tokenWith(() => sql<string | null>`null`, "id");
+
+/**
+ * Whom a token stands for that was here before, by its id: for what was handed to it and works without a secret, such as signed URLs.
+ * Undefined once it was revoked, has expired or is too old, and for a run whose phase has ended.
+ */
+export async function actorOfToken(tx: Tx, id: string): Promise<TokenActor | undefined> {
+  const told = await byId(tx, { token: id, nowMs: nowMs() });
+  if (told !== undefined) return toToken(told.holder)?.actor;
+  const machine = await runningPhase(tx, id);
+  return machine && machineActor(machineIn(machine.holder));
 }
 
 /** An agent or a run, by a statement of its own: nobody else's requests pay for it. */
@@ -87,9 +100,9 @@ function sessionIn(told: TokenTold, hash: string, known: KnownBefore | undefined
   return { ...token, until, moment };
 }
 
-function toToken(text: string, hash: string): Omit<KnownBefore, "until"> | undefined {
+function toToken(text: string, hash?: string): Omit<KnownBefore, "until"> | undefined {
   const holder = holderIn(text);
-  if (!timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
+  if (hash !== undefined && !timingSafeEqual(Buffer.from(holder.hash), Buffer.from(hash))) return undefined;
   const createdMs = Date.parse(holder.createdAt);
   const expiresAt = holder.expiredAt === "" ? Number.POSITIVE_INFINITY : Date.parse(holder.expiredAt);
   const end = Math.min(expiresAt, after(createdMs, holder.maxTtlMs));
@@ -97,7 +110,7 @@ function toToken(text: string, hash: string): Omit<KnownBefore, "until"> | undef
   const madeMs = holder.begunAt === "" ? createdMs : Date.parse(holder.begunAt);
   const actor = toActor(holder, { madeMs, end });
   if (end <= nowMs() || actor === undefined) return undefined;
-  return { tokenHash: hash, actor, tokenUntil: Math.min(end, after(madeMs, holder.nextTtlMs)), text };
+  return { tokenHash: holder.hash, actor, tokenUntil: Math.min(end, after(madeMs, holder.nextTtlMs)), text };
 }
 
 const after = (ms: number, delay: string): number => (delay === "" ? Number.POSITIVE_INFINITY : ms + Number(delay));

@@ -338,8 +338,11 @@ export interface TokenTold {
  * The look-up that every request begins with, and what else is told with it. One text, because a driver's work grows with the number of
  * columns, and most times it is the text of before.
  */
-export function tokenWith<Parameters extends object>(says: (parameters: Parameters) => RawBuilder<string | null>) {
-  const find = prepared<Parameters & { hash: string; nowMs: number }, { told: string }>((db, parameters, dialect) => {
+export function tokenWith<Parameters extends object>(
+  says: (parameters: Parameters) => RawBuilder<string | null>,
+  by: "hash" | "id" = "hash",
+) {
+  const find = prepared<Parameters & { token: string; nowMs: number }, { told: string }>((db, parameters, dialect) => {
     const age = sql`cast(${parameters.nowMs} as bigint) - ${dialect.msOf(sql<string>`coalesce(b.created_at, k.created_at)`)}`;
     const nextTtlMs = sql`case when k.kind = 'user' or b.id is not null then (
       select min(max_ttl_ms) from organization_token_ttl_policies where token_type = 'user' and max_ttl_ms > ${age}) end`;
@@ -354,12 +357,12 @@ export function tokenWith<Parameters extends object>(says: (parameters: Paramete
         .leftJoin("organizations as o", "o.id", "k.organizationId")
         .leftJoin("tokens as b", "b.id", "k.begunById")
         .select(sql<string>`${sql.join(parts, sql.raw(`|| '${betweenParts}' ||`))}`.as("told"))
-        .where("k.hash", "=", parameters.hash)
+        .where(`k.${by}`, "=", parameters.token)
         // A session ends with the token that began it, however that went.
         .where((where) => where.or([where("k.begunById", "is", null), where("b.id", "is not", null)]))
     );
   });
-  return async (tx: Tx, parameters: Parameters & { hash: string; nowMs: number }): Promise<TokenTold | undefined> => {
+  return async (tx: Tx, parameters: Parameters & { token: string; nowMs: number }): Promise<TokenTold | undefined> => {
     const [row] = await find(tx, parameters);
     if (row === undefined) return undefined;
     const [holder = "", moment, ends, said] = row.told.split(betweenParts);

@@ -22,7 +22,8 @@ export async function released(
   context: Context,
   workspace: Granted<WorkspaceView, ReleasedBy>,
 ): Promise<Partial<WorkspaceTable>> {
-  const state = await context.neighbours.settleState(tx, workspace);
+  const { lockedById } = workspace.endedLock ?? workspace;
+  const state = await context.neighbours.settleState(tx, context, workspace, lockedById);
   const turn = await context.neighbours.workspaceReleased(tx, context, workspace, state);
   return { ...unlocked, ...state, ...turn };
 }

@@ -3,8 +3,9 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import { effective } from "../../../access/effective.ts";
 import { type Granted, madeIn } from "../../../access/granted.ts";
-import { open, type Standing, standingOf } from "../../../access/organization.ts";
+import { open } from "../../../access/organization.ts";
 import { bitOf, holds } from "../../../access/permission-set.ts";
+import type { WorkspaceFacts } from "../../../access/permissions.ts";
 import { Overtaken, type Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
@@ -17,6 +18,7 @@ import {
   type StandingFacts,
   workspaceAccessColumns,
   workspaceGrants,
+  workspaceFactsOf,
 } from "../../shared/grants/reads.ts";
 import { factsColumns, factsOf, type OrganizationView } from "../../identity/organizations/definition.ts";
 import type { Context } from "../../shared/context.ts";
@@ -86,7 +88,7 @@ export async function findWorkspace(
           lock,
         );
   if (row !== undefined) refuseMoved([row]);
-  return row && toWorkspaceView(row, standingOf(actor, row), options);
+  return row && toWorkspaceView(row, workspaceFactsOf(actor, row), options);
 }
 
 /** One that was moved while its row was waited for comes without what its project gives it. Raises `Overtaken`. */
@@ -107,16 +109,15 @@ export async function findWorkspaces(
     .modifyEnd(held(tx.dialect, "w", lock))
     .execute();
   refuseMoved(rows);
-  return rows.map((row) => toWorkspaceView(row, standingOf(actor, row), options));
+  return rows.map((row) => toWorkspaceView(row, workspaceFactsOf(actor, row), options));
 }
 
-function toWorkspaceView(row: WorkspaceRow, standing: Standing, options: Context["options"]): WorkspaceView {
+function toWorkspaceView(row: WorkspaceRow, facts: WorkspaceFacts, options: Context["options"]): WorkspaceView {
   return {
     ...row,
+    ...facts,
     ...(hasLeaseEnded(row) && { ...unlocked, endedLock: row }),
     autoDestroyActivityDuration: durationInForce(row),
-    access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
-    owner: standing.owner,
     edition: options.edition,
     webhookUrl: row.oauthClientId === null ? null : webhookUrlOf(options, row.oauthClientId),
   };
@@ -146,7 +147,9 @@ export function inOrganization(
     allowForceDeleteWorkspaces,
     assessmentsEnforced,
   };
-  return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0, ...open }, standing, options);
+  const access = effective(standing.everywhere, row.projectAccess, row.workspaceAccess);
+  const given = { access, owner: standing.owner, allowForceDeleteWorkspaces };
+  return toWorkspaceView({ ...row, ...facts, teamAccess: null, isMember: 0, ...open }, given, options);
 }
 
 /** A workspace as it was just made, where nothing else hangs on it yet: nobody has access to it by itself. */

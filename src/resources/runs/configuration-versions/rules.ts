@@ -54,6 +54,7 @@ export function newConfigurationVersion(
     ingress: commit === undefined ? null : JSON.stringify(commit.ingress),
     ...(commit === undefined ? makerColumns(actor) : nobody),
     createdAt,
+    approvedAt: null,
     version: 1,
   };
 }
@@ -77,14 +78,14 @@ export function reaching(
   return { status, statusTimestamps: JSON.stringify({ ...before, ...stamps }) };
 }
 
-/** Whoever made a version, as the caller that a token of theirs would be; nobody for version control. */
-export function makerOf(version: ConfigurationVersionTable, siteAdmin: boolean): Actor | undefined {
+/** Whoever made a version, as the audit log names them; nobody for version control. */
+export function makerOf(version: ConfigurationVersionTable): Actor | undefined {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   if (id === null || name === null) return undefined;
   const tokenId = createdByTokenId ?? "";
   return kind === "team"
     ? { kind, teamId: id, name, organizationId, tokenId }
-    : { kind: "user", userId: id, name, siteAdmin, tokenId, tokenAgeMs: 0 };
+    : { kind: "user", userId: id, name, siteAdmin: false, tokenId, tokenAgeMs: 0 };
 }
 
 type Kind = Pick<ConfigurationVersionTable, "speculative" | "provisional">;

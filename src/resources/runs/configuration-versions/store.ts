@@ -7,6 +7,7 @@ import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { ConfigurationVersionTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
+import { now } from "../../../kernel/time.ts";
 import type { DeletingPolicy } from "../../register/data-retention-policies/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
@@ -142,12 +143,24 @@ export async function updateConfigurationVersion(
   await updateRow(tx, "configurationVersions", id, changes);
 }
 
+/** Only in the workspace that it belongs to. No document shows it. */
+export async function approve(
+  tx: Tx,
+  { id, workspaceId }: Granted<{ readonly id: string; readonly workspaceId: string }, "can-move-run">,
+): Promise<void> {
+  await tx.db
+    .updateTable("configurationVersions")
+    .set({ approvedAt: now() })
+    .where("id", "=", id)
+    .where("workspaceId", "=", workspaceId)
+    .where("approvedAt", "is", null)
+    .execute();
+}
+
 /** A version whose archive comes, with what must be known of its workspace. */
 export interface ArrivingVersion extends ConfigurationVersionTable {
   readonly workingDirectory: string | null;
   readonly currentConfigurationVersionId: string | null;
-  /** Whether whoever made it is a site admin. */
-  readonly isSiteAdmin: number;
 }
 
 /** There is no caller to ask what it may: a signed URL is the right itself, and version control asks nobody. */
@@ -163,11 +176,6 @@ export async function findArriving(
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
     .select(["w.workingDirectory", "w.currentConfigurationVersionId"])
-    .select([
-      sql<number>`(select count(*) from users as u where u.id = v.created_by_id and u.is_site_admin = 1)`.as(
-        "isSiteAdmin",
-      ),
-    ])
     .where("v.id", "=", id)
     .$if(lock, (query) => query.modifyEnd(held(tx.dialect, "w", true)).modifyEnd(tx.dialect.lockRows("v")))
     .executeTakeFirst();

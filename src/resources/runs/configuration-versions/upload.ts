@@ -26,7 +26,7 @@ import { crowdOfUploads } from "../../shared/contents/crowd.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { archiveLimit, type ContentKind, ofConfigurationVersion } from "./kinds.ts";
 import type { Arrival } from "./proofs.ts";
-import { queueRun } from "./queueing.ts";
+import { approvalBy, loadUploader, queueRun } from "./queueing.ts";
 import { becomesCurrent, makerOf, reaching } from "./rules.ts";
 import { type ArrivingVersion, findArriving, hasRun, updateConfigurationVersion } from "./store.ts";
 
@@ -37,12 +37,14 @@ const uploads = crowdOfUploads("configurations");
 
 /**
  * Raises `invalid` or `too-large` for an archive that is not taken, which its version then tells too, `bad-request` where the
- * sender breaks off, and `conflict` for a version that awaits nothing any more.
+ * sender breaks off, `conflict` for a version that awaits nothing any more, and `forbidden` or `not-found` where whoever made it may
+ * not send it any more.
  */
 export async function receiveArchive(context: Context, by: Arrival, id: string, bytes: Bytes): Promise<void> {
   const version = await load(context.database.reader, by, id);
   await uploads.among({ organization: version.organizationId, version: id }, async () => {
     refuseUnawaited(version);
+    await loadUploader(context.database.reader, context, version);
     // What a run was made with stays what it was; the same once more is no mistake: the answer to the first was lost.
     if (version.status === "uploaded" && (await hasRun(context.database.reader, id)))
       return refuseOther(context, version, bytes);
@@ -121,15 +123,16 @@ async function finalize(
 ): Promise<boolean> {
   const version = await load(tx, by, id, true);
   refuseUnawaited(version);
+  const uploader = await loadUploader(tx, context, version);
   if (version.status === "uploaded" && !(await makeRoom(tx, version, content))) return false;
   const stamps = { "started-at": startedAt, "finished-at": now() };
   const hasReadme = contents.length;
   const columns = { ...reaching(version, "uploaded", stamps), size: content.size, hasReadme };
-  await updateConfigurationVersion(tx, version, id, columns);
+  await updateConfigurationVersion(tx, version, id, { ...columns, approvedAt: approvalBy(uploader) });
   await completeContent(tx, content);
   if (contents.length > 0) await insertContents(tx, version, contents);
   if (becomesCurrent(version)) await setCurrentConfiguration(tx, version, version.workspaceId, { id, hasReadme });
-  const queued = version.status === "uploaded" ? undefined : await queueRun(tx, context, version);
+  const queued = version.status === "uploaded" ? undefined : await queueRun(tx, version, uploader);
   await record(tx, context, version, { status: "uploaded", size: content.size, ...queued });
   return true;
 }
@@ -171,7 +174,7 @@ async function load(tx: Tx, by: Arrival, id: string, lock = false): Promise<Vers
 
 /** Nobody but whoever made the version was given the URL. */
 async function record(tx: Tx, context: Context, version: Version, after: object): Promise<void> {
-  const actor = makerOf(version, false) ?? context.actor;
+  const actor = makerOf(version) ?? context.actor;
   await recordEvent(
     tx,
     { ...context, actor },

@@ -2,7 +2,22 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
-import { findVersions } from "./store.ts";
+import { approve, findVersions } from "./store.ts";
+
+interface ConfirmedRun {
+  readonly workspaceId: string;
+  readonly configurationVersionId: string | null;
+  readonly configurationApprovedAt: string | null;
+}
+
+/**
+ * Somebody who may apply has confirmed a run with it. In another workspace that says nothing: who may apply there may not be allowed to
+ * in the configuration's own.
+ */
+export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "can-move-run">): Promise<void> {
+  if (run.configurationVersionId === null || run.configurationApprovedAt !== null) return;
+  await approve(tx, { ...run, id: run.configurationVersionId });
+}
 
 interface AppliedRun {
   readonly organizationId: string;

@@ -19,7 +19,8 @@ export const logs = defineResource<never>()(() => ({
       method: "GET",
       path: "/logs/:log_key",
       summary: "Read a part of a log; nothing, where there is nothing yet or no more",
-      needs: "the URL that a plan or an apply shows as its log-read-url; no token",
+      needs:
+        "the URL that a plan or an apply shows as its log-read-url; no token, but whoever was shown it must still be allowed to read",
       signed: true,
       query: {
         parameters: {

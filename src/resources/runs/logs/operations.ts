@@ -1,16 +1,14 @@
-/** Reading logs. The URL is the right itself: there is no caller to ask what it may. */
-import { notFound } from "../../../kernel/errors.ts";
+/** Reading logs. There is no caller: the URL names its reader, who must still be allowed to read. */
 import { implement } from "../../shared/context.ts";
 import { checkLogUrl } from "../phases/log-urls.ts";
-import { loggedPhase, logReadBytesMax, readLog } from "../phases/logs.ts";
+import { logReadBytesMax, readLog } from "../phases/logs.ts";
+import { loadLog } from "../phases/reads.ts";
 import { logs } from "./definition.ts";
 
 export const logResource = implement(logs, {
   async readLog({ context, params, query }) {
-    const { phaseId } = checkLogUrl(context, params.logKey);
     const tx = context.database.reader;
-    const phase = await loggedPhase(tx, phaseId);
-    if (phase === undefined) throw notFound("log");
+    const phase = await loadLog(tx, checkLogUrl(context, params.logKey));
     const bytes = await readLog(tx, context.vault, phase, query.offset ?? 0, query.limit ?? logReadBytesMax);
     return { size: bytes.length, bytes: oneOf(bytes) };
   },

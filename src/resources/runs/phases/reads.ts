@@ -1,9 +1,12 @@
 /** How a plan or an apply is loaded and granted: by what its workspace allows. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
-import { notFound } from "../../../kernel/errors.ts";
+import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
+import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
+import type { LogRight } from "./log-urls.ts";
+import { findReadableLog, type LoggedPhase } from "./logs/store.ts";
 import { findPhase } from "./store.ts";
 import type { PhaseKind, PhaseView } from "./view.ts";
 
@@ -19,4 +22,19 @@ export async function loadPhase(
   const phase = await findPhase(tx, context, kind, by);
   if (phase === undefined) throw notFound("runId" in by ? "run" : kind);
   return grantOnWorkspace(kind, phase, "can-read-run");
+}
+
+/**
+ * The log behind a URL, by what the reader that it names may read now: two statements. Raises `forbidden` for a token that works no
+ * more, and what a request of it for the plan or apply would be refused with.
+ */
+export async function loadLog(tx: Tx, { phaseId, tokenId }: LogRight): Promise<Granted<LoggedPhase, "can-read-run">> {
+  const actor = await actorOfToken(tx, tokenId);
+  if (actor === undefined)
+    throw forbidden(
+      "This log's URL was given to a token that has expired or was revoked. Read the plan or apply again with a valid token, and use its new log-read-url.",
+    );
+  const log = await findReadableLog(tx, actor, phaseId);
+  if (log === undefined) throw notFound("log");
+  return grantOnWorkspace("log", log, "can-read-run");
 }

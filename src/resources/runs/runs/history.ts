@@ -124,6 +124,7 @@ function rowFor(run: HistoricRun, workspace: WorkspaceView): RunTable {
     operation: operationOf(run, planOnly),
     planOnly: Number(planOnly),
     autoApply: Number(run.autoApply),
+    creatorMayApply: 0,
     structured: 0,
     variables: null,
     engine: workspace.engine ?? "terraform",

@@ -78,6 +78,10 @@ export interface RunFacts {
   readonly allowEmptyApply: boolean;
   /** As it is in force. */
   readonly autoApply: boolean;
+  /** Whether whoever made it may apply. */
+  readonly creatorMayApply: boolean;
+  /** Whether somebody who may apply has approved its configuration. */
+  readonly isApproved: boolean;
   readonly cancelAsked: boolean;
   /** Whether the time after a cancel is over, from which on it can be forced. */
   readonly coolOffPassed: boolean;
@@ -133,7 +137,8 @@ const planOnly: Condition = (facts) => facts.planOnly;
 const changes: Condition = ({ hasChanges }) => hasChanges;
 const emptyApply: Condition = ({ hasChanges, allowEmptyApply }) => !hasChanges && allowEmptyApply;
 const saves: Condition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
-const applies: Condition = ({ hasChanges, autoApply }) => hasChanges && autoApply;
+const applies: Condition = ({ hasChanges, autoApply, isApproved }) => hasChanges && autoApply && isApproved;
+const appliesEmpty: Condition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
 const heldByDiscardable: Condition = (facts) => facts.heldByDiscardable;
 
 const queued: Beside = { plan: "queued" };
@@ -160,7 +165,8 @@ const table: readonly Row[] = [
   ["planning",                      ended,             cancelAsked,                "canceled",                              planCut],
   ["planning",                      "phase-finished",  planOnly,                   "planned_and_finished",                  endsWithPlan],
   ["planning",                      "phase-finished",  saves,                      "planned_and_saved",                     { plan: "finished" }],
-  ["planning",                      "phase-finished",  emptyApply,                 ["confirmed", "apply_queued"],           goesOn],
+  ["planning",                      "phase-finished",  appliesEmpty,               ["confirmed", "apply_queued"],           goesOn],
+  ["planning",                      "phase-finished",  emptyApply,                 "planned",                               { plan: "finished" }],
   ["planning",                      "phase-finished",  not(changes),               "planned_and_finished",                  endsWithPlan],
   ["planning",                      "phase-finished",  applies,                    ["planned", "confirmed", "apply_queued"], goesOn],
   ["planning",                      "phase-finished",  changes,                    "planned",                               { plan: "finished" }],

@@ -31,6 +31,7 @@ export interface UsableConfiguration {
   readonly status: string;
   readonly speculative: number;
   readonly ingress: string | null;
+  readonly approvedAt: string | null;
 }
 
 /** Everything about a request that the workspace and the configuration show to be wrong. */
@@ -144,6 +145,7 @@ export function newRun(asked: AskedRun, facts: NewRunFacts): RunTable {
     triggerReason: asked.triggerReason,
     planOnly: Number(planOnly),
     autoApply: Number(autoApply),
+    creatorMayApply: Number(facts.mayApply),
     // The older backend prints every line as it comes, and expects plain text.
     structured: Number(workspace.structuredRunOutputEnabled === 1 && context.integration !== "remote"),
     variables: facts.variables,

@@ -14,7 +14,7 @@ import { abandonContents } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import type { SettledState } from "../../shared/neighbours.ts";
 import { assessmentUnderway } from "../assessment-results/reads.ts";
-import { noteConfigurationApplied } from "../configuration-versions/writes.ts";
+import { approveConfiguration, noteConfigurationApplied } from "../configuration-versions/writes.ts";
 import { type PhaseChange, updatePhases } from "../phases/writes.ts";
 import { movedBy, type Mover, type Moving } from "../proofs.ts";
 import { afterApplied } from "../run-triggers/writes.ts";
@@ -49,6 +49,7 @@ export async function advance(tx: Tx, context: Context, run: Movable, happening:
   };
   if (Object.keys(columns).length > 0) await setRunColumns(tx, run, run.workspaceId, columns);
   await ledger.write(tx, context, run);
+  if (happening.event === "apply") await approveConfiguration(tx, run);
   if (after.status === "applied") {
     await noteConfigurationApplied(tx, run);
     await afterApplied(tx, context, after);
@@ -227,7 +228,7 @@ async function settled(tx: Tx, context: Context, run: Movable): Promise<SettledS
     currentStateVersionId: run.currentStateVersionId,
   });
   await context.neighbours.discardPendingStates(tx, context, workspace);
-  return context.neighbours.settleState(tx, workspace);
+  return context.neighbours.settleState(tx, context, workspace, run.id);
 }
 
 /** Each by itself: there are few, for every one keeps somebody from applying what they saved. */

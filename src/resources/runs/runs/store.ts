@@ -36,8 +36,10 @@ function runsInPlace(db: Kysely<Schema>) {
     .innerJoin("runPhases as ap", "ap.id", "r.applyId")
     .innerJoin("workspaces as w", "w.id", "r.workspaceId")
     .innerJoin("organizations as o", "o.id", "r.organizationId")
+    .leftJoin("configurationVersions as cv", "cv.id", "r.configurationVersionId")
     .selectAll("r")
     .select([
+      "cv.approvedAt as configurationApprovedAt",
       "w.projectId",
       "w.lockedByType",
       "w.lockedById",
@@ -232,7 +234,7 @@ const configuration = prepared<{ organizationId: string; id: string; principal: 
       .selectFrom("configurationVersions as c")
       .innerJoin("workspaces as w", "w.id", "c.workspaceId")
       .innerJoin("organizations as o", "o.id", "c.organizationId")
-      .select(["c.id", "c.status", "c.speculative", "c.ingress", "c.workspaceId", "c.organizationId"])
+      .select(["c.id", "c.status", "c.speculative", "c.ingress", "c.approvedAt", "c.workspaceId", "c.organizationId"])
       .select(["o.allowForceDeleteWorkspaces"])
       .select(workspaceAccessColumns(principal))
       .where("c.organizationId", "=", organizationId)

@@ -38,7 +38,10 @@ export interface RunPlace extends Pick<
   readonly applyLogEnded: number;
 }
 
-export interface RunInPlace extends RunTable, RunPlace {}
+export interface RunInPlace extends RunTable, RunPlace {
+  /** Of its configuration; null where nobody who may apply has approved it. */
+  readonly configurationApprovedAt: string | null;
+}
 
 /** What its document shows of other rows. */
 export interface RunSurroundings {
@@ -71,6 +74,8 @@ export function factsOf(run: RunInPlace): RunFacts {
     savePlan: run.savePlan === 1,
     allowEmptyApply: run.allowEmptyApply === 1,
     autoApply: run.autoApply === 1,
+    creatorMayApply: run.creatorMayApply === 1,
+    isApproved: run.configurationApprovedAt !== null,
     cancelAsked: run.canceledAt !== null,
     coolOffPassed: run.forceCancelAvailableAt !== null && Date.parse(run.forceCancelAvailableAt) <= nowMs(),
     hasChanges: run.hasChanges === 1,
@@ -92,9 +97,10 @@ export function actionsOf(run: RunView): Record<string, boolean> {
 
 const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };
 
-/** What it waits for, as a sentence; null when it waits for nothing, or for a person's word. */
+/** What it waits for, as a sentence; null when it waits for nothing, or for the confirmation that such a run always needs. */
 export function waitingForOf(run: RunView): string | null {
   if (run.status === "pending") return waitingForLock(run);
+  if (run.status === "planned") return waitingForConfirmation(run);
   if (run.status !== "plan_queued" && run.status !== "apply_queued") return null;
   const agents = (run.offeredEngines ?? "").split("\n").filter((line) => line !== "");
   const whom =
@@ -105,6 +111,17 @@ export function waitingForOf(run: RunView): string | null {
   if (agents.length === 0) return `Waits for ${whom} that has ${engine}: none is there.`;
   if (!agents.some((offered) => offers(offered, run))) return `Waits for ${whom} that has ${engine}: none has it.`;
   return `Waits for ${whom} that has ${engine} and is free.`;
+}
+
+/** Where it would otherwise have been applied automatically. */
+function waitingForConfirmation(run: RunView): string | null {
+  const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
+  if (run.autoApply === 0 && !isEmpty) return null;
+  if (run.configurationApprovedAt === null)
+    return `Waits for confirmation: nobody who can apply has uploaded or confirmed its configuration ${run.configurationVersionId}. Check the plan, then confirm or discard the run.`;
+  return isEmpty && run.creatorMayApply === 0
+    ? "Waits for confirmation: it was started by somebody who can't apply. Confirm or discard the run."
+    : null;
 }
 
 function waitingForLock({ lockedByType, lockedById, lockedByName }: RunView): string {

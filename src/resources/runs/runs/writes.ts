@@ -63,7 +63,7 @@ export async function createRun(
       : null,
     context,
   });
-  return begin(tx, context, row, movedBy(by, inPlace(row, workspace)));
+  return begin(tx, context, row, movedBy(by, inPlace(row, workspace, configuration?.approvedAt ?? null)));
 }
 
 /** The register knows releases of Terraform. Those of OpenTofu are known by the agents that would execute the run. */
@@ -92,10 +92,11 @@ async function configurationFor(
   return workspacePermissions(workspaceFactsOf(context.actor, found))["can-read-run"] ? found : undefined;
 }
 
-function inPlace(row: RunTable, workspace: WorkspaceView): RunInPlace {
+function inPlace(row: RunTable, workspace: WorkspaceView, configurationApprovedAt: string | null): RunInPlace {
   const [plan, apply] = [newPhase("plan", row), newPhase("apply", row)];
   return {
     ...row,
+    configurationApprovedAt,
     projectId: workspace.projectId,
     lockedByType: workspace.lockedByType,
     lockedById: workspace.lockedById,

@@ -8,7 +8,7 @@ import { effective } from "../../../access/effective.ts";
 import { type Standing, standingOf, type StandingRow } from "../../../access/organization.ts";
 import type { Mask } from "../../../access/permission-set.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { ownWorkspace, sharingWorkspace } from "../../../access/run.ts";
+import { grantedToPhase, ownWorkspace, sharingWorkspace } from "../../../access/run.ts";
 import {
   type WorkspaceFacts,
   type WorkspacePermission,
@@ -183,7 +183,7 @@ export interface WorkspaceAccessRow extends StandingRow {
 export function workspaceFactsOf(actor: Actor, row: WorkspaceAccessRow): WorkspaceFacts {
   const standing = standingOf(actor, row);
   return {
-    access: effective(standing.everywhere, row.projectAccess, row.workspaceAccess),
+    access: effective(standing.everywhere, row.projectAccess, grantedToPhase(actor, row.workspaceAccess)),
     owner: standing.owner,
     allowForceDeleteWorkspaces: row.allowForceDeleteWorkspaces,
   };

@@ -15,14 +15,20 @@ import { discardVersions } from "./store.ts";
 type Workspace = Pick<WorkspaceTable, "id" | "organizationId" | "currentStateVersionId">;
 
 /**
- * The latest version that was written under the lock becomes the current one, and none is intermediate any more. Undefined
- * where none was written. Raises `unavailable` while the latest still waits for its content.
+ * The latest version that the holder of the lock wrote becomes the current one, and none is intermediate any more. What others left
+ * behind, or a run wrote before its apply, is discarded. Undefined where the holder wrote none. Raises `unavailable` while the latest
+ * still waits for its content.
  */
 export async function settleState(
   tx: Tx,
+  context: Context,
   workspace: Granted<Workspace, ReleasedBy | "can-move-run">,
+  holderId: string | null,
 ): Promise<SettledState | undefined> {
-  const [latest] = await findUnsettled(tx, { workspaceId: workspace.id });
+  const found = await findUnsettled(tx, { workspaceId: workspace.id, holderId: holderId ?? "" });
+  if (found.some(({ isHolders }) => isHolders === 0))
+    await recordDiscarded(tx, context, await discardLeftovers(tx, workspace, holderId), "finalized");
+  const latest = found.find(({ isHolders }) => isHolders === 1);
   if (latest === undefined) return undefined;
   if (latest.status === "pending")
     throw new AppError(
@@ -46,17 +52,43 @@ export async function settleState(
   return { currentStateVersionId, resourceCount, outputIds, stateEncrypted };
 }
 
-type Unsettled = Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted">;
+interface Unsettled extends Pick<StateVersionTable, "id" | "status" | "resourceCount" | "outputIds" | "encrypted"> {
+  /** 0 for one that may not become current. */
+  readonly isHolders: number;
+}
 
-const findUnsettled = prepared<{ workspaceId: string }, Unsettled>((db, { workspaceId }) =>
+/** A run writes as the phase that is executed: what its plan left is not its apply's. */
+const isWrittenBy = (holderId: string) =>
+  sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
+
+/** The latest of the holder, and the latest of others: at most two. */
+const findUnsettled = prepared<{ workspaceId: string; holderId: string }, Unsettled>((db, { workspaceId, holderId }) =>
   db
-    .selectFrom("stateVersions")
-    .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
-    .where("workspaceId", "=", workspaceId)
-    .where("intermediate", "=", 1)
-    .orderBy("position", "desc")
-    .limit(1),
+    .selectFrom((from) =>
+      from
+        .selectFrom("stateVersions")
+        .select(["id", "status", "resourceCount", "outputIds", "encrypted"])
+        .select(sql<number>`case when ${isWrittenBy(holderId)} then 1 else 0 end`.as("isHolders"))
+        .select(
+          sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("place"),
+        )
+        .where("workspaceId", "=", workspaceId)
+        .where("intermediate", "=", 1)
+        .as("unsettled"),
+    )
+    .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isHolders"])
+    .where("place", "=", 1),
 );
+
+const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "can-move-run">, holderId: string | null) =>
+  tx.db
+    .updateTable("stateVersions")
+    .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, superseded: 1, ...raised })
+    .where("workspaceId", "=", id)
+    .where("intermediate", "=", 1)
+    .where(sql<boolean>`not ${isWrittenBy(holderId ?? "")}`)
+    .returning(["id", "organizationId"])
+    .execute();
 
 /** Versions whose content is still awaited are given up. */
 export async function discardPending(
@@ -73,6 +105,7 @@ export async function recordDiscarded(
   tx: Tx,
   context: Pick<Context, "actor" | "requestId">,
   versions: readonly DiscardedVersion[],
+  status: "pending" | "finalized" = "pending",
 ): Promise<void> {
   await recordEvents(
     tx,
@@ -81,7 +114,7 @@ export async function recordDiscarded(
       organizationId,
       verb: "discard",
       subject: { type: "state-versions", id },
-      before: { status: "pending" },
+      before: { status },
       after: { status: "discarded" },
     })),
   );

@@ -2,7 +2,15 @@
 import { describe, expect, it } from "vitest";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import { archive } from "../../../support/archives.ts";
-import { data, grantWorkspace, makeMember, makeTeam, makeTeamToken, makeWorkspace } from "../../../support/builders.ts";
+import {
+  data,
+  details,
+  grantWorkspace,
+  makeMember,
+  makeTeam,
+  makeTeamToken,
+  makeWorkspace,
+} from "../../../support/builders.ts";
 import { announce, configurationUrlOf, mainTf } from "../../../support/configurations.ts";
 import { put } from "../../../support/states.ts";
 import { useStage } from "./support.ts";
@@ -72,7 +80,7 @@ describe("auto-queue-runs", () => {
     expect(await runsOf(stage.workspace.id)).toEqual([]);
   });
 
-  it("none by whoever may not queue runs any more, and the archive is taken all the same", async () => {
+  it("none by somebody who may not queue runs any more: the archive is not taken either", async () => {
     for (const left of [undefined, "read"] as const) {
       const workspace = await makeWorkspace(api, stage.org.name);
       const team = await makeTeam(api, stage.org.name);
@@ -80,13 +88,23 @@ describe("auto-queue-runs", () => {
       const version = await queueing(await makeMember(api, stage.org.name, [team.id]), workspace.id);
       data(await api.admin.delete(`/team-workspaces/${access}`));
       if (left !== undefined) await grantWorkspace(api, stage.org.id, workspace.id, team.id, left);
-      expect((await put(configurationUrlOf(version), whole)).status).toBe(200);
-      expect((await stage.show(version.id)).attributes.status).toBe("uploaded");
+      const answer = await put(configurationUrlOf(version), whole);
+      expect(answer.status).toBe(left === undefined ? 404 : 403);
+      expect(details(answer)[0]).toMatch(left === undefined ? /no such workspace/ : /can-queue-run/);
+      expect((await stage.show(version.id)).attributes.status).toBe("pending");
       expect(await runsOf(workspace.id)).toEqual([]);
-      const { after } = (await stage.events(version.id)).at(-1);
-      expect(after).toMatchObject({ status: "uploaded", run: null });
-      expect(after.reason).toMatch(left === undefined ? /no such workspace/ : /can-queue-run/);
     }
+  });
+
+  it("none by a token that was revoked: its upload URL works no more", async () => {
+    const member = await makeMember(api, stage.org.name, [stage.org.ownersTeamId]);
+    const version = await queueing(member, stage.workspace.id);
+    const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));
+    data(await api.admin.delete(`/authentication-tokens/${token.id}`));
+    const answer = await put(configurationUrlOf(version), whole);
+    expect(answer.status).toBe(403);
+    expect(details(answer)[0]).toContain("expired or was revoked");
+    expect((await stage.show(version.id)).attributes.status).toBe("pending");
   });
 
   it("none in a workspace whose runs are executed elsewhere", async () => {

@@ -31,7 +31,7 @@ const claimAgain = (id: string) =>
   api.database.write((tx) => tx.db.updateTable("runPhases").set({ attempt: 2 }).where("id", "=", id).execute());
 
 async function read(id: string, query = ""): Promise<{ status: number; bytes: Buffer }> {
-  const answer = await fetch(logUrlOf(api, id) + query);
+  const answer = await fetch((await logUrlOf(api, id)) + query);
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
 }
 
@@ -132,7 +132,7 @@ describe("readLog", () => {
 
   it("404: a path that we did not sign, or that we signed for another log", async () => {
     const [{ plan }, other] = [await newRun(), await newRun()];
-    const path = new URL(logUrlOf(api, plan.id)).pathname;
+    const path = new URL(await logUrlOf(api, plan.id)).pathname;
     const forged = [
       path.replace(plan.id, other.plan.id),
       path.slice(0, -1),
@@ -151,10 +151,10 @@ describe("readLog", () => {
 
   it("403: the URL has expired, which takes more than two days", async () => {
     const { plan } = await newRun();
-    const [, expires = ""] = logUrlOf(api, plan.id).split("/logs/")[1]?.split(".") ?? [];
+    const [, tokenId = "", expires = ""] = (await logUrlOf(api, plan.id)).split("/logs/")[1]?.split(".") ?? [];
     expect(Number(expires)).toBeGreaterThanOrEqual(Date.now() + 48 * 3_600_000);
-    const signature = testVault.sign(["GET", "logs", plan.id, "1000"].join("\n"));
-    const answer = await api.nobody.get(`/logs/${plan.id}.1000.${signature}`);
+    const signature = testVault.sign(["GET", "logs", plan.id, tokenId, "1000"].join("\n"));
+    const answer = await api.nobody.get(`/logs/${plan.id}.${tokenId}.1000.${signature}`);
     expect(answer.status).toBe(403);
     expect(details(answer)).toEqual([
       "This log's URL has expired. Read the plan or apply again, and use its new log-read-url.",

@@ -18,6 +18,8 @@ const plain: RunFacts = {
   savePlan: false,
   allowEmptyApply: false,
   autoApply: false,
+  creatorMayApply: true,
+  isApproved: true,
   cancelAsked: false,
   coolOffPassed: false,
   hasChanges: false,
@@ -30,6 +32,8 @@ const planOnly = { planOnly: true };
 const savePlan = { savePlan: true };
 const changes = { hasChanges: true };
 const held = { workspaceFree: false };
+const unapproved = { isApproved: false };
+const byPlanner = { creatorMayApply: false };
 const canceling = { cancelAsked: true };
 const forceable = { cancelAsked: true, coolOffPassed: true };
 
@@ -99,6 +103,14 @@ const cases: readonly Case[] = [
   ],
   ["planning", "phase-finished", changes, { ...to("planned"), plan: "finished" }],
   ["planning", "phase-finished", { ...changes, allowEmptyApply: true }, { ...to("planned"), plan: "finished" }],
+  [
+    "planning",
+    "phase-finished",
+    { ...changes, autoApply: true, ...unapproved },
+    { ...to("planned"), plan: "finished" },
+  ],
+  ["planning", "phase-finished", { allowEmptyApply: true, ...unapproved }, { ...to("planned"), plan: "finished" }],
+  ["planning", "phase-finished", { allowEmptyApply: true, ...byPlanner }, { ...to("planned"), plan: "finished" }],
   ["planning", "phase-errored", {}, { ...to("errored"), plan: "errored", apply: "unreachable", ...freed }],
   ["planning", "phase-returned", {}, { ...to("plan_queued"), plan: "queued" }],
   ["planned", "apply", {}, { ...to("confirmed", "apply_queued"), apply: "queued" }],
@@ -167,6 +179,8 @@ const flags = [
   "savePlan",
   "allowEmptyApply",
   "autoApply",
+  "creatorMayApply",
+  "isApproved",
   "cancelAsked",
   "coolOffPassed",
   "hasChanges",

@@ -135,14 +135,16 @@ describe("a state that an apply wrote", () => {
   });
 });
 
-/** A state that is intermediate, by a run. */
+/** A state that is intermediate, by a run's apply. */
 async function storeState(workspaceId: string, runId: string): Promise<string> {
   const other = await makeRunnable(api, org.name);
   const written = await writeState(org.owner, other.id, stateOf());
+  const { id: applyId } = data(await org.owner.get(`/runs/${runId}/apply`));
+  const writer = { createdByKind: "run", createdById: runId, createdByTokenId: applyId };
   await api.database.write((tx) =>
     tx.db
       .updateTable("stateVersions")
-      .set({ workspaceId, runId, intermediate: 1 })
+      .set({ workspaceId, runId, intermediate: 1, ...writer })
       .where("id", "=", written.id)
       .execute(),
   );

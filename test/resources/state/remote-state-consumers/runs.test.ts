@@ -156,7 +156,7 @@ describe("a run's token in its own workspace", () => {
 
   it("is refused to write a state without the lock, and beside somebody else's", async () => {
     const workspace = await makeWorkspace(api, org.name);
-    const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id });
+    const own = await makeRunCaller(api, { id: workspace.id, organizationId: org.id }, { phase: "apply" });
     const unlocked = await post(own, workspace.id, inRequest(state));
     expect(unlocked.status).toBe(409);
     await org.owner.post(`/workspaces/${workspace.id}/actions/lock`);

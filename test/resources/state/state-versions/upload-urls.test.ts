@@ -8,7 +8,10 @@ import {
   makeOrganization,
   makeTeam,
   makeWorkspace,
+  type Member,
+  resource,
 } from "../../../support/builders.ts";
+import { makeRunCaller } from "../../../support/machines.ts";
 import { uploadUrl } from "../../../../src/resources/state/state-versions/arrival/upload-urls.ts";
 import { createVault } from "../../../../src/database/vault.ts";
 import { announced, lock, post, put, stateOf, vault } from "../../../support/states.ts";
@@ -127,6 +130,56 @@ describe("a URL has its time", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+});
+
+describe("a URL works for whoever was given it, as long as they may write the state", () => {
+  async function announcedBy(): Promise<{ version: Json; member: Member; grantId: string }> {
+    const team = await makeTeam(api, stage.org.name);
+    const grantId = await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "write");
+    const member = await makeMember(api, stage.org.name, [team.id]);
+    await stage.lock(member);
+    return { version: await stage.announce(stateOf(), {}, member), member, grantId };
+  }
+
+  it("refused after access was reduced or taken away, and an unlock by force does not make it current", async () => {
+    const { version, grantId } = await announcedBy();
+    const setAccess = (access: string) =>
+      api.admin.patch(`/team-workspaces/${grantId}`, resource("team-workspaces", { access }));
+    data(await setAccess("plan"));
+    expectRefused(await put(uploadUrlOf(version), stateOf()), 403, /can-create-state-versions/);
+    data(await setAccess("write"));
+    expectSent(await put(uploadUrlOf(version), stateOf()));
+    data(await api.admin.delete(`/team-workspaces/${grantId}`));
+    expectRefused(await put(jsonUploadUrlOf(version), "{}"), 404, /no such workspace/);
+    expect(await contentsOf(api, version.id)).toHaveLength(1);
+  });
+
+  it("403: the token was revoked", async () => {
+    const { version, member } = await announcedBy();
+    const [token] = data(await member.get(`/users/${member.id}/authentication-tokens`));
+    data(await api.admin.delete(`/authentication-tokens/${token.id}`));
+    for (const [url, content] of [
+      [uploadUrlOf(version), stateOf()],
+      [jsonUploadUrlOf(version), "{}"],
+    ] as const)
+      expectRefused(await put(url, content), 403, /expired or was revoked/);
+    await stage.forceUnlock();
+    expect(await stage.currentId()).toBeNull();
+  });
+
+  it("403: the run that applied has ended", async () => {
+    const run = await makeRunCaller(api, { id: stage.workspace.id, organizationId: stage.org.id }, { holding: true });
+    const version = data(await post(run, stage.workspace.id, announced(stateOf())));
+    expectSent(await put(uploadUrlOf(version), stateOf()));
+    await api.database.write((tx) =>
+      tx.db
+        .updateTable("runPhases")
+        .set({ status: "finished", tokenHash: null })
+        .where("id", "=", run.phaseId)
+        .execute(),
+    );
+    expectRefused(await put(jsonUploadUrlOf(version), "{}"), 403, /a run that has ended/);
   });
 });
 

@@ -1,8 +1,11 @@
 /** SQL of the logs of plans and applies: pieces by their place in the log. */
 import { sql } from "kysely";
+import { type Actor, principalOf } from "../../../../access/actor.ts";
+import type { WorkspaceFacts } from "../../../../access/permissions.ts";
 import type { Tx } from "../../../../database/database.ts";
 import { prepared } from "../../../../database/prepared.ts";
 import type { RunLogChunkTable, RunPhaseTable } from "../../../../database/schema/runs.ts";
+import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../../shared/grants/reads.ts";
 
 /** What the log of a phase is known by; whoever adds to it holds the phase's row. */
 export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
@@ -37,6 +40,28 @@ export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): 
 export const findLoggedPhase = prepared<{ id: string }, LoggedPhase>((db, { id }) =>
   db.selectFrom("runPhases").select(["id", "organizationId", "attempt", "logBytes", "logEnded"]).where("id", "=", id),
 );
+
+type ReadableLog = LoggedPhase & WorkspaceAccessRow;
+
+const logForActor = prepared<{ id: string; principal: string }, ReadableLog>((db, { id, principal }) =>
+  db
+    .selectFrom("runPhases as f")
+    .innerJoin("workspaces as w", "w.id", "f.workspaceId")
+    .innerJoin("organizations as o", "o.id", "f.organizationId")
+    .select(["f.id", "f.organizationId", "f.attempt", "f.logBytes", "f.logEnded", "o.allowForceDeleteWorkspaces"])
+    .select(workspaceAccessColumns(principal))
+    .where("f.id", "=", id),
+);
+
+/** One statement: the log, and what somebody holds on its workspace. */
+export async function findReadableLog(
+  tx: Tx,
+  actor: Actor,
+  id: string,
+): Promise<(LoggedPhase & WorkspaceFacts) | undefined> {
+  const [row] = await logForActor(tx, { id, principal: principalOf(actor) });
+  return row && { ...row, ...workspaceFactsOf(actor, row) };
+}
 
 type Range = { phaseId: string; from: number; before: number; end: number };
 

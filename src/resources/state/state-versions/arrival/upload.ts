@@ -2,8 +2,9 @@
 import type { Granted } from "../../../../access/granted.ts";
 import type { Tx } from "../../../../database/database.ts";
 import type { StateVersionTable } from "../../../../database/schema/state.ts";
-import { type AppError, attributeFault, conflict, invalid, notFound } from "../../../../kernel/errors.ts";
-import { hasLeaseEnded } from "../../../register/workspaces/reads.ts";
+import { type AppError, attributeFault, conflict, forbidden, invalid, notFound } from "../../../../kernel/errors.ts";
+import { actorOfToken } from "../../../identity/authentication-tokens/reads.ts";
+import { grantWorkspace, hasLeaseEnded, loadWorkspace } from "../../../register/workspaces/reads.ts";
 import { recordEvent } from "../../../shared/audit-events/writes.ts";
 import type { Context } from "../../../shared/context.ts";
 import {
@@ -27,12 +28,16 @@ type Version = Granted<StateVersionTable, "can-upload">;
 
 export const uploads = crowdOfUploads("states");
 
-/** Raises `conflict` for a version that awaits nothing any more, and `invalid` for what is no state or not the announced one. */
+/**
+ * Raises `conflict` for a version that awaits nothing any more, `invalid` for what is no state or not the announced one, and
+ * `forbidden` or `not-found` where whoever was given the URL may not write the state any more.
+ */
 export async function receiveState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
   const version = await load(context.database.reader, right);
   await uploads.among({ organization: version.organizationId, version: version.id }, async () => {
     if (version.status === "finalized") return refuseOther(version.md5, bytes);
     refuseUnawaited(version);
+    await requireWriter(context.database.reader, context, version);
     const passing = new PassingState();
     const content = await receiveContent(
       context,
@@ -42,7 +47,10 @@ export async function receiveState(context: Context, right: UploadRight, bytes: 
       stateLimit,
     );
     const read = await readOrGiveUp(context, version, content, passing);
-    await context.database.write((tx) => finalize(tx, context, right, { content, read }));
+    await context.database.write(async (tx) => {
+      await requireWriter(tx, context, version);
+      await finalize(tx, context, right, { content, read });
+    });
     if (read.instances === undefined) context.wake?.(processingJob);
   });
 }
@@ -108,8 +116,10 @@ export async function receiveJsonState(context: Context, right: UploadRight, byt
         : undefined;
     if (known !== undefined) return refuseOther(known.md5, bytes);
     if (version.status !== "finalized") refuseUnawaited(version);
+    await requireWriter(context.database.reader, context, version);
     const content = await receiveContent(context, placeOf(version, right), bytes, () => {}, stateLimit);
     await context.database.write(async (tx) => {
+      await requireWriter(tx, context, version);
       const locked = await load(tx, right, true);
       if (locked.status !== "finalized") refuseUnawaited(locked);
       const other = locked.hasJson === 1 ? await findContent(tx, ofStateVersion(locked.id), "json") : undefined;
@@ -128,6 +138,17 @@ async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> 
   if (version === undefined) throw notFound("upload");
   // What was to be written under a lock is given up when its lease ends, also before somebody comes by and says so.
   return version.status === "pending" && hasLeaseEnded(version) ? { ...version, status: "discarded" } : version;
+}
+
+/** Raises `forbidden` or `not-found` where whoever made the version may not write the workspace's state any more. */
+async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByTokenId }: Version): Promise<void> {
+  const actor = await actorOfToken(tx, createdByTokenId ?? "");
+  if (actor === undefined)
+    throw forbidden(
+      "This upload URL was given to a token that has expired or was revoked, or to a run that has ended. Create the state version again with a valid token.",
+    );
+  const workspace = await loadWorkspace(tx, { ...context, actor }, { workspaceId });
+  grantWorkspace(workspace, "can-create-state-versions");
 }
 
 const placeOf = ({ organizationId, id }: Version, { kind }: UploadRight) => ({

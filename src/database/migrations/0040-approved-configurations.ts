@@ -1,0 +1,18 @@
+/** Configurations that somebody who may apply has approved, and runs of somebody who may: only these are applied without a confirmation. */
+import type { Migration } from "./migration.ts";
+
+export const approvedConfigurations: Migration = {
+  name: "0040-approved-configurations",
+  kind: "adds",
+  statements: [
+    `ALTER TABLE configuration_versions ADD COLUMN approved_at TEXT`,
+    `ALTER TABLE runs ADD COLUMN creator_may_apply INTEGER NOT NULL DEFAULT 0`,
+    `UPDATE configuration_versions SET approved_at = created_at WHERE ingress IS NOT NULL`,
+    // Somebody confirmed it in its own workspace; or its uploader was allowed a run with it there that applies automatically.
+    `UPDATE configuration_versions SET approved_at = created_at WHERE approved_at IS NULL AND EXISTS (
+      SELECT 1 FROM runs WHERE runs.configuration_version_id = configuration_versions.id
+        AND runs.workspace_id = configuration_versions.workspace_id
+        AND (runs.confirmed_by_id IS NOT NULL
+          OR (runs.auto_apply = 1 AND runs.created_by_id = configuration_versions.created_by_id)))`,
+  ],
+};
