@@ -77,6 +77,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
       "resource-changes": 0,
       "resource-destructions": 0,
       "resource-imports": 0,
+      "action-invocations": 0,
       "error-message": null,
     });
     const lines = logOf(plan).split("\n");

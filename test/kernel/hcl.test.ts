@@ -163,10 +163,43 @@ const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
     fc.dictionary(key, tie("tree"), { maxKeys: 4 }),
   ),
 }));
-const piece = fc.constantFrom(
-  ...['"', "\\", "$", "${", "$${", "%{", "{", "}", "[", "]", "(", ")", ",", "=", ":", "\n", " ", "#", "//", "/*", "*/"],
-  ...["<<EOT\n", "<<-E\n", "\nEOT\n", "\nE\n", "a", "1", "-", ".", "true", "guard", "\\u0041", "\r\n", '"x"'],
-);
+const pieces = [
+  '"',
+  "\\",
+  "$",
+  "${",
+  "$${",
+  "%{",
+  "{",
+  "}",
+  "[",
+  "]",
+  "(",
+  ")",
+  ",",
+  "=",
+  ":",
+  "\n",
+  " ",
+  "#",
+  "//",
+  "/*",
+  "*/",
+  "<<EOT\n",
+  "<<-E\n",
+  "\nEOT\n",
+  "\nE\n",
+  "a",
+  "1",
+  "-",
+  ".",
+  "true",
+  "guard",
+  "\\u0041",
+  "\r\n",
+  '"x"',
+];
+const piece = fc.constantFrom(...pieces);
 
 describe("any text", () => {
   it("is read as it was written, however that was", () => {
@@ -185,7 +218,7 @@ describe("any text", () => {
       fc.property(
         fc.oneof(
           fc.string(),
-          fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join("")),
+          fc.array(piece, { maxLength: 30 }).map((chosen) => chosen.join("")),
         ),
         (text) => {
           const fault = faultOf(text);

@@ -228,7 +228,8 @@ describe("a job's reports", () => {
     expect((await job.put("log", "&offset=11", "second line\n")).status).toBe(204);
     for (const kind of ["plan", "plan-json", "provider-schemas", "lock-file"])
       expect((await job.put(`contents/${kind}`, "", `{"a":"${kind}"}`)).status).toBe(204);
-    const outcome = { result: "finished", "has-changes": true, "resource-additions": 2, "resource-imports": 1 };
+    const counts = { "resource-additions": 2, "resource-imports": 1, "action-invocations": 3 };
+    const outcome = { result: "finished", "has-changes": true, ...counts };
     expect((await job.act("finish", outcome)).status).toBe(204);
     expect(await status()).toBe("planned");
     const plan = await planOf(run);
@@ -238,6 +239,7 @@ describe("a job's reports", () => {
       "resource-additions": 2,
       "resource-changes": 0,
       "resource-imports": 1,
+      "action-invocations": 3,
     });
     expect(await logOf(plan)).toBe("\u0002first line\nsecond line\n\u0003");
     expect((await job.run.get(`/workspaces/${workspace.id}`)).status).toBe(401);
