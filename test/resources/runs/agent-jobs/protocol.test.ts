@@ -41,6 +41,21 @@ const logOf = async (phase: Json): Promise<string> => {
 };
 
 describe("claimJob", () => {
+  it.each([
+    [{ "plan-timeout": "1h30m", "apply-timeout": "36h" }, 5400, 86_400],
+    [{ "plan-timeout": "0s", "apply-timeout": "0.5h" }, 7200, 1800],
+    [{ "plan-timeout": null, "apply-timeout": null }, 7200, 86_400],
+  ])("gives as long as the organization allows, and no longer than the site: %j", async (timeouts, plan, apply) => {
+    const path = `/admin/organizations/${org.name}`;
+    expect((await api.admin.patch(path, resource("organizations", timeouts))).status).toBe(200);
+    const run = await started();
+    const job = await agent.job();
+    expect(job.attributes["timeout-seconds"]).toBe(plan);
+    await job.act("finish", { result: "finished", "has-changes": true });
+    await happen(api, run.id, { event: "apply" });
+    expect((await agent.job()).attributes["timeout-seconds"]).toBe(apply);
+  });
+
   it("gives the plan with everything that it needs, and makes it the agent's", async () => {
     await writeState(org.owner, workspace.id, stateOf({}));
     await org.owner.post(
