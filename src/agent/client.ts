@@ -79,6 +79,7 @@ export interface Outcome {
   readonly changes?: number;
   readonly destructions?: number;
   readonly imports?: number;
+  readonly invocations?: number;
   readonly errorMessage?: string | null;
 }
 
@@ -145,6 +146,7 @@ export class JobClient {
       "resource-changes": outcome.changes ?? 0,
       "resource-destructions": outcome.destructions ?? 0,
       "resource-imports": outcome.imports ?? 0,
+      "action-invocations": outcome.invocations ?? 0,
       "error-message": outcome.errorMessage ?? null,
     };
     await this.#fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#tries() }));

@@ -19,7 +19,7 @@ import type { Sandbox } from "../sandbox/launch.ts";
 import { type Ended, JobProcess } from "../sandbox/process.ts";
 import { runMark } from "../sandbox/processes.ts";
 import type { Stopper } from "./stopper.ts";
-import { brokenValues, environmentOf, sshCommand, variableFiles } from "./variables.ts";
+import { environmentOf, sshCommand, variableFile } from "./variables.ts";
 
 /** The engine did not do what it was started for; a sentence for whoever reads the run. */
 export class EngineFault extends Error {
@@ -166,13 +166,9 @@ export class Execution {
     });
   }
 
+  /** Raises ConfigurationFault. */
   async #writePrivate(): Promise<void> {
     const { job, log, directory, serverUrl, providerDirect } = this.options;
-    const broken = brokenValues(job.variables);
-    if (broken.length > 0)
-      throw new ConfigurationFault(
-        `The HCL value of ${broken.join(", ")} is not one expression. Correct the variable.`,
-      );
     const { inside } = directory;
     const names = { sshKey: "ssh-key", gitConfiguration: "gitconfig", cliConfiguration: "cli.tfrc" };
     const at = (name: string) => directory.insideOf(join(directory.root, "private", name));
@@ -202,8 +198,8 @@ export class Execution {
       await directory.writePrivate(names.sshKey, `${job.sshKey.trimEnd()}\n`);
       await directory.writePrivate(names.gitConfiguration, `[core]\n\tsshCommand = ${sshCommand(places)}\n`);
     }
-    for (const { name, text } of variableFiles(job.variables))
-      this.#variables.push(await directory.writePrivate(name, text));
+    const file = variableFile(job.variables);
+    if (file !== undefined) this.#variables.push(await directory.writePrivate("variables.tfvars.json", file));
   }
 
   /** An apply executes the plan as it was made, with the providers that it was made with. */

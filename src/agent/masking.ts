@@ -138,15 +138,3 @@ function base64Forms(text: string): string[] {
   }
   return [bytes.toString("base64"), ...forms];
 }
-
-/** The texts between quotes in a value that is written in HCL: they are what would show, not the value's own spelling. */
-export function textsInHcl(value: string): string[] {
-  const texts = [...value.matchAll(/"((?:[^"\\]|\\.)*)"/gs)].map(([, text = ""]) =>
-    text
-      .replace(/\\(["\\])/g, "$1")
-      .replaceAll("\\n", "\n")
-      .replaceAll("\\t", "\t")
-      .replace(/([$%])\1\{/g, "$1{"),
-  );
-  return [value, ...texts];
-}

@@ -5,9 +5,11 @@ export interface Counts {
   readonly changes: number;
   readonly destructions: number;
   readonly imports: number;
+  /** Actions, which Terraform knows from 1.14 on. */
+  readonly invocations: number;
 }
 
-const none: Counts = { additions: 0, changes: 0, destructions: 0, imports: 0 };
+const none: Counts = { additions: 0, changes: 0, destructions: 0, imports: 0, invocations: 0 };
 /** A line that is longer says nothing that we look for. */
 const lineBytesMax = 1024 ** 2;
 const errorLengthMax = 2000;
@@ -15,13 +17,19 @@ const errorLengthMax = 2000;
 /** A JSON message of an engine, as far as it is looked at. */
 interface Message {
   readonly type?: string;
-  readonly changes?: { add?: number; change?: number; remove?: number; import?: number };
+  readonly changes?: {
+    add?: number;
+    change?: number;
+    remove?: number;
+    import?: number;
+    action_invocation?: number;
+  };
   readonly hook?: { action?: string };
   readonly diagnostic?: { severity?: string; summary?: string; detail?: string };
 }
 
 const summarySentence =
-  /^(?:Plan: |Apply complete! Resources: |Destroy complete! Resources: )(?:(\d+) (?:to import|imported)(?:, |\.|$))?(?:(\d+) (?:to add|added), (\d+) (?:to change|changed), )?(?:(\d+) (?:to destroy|destroyed))?/;
+  /^(?:Plan: |Apply complete! Resources: |Destroy complete! Resources: )(?:(\d+) (?:to import|imported)(?:, |\.|$))?(?:(\d+) (?:to add|added), (\d+) (?:to change|changed), )?(?:(\d+) (?:to destroy|destroyed)\.?)?(?: ?Actions: (\d+) (?:to invoke|invoked))?/;
 
 export class OutputReader {
   #line: Buffer[] = [];
@@ -87,8 +95,10 @@ export class OutputReader {
         changes: changes.change ?? 0,
         destructions: changes.remove ?? 0,
         imports: changes.import ?? 0,
+        invocations: changes.action_invocation ?? 0,
       };
     if (type === "apply_complete") this.#count(hook?.action ?? "");
+    if (type === "action_complete") this.#done.invocations += 1;
     if (type === "diagnostic" && diagnostic?.severity === "error")
       this.#fail([diagnostic.summary, diagnostic.detail].filter(Boolean).join(": "));
   }
@@ -96,17 +106,19 @@ export class OutputReader {
   #readText(line: string): void {
     // oxlint-disable-next-line no-control-regex -- the escapes of terminals
     const plain = line.replace(/\u001B\[[\d;]*m/g, "").replace(/\r$/, "");
-    const [, imports, additions, changes, destructions] = summarySentence.exec(plain) ?? [];
-    if (additions !== undefined || destructions !== undefined || imports !== undefined)
+    const [, imports, additions, changes, destructions, invocations] = summarySentence.exec(plain) ?? [];
+    if ([additions, destructions, imports, invocations].some((count) => count !== undefined))
       this.#summary = {
         additions: Number(additions ?? 0),
         changes: Number(changes ?? 0),
         destructions: Number(destructions ?? 0),
         imports: Number(imports ?? 0),
+        invocations: Number(invocations ?? 0),
       };
     const [, done] = /^\S.*: (Creation|Modifications|Destruction) complete after /.exec(plain) ?? [];
     if (done !== undefined)
       this.#count({ Creation: "create", Modifications: "update", Destruction: "delete" }[done] ?? "");
+    if (plain.startsWith("Action complete: ")) this.#done.invocations += 1;
     const [, error] = /^[│╷ ]*Error: (.*)$/.exec(plain) ?? [];
     if (error !== undefined) this.#fail(error);
   }
@@ -130,7 +142,10 @@ interface ResourceChange {
 /** From the JSON form of a plan; a replacement is an addition and a destruction. */
 export function countsOfPlan(plan: unknown): Counts {
   const counts = { ...none };
-  const { resource_changes: changes = [] } = plan as { resource_changes?: readonly ResourceChange[] };
+  const { resource_changes: changes = [], action_invocations: invocations = [] } = plan as {
+    resource_changes?: readonly ResourceChange[];
+    action_invocations?: readonly unknown[];
+  };
   for (const { change } of changes) {
     const actions = change?.actions ?? [];
     if (actions.includes("create")) counts.additions += 1;
@@ -138,5 +153,5 @@ export function countsOfPlan(plan: unknown): Counts {
     if (actions.includes("delete")) counts.destructions += 1;
     if (change?.importing) counts.imports += 1;
   }
-  return counts;
+  return { ...counts, invocations: invocations.length };
 }

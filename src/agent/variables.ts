@@ -1,62 +1,36 @@
 /**
- * A job's variables as engines take them: files for `-var-file`, which alone beat `*.auto.tfvars`, and the process's environment.
+ * A job's variables as engines take them: a file for `-var-file`, which alone beats `*.auto.tfvars`, and the process's environment.
  * Refuses what would replace something that the agent itself relies on.
  */
+import { HclFault, readHcl } from "../kernel/hcl.ts";
 import { version } from "../version.ts";
 import type { Job, JobVariable } from "./job.ts";
-import { textsInHcl } from "./masking.ts";
-
-export interface VariableFile {
-  readonly name: string;
-  readonly text: string;
-}
+import { ConfigurationFault } from "./overrides.ts";
 
 /** An identifier of HCL; nothing else can be declared, so nothing else can be meant. */
 const identifier = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u;
 
 /**
- * Plain values in one file of JSON, where no letter has a meaning. A value in HCL has a file of its own: when it can't be read,
- * the engine names the file, and no other value is lost with it.
+ * One file of JSON for `-var-file`; undefined without variables. In JSON no part of a name or value can become syntax, and so set a
+ * variable that its author may not set. Raises ConfigurationFault for a value in HCL that is not one literal.
  */
-export function variableFiles(variables: readonly JobVariable[]): VariableFile[] {
-  const declared = variables.filter(({ category, key }) => category === "terraform" && identifier.test(key));
-  const plain = declared.filter(({ hcl }) => !hcl);
-  const files = declared
-    .filter(({ hcl }) => hcl)
-    .map(({ key, value }, index) => ({ name: `${index + 1}-${fileName(key)}.tfvars`, text: `${key} = ${value}\n` }));
-  if (plain.length === 0) return files;
-  const members = plain.map(({ key, value }) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
-  return [{ name: "variables.tfvars.json", text: `{\n${members.join(",\n")}\n}\n` }, ...files];
-}
-
-const fileName = (key: string) => key.replace(/[^\w-]/gu, "_").slice(0, 100);
-
-/**
- * Raises nothing: whether a value of HCL is one expression. One that goes on after it could set other variables as well, also those
- * that whoever wrote it may not set.
- */
-export function isOneExpression(value: string): boolean {
-  let depth = 0;
-  let rest = value;
-  while (rest !== "") {
-    const heredoc = /^<<(-?)([\p{ID_Start}_][\p{ID_Continue}-]*)\r?\n/u.exec(rest);
-    const token = heredoc
-      ? (new RegExp(`^[^]*?\\n[ \\t]*${heredoc[2]}(?=\\r?\\n|$)`, "u").exec(rest)?.[0] ?? rest)
-      : (/^(?:"(?:[^"\\]|\\.)*"|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\/|[^])/u.exec(rest)?.[0] ?? rest);
-    rest = rest.slice(token.length);
-    if (/^[([{]$/.test(token)) depth += 1;
-    else if (/^[)\]}]$/.test(token)) depth -= 1;
-    else if (token === "\n" && depth === 0) return /^(?:\s|#[^\n]*|\/\/[^\n]*|\/\*[^]*?\*\/)*$/u.test(rest);
-    if (depth < 0) return false;
+export function variableFile(variables: readonly JobVariable[]): string | undefined {
+  const members = new Map<string, string>();
+  const faults: string[] = [];
+  for (const { category, key, value, hcl } of variables) {
+    if (category !== "terraform" || !identifier.test(key)) continue;
+    try {
+      members.set(key, hcl ? readHcl(value).json : JSON.stringify(value));
+    } catch (error) {
+      if (!(error instanceof HclFault)) throw error;
+      faults.push(`The HCL value of the variable ${key} can't be used: ${error.message}.`);
+    }
   }
-  return depth === 0;
+  if (faults.length > 0) throw new ConfigurationFault(`${faults.join(" ")} Correct it and start another run.`);
+  if (members.size === 0) return undefined;
+  const lines = [...members].map(([key, json]) => `  ${JSON.stringify(key)}: ${json}`);
+  return `{\n${lines.join(",\n")}\n}\n`;
 }
-
-/** The variables that hold more than one expression, by name. */
-export const brokenValues = (variables: readonly JobVariable[]): string[] =>
-  variables
-    .filter(({ category, hcl, value }) => category === "terraform" && hcl && !isOneExpression(value))
-    .map(({ key }) => key);
 
 /** What the sandbox and the steps of a phase rely on. */
 const refused = new Set([
@@ -179,6 +153,16 @@ export function secretsOf(job: Job): string[] {
     ...(job.sshKey === null ? [] : [job.sshKey]),
     ...job.variables
       .filter(({ sensitive }) => sensitive)
-      .flatMap(({ value, hcl }) => (hcl ? textsInHcl(value) : [value])),
+      .flatMap(({ value, hcl }) => (hcl ? [value, ...scalarsIn(value)] : [value])),
   ];
+}
+
+/** What would show of a value in HCL is what it holds, not its own spelling. None where it can't be read: then no engine is given it. */
+function scalarsIn(value: string): readonly string[] {
+  try {
+    return readHcl(value).scalars;
+  } catch (error) {
+    if (error instanceof HclFault) return [];
+    throw error;
+  }
 }

@@ -49,6 +49,7 @@ const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
   "expectation-failed": { status: 417, title: "expectation failed" },
   invalid: { status: 422, title: "invalid attribute" },
   "invalid-record": { status: 422, title: "invalid attributes" },
+  unsupported: { status: 422, title: "not supported" },
   "too-many-requests": { status: 429, title: "too many requests" },
   "headers-too-large": { status: 431, title: "request header fields too large" },
   internal: { status: 500, title: "internal server error" },

@@ -35,6 +35,7 @@ import { mountSso, sendRefusal, ssoPaths, ssoRoutes } from "./sso.ts";
 import { refuseBrokenRequests, refuseOddRequests, refuseWithoutHost } from "./refusals.ts";
 import { mountWebhooks, webhookPath, webhookPaths } from "./webhooks.ts";
 import { basePath, httpFacts, sendError, sendAtOnce, sendJson, type WrittenAnswer } from "./respond.ts";
+import { unsupportedAt } from "./unsupported.ts";
 
 export interface ServerOptions extends AuthenticatorOptions {
   readonly database: Database;
@@ -162,7 +163,7 @@ function answerErrors(server: FastifyInstance): void {
     else if (known.internal !== undefined) tell(known.code === "unavailable" ? "error" : "info", known.internal);
     return request.routeOptions.config.isPage ? sendRefusal(request, reply, known) : sendError(reply, known);
   });
-  server.setNotFoundHandler((_request, reply) => sendError(reply, notFound("path")));
+  server.setNotFoundHandler(({ url }, reply) => sendError(reply, unsupportedAt(url) ?? notFound("path")));
 }
 
 function mountPages(server: FastifyInstance, { console }: ServerOptions, publicUrl: () => string): void {

@@ -58,6 +58,10 @@ export const reference: () => z.ZodType<string | null> = () => nullIfBlank(text(
 
 export const flag: () => z.ZodType<boolean> = () => z.boolean();
 
+/** Of something that clients can ask for and the service does not have: without it, it would seem to be there. */
+export const neverTrue = (why: string): z.ZodType<boolean> =>
+  z.boolean().refine((value) => !value, { error: `can't be true: ${why}` });
+
 const wholeNumberMaxByDefault = 2_147_483_647;
 
 export function wholeNumber({ min = 0, max = wholeNumberMaxByDefault } = {}): z.ZodType<number> {

@@ -17,6 +17,8 @@ export type ErrorCode =
   | "invalid"
   /** Like `invalid`, where clients know the refusal by the title that HCP Terraform gives to whole records. */
   | "invalid-record"
+  /** Known to clients of this API, and not done here (yet). */
+  | "unsupported"
   | "too-many-requests"
   | "headers-too-large"
   | "unavailable"

@@ -1,7 +1,7 @@
 /** Secrets never show, however the stream is cut; and everything else does. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formsOf, masked, Masker, textsInHcl } from "../../src/agent/masking.ts";
+import { formsOf, masked, Masker } from "../../src/agent/masking.ts";
 import { deep, seed } from "../support/depth.ts";
 
 const options = { seed, numRuns: deep(300, 10_000) };
@@ -96,9 +96,5 @@ describe("masking", () => {
     expect(String(masker.write(Buffer.from("a line\n")))).toBe("a line\n");
     expect(String(masker.write(Buffer.from("xxx")))).toBe("");
     expect(String(masker.write(Buffer.from("y")))).toBe("xxxy");
-  });
-
-  it("knows the texts in a value of HCL", () => {
-    expect(textsInHcl('{ a = "one \\"two\\"", b = ["$${x}"] }').slice(1)).toEqual(['one "two"', "${x}"]);
   });
 });

@@ -77,6 +77,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
       "resource-changes": 0,
       "resource-destructions": 0,
       "resource-imports": 0,
+      "action-invocations": 0,
       "error-message": null,
     });
     const lines = logOf(plan).split("\n");
@@ -151,10 +152,21 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
       /zzzzz_override.tf would replace the backend/,
     ],
     [
-      "a value that is more than one",
-      { variables: [{ key: "a", value: '1\nb = "2"', category: "terraform", hcl: true, sensitive: false }] },
+      "a value that would set another variable",
+      {
+        variables: [
+          { key: "guard", value: "priority", category: "terraform", hcl: false, sensitive: false },
+          {
+            key: "a",
+            value: '"${/* " { */ 1}"\nguard = "evil"',
+            category: "terraform",
+            hcl: true,
+            sensitive: false,
+          },
+        ],
+      },
       {},
-      /HCL value of a is not one expression/,
+      /The HCL value of the variable a can't be used: it has a template sequence/,
     ],
   ])("refuses %s", async (_, attributes, files, sentence) => {
     const plan = server.add({ files: { ...config({}), ...files }, attributes });

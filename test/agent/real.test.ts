@@ -153,8 +153,45 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
         ...variables.slice(2),
       ];
       const plan = server.add({ files: { "main.tf": main }, attributes: { ...attributes, variables: wrong } });
-      expect(await finished(plan)).toMatchObject({ result: "errored" });
+      expect(await finished(plan)).toMatchObject({
+        result: "errored",
+        "error-message": expect.stringContaining("The HCL value of the variable words can't be used"),
+      });
     });
+
+    it("reads values in HCL as engines do, and lets none set another variable", async () => {
+      const values = {
+        text: '"a $${b} \\u00e9 /* { */"',
+        lines: "<<-EOT\n    one\n      two\n  EOT\n",
+        list: '[\n  "a", # one\n  "b"\n]',
+        map: '{ a = 1, "b" : [null, true] }',
+        large: "12345678901234567890123",
+        none: "null",
+      };
+      const names = Object.keys(values);
+      const { apply } = await planAndApply(
+        [...names, "guard"].map((name) => `variable "${name}" {}\noutput "${name}" { value = var.${name} }\n`).join(""),
+        {
+          variables: [
+            { ...variable, key: "guard", value: "priority" },
+            ...Object.entries(values).map(([key, value]) => ({ ...variable, key, value, hcl: true })),
+            { ...variable, category: "env", key: "TF_VAR_guard", value: "evil" },
+            { ...variable, category: "env", key: "TF_CLI_ARGS_plan", value: "-var=guard=evil" },
+            { ...variable, category: "env", key: "TF_CLI_ARGS", value: "-no-color" },
+          ],
+        },
+      );
+      expect(apply.finished).toMatchObject({ result: "finished" });
+      const outputs = Object.fromEntries(names.map((name) => [name, stateOf(server).outputs[name]?.value]));
+      expect(outputs).toMatchObject({
+        text: "a ${b} é /* { */",
+        lines: "one\n  two\n",
+        list: ["a", "b"],
+        map: { a: 1, b: [null, true] },
+      });
+      expect(String(server.states.at(-1)?.bytes)).toContain("12345678901234567890123");
+      expect(stateOf(server).outputs["guard"]?.value).toBe("priority");
+    }, 240_000);
 
     it("keeps the state of an apply that fails half-way", async () => {
       const { apply } = await planAndApply(`

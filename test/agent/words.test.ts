@@ -6,7 +6,7 @@ import { compareVersions, isAtLeast } from "../../src/agent/engines.ts";
 import { type Job, parseJob } from "../../src/agent/job.ts";
 import { laterOverrides, mayNameBackend } from "../../src/agent/overrides.ts";
 import { bubblewrapArguments } from "../../src/sandbox/bubblewrap.ts";
-import { environmentOf, isOneExpression, mayBeSet, secretsOf, variableFiles } from "../../src/agent/variables.ts";
+import { environmentOf, mayBeSet, secretsOf, variableFile } from "../../src/agent/variables.ts";
 
 const job = (attributes: Record<string, unknown> = {}): Job =>
   parseJob({
@@ -96,40 +96,27 @@ describe("the words of init", () => {
 });
 
 describe("variables", () => {
-  it("go into one file of JSON, those in HCL into one each", () => {
-    const values = [
-      { ...variable, key: "plain", value: 'a "b"\n${c} %{d}' },
-      { ...variable, key: "__proto__", value: "x" },
-      { ...variable, key: "list", value: '["a"]', hcl: true },
-      { ...variable, key: "map", value: "{ broken", hcl: true },
-      { ...variable, key: "no identifier", value: "x" },
-      { ...variable, key: "ENV", value: "x", category: "env" as const },
-    ];
-    const files = variableFiles(values);
-    expect(files.map(({ name }) => name)).toEqual(["variables.tfvars.json", "1-list.tfvars", "2-map.tfvars"]);
-    const parsed = JSON.parse(files[0]!.text) as Record<string, string>;
-    expect(Object.entries(parsed)).toEqual([
-      ["plain", 'a "b"\n${c} %{d}'],
-      ["__proto__", "x"],
-    ]);
-    expect(files[1]!.text).toBe('list = ["a"]\n');
+  const values = [
+    { ...variable, key: "plain", value: 'a "b"\n${c} %{d}' },
+    { ...variable, key: "__proto__", value: "x" },
+    { ...variable, key: "list", value: '["a", 12345678901234567890]', hcl: true },
+    { ...variable, key: "no identifier", value: "x" },
+    { ...variable, key: 'a": 1, "guard', value: "x" },
+    { ...variable, key: "ENV", value: "x", category: "env" as const },
+  ];
+
+  it("go into one file of JSON", () => {
+    expect(variableFile(values)).toBe(
+      `{\n  "plain": ${JSON.stringify(values[0]?.value)},\n  "__proto__": "x",\n  "list": ["a",12345678901234567890]\n}\n`,
+    );
+    expect(variableFile(values.slice(3))).toBeUndefined();
   });
 
-  it.each([
-    ["1", true],
-    ['"a\nb"', true],
-    ['[\n  "a",\n  "b"\n]', true],
-    ["{\n  a = 1\n}\n# the end\n", true],
-    ["<<EOT\nany\nother = 1\nEOT\n", true],
-    ["<<-EOT\n  any\n  EOT", true],
-    ['1\nother = "2"', false],
-    ["<<EOT\nany\nEOT\nother = 1", false],
-    ["1 # a comment\nother = 2", false],
-    ["1)\nother = (2", false],
-    ["]", false],
-    ["[", false],
-  ])("in HCL are one expression, or not: %j", (value, is) => {
-    expect(isOneExpression(value)).toBe(is);
+  it("in HCL are literals, and can't set another variable: all that are not are named", () => {
+    const evil = { ...variable, key: "evil", value: '"${/* " { */ 1}"\nguard = "evil"', hcl: true };
+    expect(() => variableFile([...values, evil, { ...evil, key: "other", value: "1\nguard = 2" }])).toThrow(
+      /^The HCL value of the variable evil can't be used: .+ \(line 1, column 3\)\. The HCL value of the variable other can't be used: .+ Correct it and start another run\.$/,
+    );
   });
 });
 

@@ -132,6 +132,23 @@ describe("what the framework refuses", () => {
     },
   );
 
+  it.each([
+    "POST /queries",
+    "GET /queries/qry-1",
+    "GET /workspaces/ws-1/queries?page=1",
+    "POST /queries/qry-1/actions/cancel",
+  ])("%s is 422, which clients print as it is, and 401 without a token", async (route) => {
+    const [method, path] = route.split(" ");
+    const body = '{"data":{"type":"queries"}}';
+    const ask = (headers: string) =>
+      speak(
+        api.url,
+        `${method} /api/v2${path} HTTP/1.1\r\n${headers}${close}${method === "GET" ? "" : `Content-Type: ${mediaType}\r\nContent-Length: ${body.length}\r\n`}\r\n${method === "GET" ? "" : body}`,
+      );
+    expectRefusal(await ask(authorized()), 422, "not supported", /Queries .* are not supported yet/);
+    expectRefusal(await ask("Host: x\r\n"), 401, "unauthorized", /valid token/);
+  });
+
   it("QUERY without a body is 400", async () => {
     const answer = await speak(api.url, `QUERY /nowhere HTTP/1.1\r\nHost: x\r\n${close}\r\n`);
     expectRefusal(answer, 400, "bad request", /./);

@@ -18,6 +18,7 @@ export function Counts({ phase }: { readonly phase: Phase }) {
     "resource-changes": change,
     "resource-destructions": destroy,
     "resource-imports": imported,
+    "action-invocations": invoked,
   } = phase.attributes;
   return (
     <Group gap={8} wrap="nowrap" component="span" display="inline-flex">
@@ -25,6 +26,7 @@ export function Counts({ phase }: { readonly phase: Phase }) {
       <Count sign="~" word="to change" color="yellow" count={change} />
       <Count sign="−" word="to destroy" color="red" count={destroy} />
       {imported > 0 && <Count sign="←" word="to import" color="blue" count={imported} />}
+      {invoked > 0 && <Count sign="→" word="actions to invoke" color="blue" count={invoked} />}
     </Group>
   );
 }

@@ -21,8 +21,6 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
     "default-agent-pool": relationships["default-agent-pool"]?.data?.id ?? "",
     "allow-force-delete-workspaces": attributes["allow-force-delete-workspaces"],
     "user-tokens-enabled": attributes["user-tokens-enabled"],
-    "session-timeout": minutesOf(attributes["session-timeout"]),
-    "session-remember": minutesOf(attributes["session-remember"]),
   });
   return (
     <SettingsForm
@@ -71,18 +69,6 @@ function Fields({ draft, organization, mayUpdate }: FieldsProps) {
         description="For workspaces and projects without a mode of their own."
         disabled={!mayUpdate}
       />
-      <TextInput
-        label="Sessions end after minutes of inactivity"
-        placeholder="as the site says"
-        inputMode="numeric"
-        {...draft.getInputProps("session-timeout")}
-      />
-      <TextInput
-        label="Sessions end after minutes in any case"
-        placeholder="as the site says"
-        inputMode="numeric"
-        {...draft.getInputProps("session-remember")}
-      />
       <Switch
         label="Workspace admins may delete workspaces that still manage resources"
         {...draft.getInputProps("allow-force-delete-workspaces", { type: "checkbox" })}
@@ -96,16 +82,7 @@ function Fields({ draft, organization, mayUpdate }: FieldsProps) {
   );
 }
 
-const minutesOf = (minutes: number | null | undefined): string => (minutes == null ? "" : String(minutes));
-
-/** What was changed, as the API takes it: minutes are numbers, or none. */
-function sentOf({ "default-agent-pool": pool, ...changes }: Record<string, string | boolean | undefined>) {
-  const attributes: Record<string, unknown> = { ...changes };
-  for (const name of ["session-timeout", "session-remember"]) {
-    const typed = attributes[name];
-    if (typed !== undefined)
-      attributes[name] = typed === "" ? null : Number.isNaN(Number(typed)) ? typed : Number(typed);
-  }
+function sentOf({ "default-agent-pool": pool, ...attributes }: Record<string, string | boolean | undefined>) {
   return {
     attributes,
     ...(pool && { relationships: { "default-agent-pool": { data: { type: "agent-pools", id: pool } } } }),

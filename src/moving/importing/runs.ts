@@ -153,5 +153,6 @@ function phaseOf(shown: Thing | undefined, otherwise: PhaseEnd): HistoricPhase {
     changes: numberOf(phase, "resource-changes"),
     destructions: numberOf(phase, "resource-destructions"),
     imports: numberOf(phase, "resource-imports"),
+    invocations: numberOf(phase, "action-invocations"),
   };
 }

@@ -6,6 +6,7 @@ import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { timeoutPattern } from "../../../kernel/durations.ts";
 
 export interface AdminOrganizationView extends OrganizationTable {
   /** The people in the owners team. */
@@ -17,7 +18,7 @@ export interface AdminOrganizationView extends OrganizationTable {
 const timeout = text({
   min: 1,
   max: 32,
-  pattern: /^([0-9]+(\.[0-9]+)?(h|m|s))+$/,
+  pattern: timeoutPattern,
   sentence: "must be a duration such as 24h or 1h30m",
 }).nullable();
 
@@ -62,8 +63,12 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
     ),
     "global-provider-sharing": optional(flag(), "The same for providers.", { default: false }),
     "terraform-worker-sudo-enabled": optional(flag(), "Stored; it changes nothing.", { default: false }),
-    "apply-timeout": optional(timeout, "How long an apply may take. There are no runs yet.", { default: null }),
-    "plan-timeout": optional(timeout, "How long a plan may take. There are no runs yet.", { default: null }),
+    "apply-timeout": optional(timeout, "How long an apply may take, where that is shorter than the site allows.", {
+      default: null,
+    }),
+    "plan-timeout": optional(timeout, "How long a plan may take, where that is shorter than the site allows.", {
+      default: null,
+    }),
     "sso-enabled": readOnly(flag(), "Always false: there is no single sign-on.", { from: () => false, audited: false }),
   },
   relationships: {

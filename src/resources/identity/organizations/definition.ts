@@ -4,7 +4,7 @@ import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { textParameter } from "../../../jsonapi/query.ts";
-import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, flags, oneOf, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 
 export interface OrganizationView extends OrganizationTable {
   readonly standing: Standing;
@@ -27,6 +27,11 @@ export const factsOf = ({ name, factsVersion }: OrganizationTable): Organization
 
 /** The same as columns, where the organization is `o`. */
 export const factsColumns = ["o.name as organizationName", "o.factsVersion as organizationFacts"] as const;
+
+const authPolicy = oneOf(["password", "two_factor_mandatory"]).refine((value) => value === "password", {
+  error:
+    "can't be 'two_factor_mandatory': the service has no second factor. Require one at a provider of single sign-on",
+});
 
 export const executionModes = ["remote", "local", "agent"] as const;
 
@@ -74,21 +79,32 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
       "Whether every eligible workspace is assessed, whatever its own setting.",
       { default: false },
     ),
-    "collaborator-auth-policy": optional(oneOf(["password", "two_factor_mandatory"]), "How members must sign in.", {
-      default: "password",
-    }),
+    "collaborator-auth-policy": optional(
+      authPolicy,
+      "How members must sign in. `two_factor_mandatory` is refused: the service has no second factor.",
+      { default: "password" },
+    ),
     "cost-estimation-enabled": optional(flag(), "Whether runs estimate costs.", { default: false }),
-    "session-remember": optional(wholeNumber({ min: 1 }).nullable(), "Minutes after which a session expires.", {
-      default: null,
-    }),
-    "session-timeout": optional(
+    "enforce-hyok": optional(
+      neverTrue("the service has no encryption by keys that are held elsewhere"),
+      "Only false is taken.",
+      { column: false, shown: false, audited: false },
+    ),
+    "session-remember": optional(
       wholeNumber({ min: 1 }).nullable(),
-      "Minutes of inactivity after which a session ends.",
+      "Stored; it changes nothing: sessions expire as the site's settings say.",
       { default: null },
     ),
-    "owners-team-saml-role-id": optional(text({ max: 255 }).nullable(), "The SAML role that maps to the owners team.", {
-      default: null,
-    }),
+    "session-timeout": optional(
+      wholeNumber({ min: 1 }).nullable(),
+      "Stored; it changes nothing: sessions end as the site's settings say.",
+      { default: null },
+    ),
+    "owners-team-saml-role-id": optional(
+      text({ max: 255 }).nullable(),
+      "Stored; it changes nothing. A team's `sso-team-id` maps a group to it.",
+      { default: null },
+    ),
     "send-passing-statuses-for-untriggered-speculative-plans": optional(
       flag(),
       "Whether checks pass where no plan was needed.",

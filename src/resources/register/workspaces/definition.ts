@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
-import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { flag, flags, oneOf, reference, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import { expressionFault } from "../../../kernel/patterns.ts";
 import { lengthOf } from "../../../kernel/text.ts";
@@ -208,6 +208,11 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     source: readOnly(text(), "What made it: `tfe-api`, `tfe-ui` or `terraform`."),
     "source-name": fixed(text({ max: 255 }).nullable(), "The client that made it, for people.", { default: null }),
     "source-url": fixed(text({ max: 2048 }).nullable(), "Where that client is.", { default: null }),
+    "hyok-enabled": optional(
+      neverTrue("the service has no encryption by keys that are held elsewhere"),
+      "Only false is taken.",
+      { column: false, shown: false, audited: false },
+    ),
     "structured-run-output-enabled": optional(flag(), "Whether runs show structured output.", { default: true }),
     "tag-names": readOnly(text().array(), "Its tags.", {
       from: ({ tagNames }) => (tagNames === "" ? [] : tagNames.split(",")),

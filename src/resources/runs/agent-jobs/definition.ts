@@ -146,6 +146,7 @@ export const agentJobs = defineResource<AgentJob>()(({ readOnly }) => ({
           "resource-changes": wholeNumber().optional(),
           "resource-destructions": wholeNumber().optional(),
           "resource-imports": wholeNumber().optional(),
+          "action-invocations": wholeNumber().optional(),
           "error-message": z.string().nullish(),
         }),
       },

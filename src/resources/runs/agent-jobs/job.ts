@@ -2,6 +2,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
+import { timeoutSeconds } from "../../../kernel/durations.ts";
 import { type EffectiveVariable, withRunVariables } from "../../variables/vars/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Ingress } from "../configuration-versions/ingress.ts";
@@ -52,6 +53,8 @@ interface Place {
   readonly projectId: string;
   readonly projectName: string;
   readonly organizationName: string;
+  readonly planTimeout: string | null;
+  readonly applyTimeout: string | null;
   readonly ingress: string | null;
   readonly sshKeyId: string | null;
   readonly sshKeyValue: Uint8Array | null;
@@ -66,6 +69,7 @@ const findPlace = prepared<{ workspaceId: string; configurationVersionId: string
       .leftJoin("sshKeys as k", "k.id", "w.sshKeyId")
       .leftJoin("configurationVersions as c", (join) => join.on("c.id", "=", configurationVersionId))
       .select(["w.name as workspaceName", "w.workingDirectory", "p.id as projectId", "p.name as projectName"])
+      .select(["o.planTimeout", "o.applyTimeout"])
       .select(["o.name as organizationName", "c.ingress", "k.id as sshKeyId", "k.value as sshKeyValue"])
       .where("w.id", "=", workspaceId),
 );
@@ -86,7 +90,7 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
     configurationVersionId: configurationVersionId ?? "",
   });
   if (place === undefined) throw new Error(`the workspace of ${run.id} is gone`);
-  const timeoutSeconds = timeoutSecondsOf(options, phase.kind);
+  const secondsMax = withinOrganization(place, phase.kind, timeoutSecondsOf(options, phase.kind));
   const variables = variablesOf(vault, run);
   const server = options.publicUrl;
   return {
@@ -108,17 +112,18 @@ export async function putTogether(tx: Tx, context: Context, run: RunTable, phase
     // By the run: the configuration may be another workspace's that was promoted.
     configurationUrl: `${server}/api/v2/runs/${run.id}/configuration-version/download`,
     stateUrl: inputStateVersionId && `${server}/api/v2/state-versions/${inputStateVersionId}/download`,
-    timeoutSeconds,
+    timeoutSeconds: secondsMax,
     sshKey: sshKeyIn(vault, place),
     commit: commitIn(place.ingress),
-    identityTokens: await signIdentity(
-      tx,
-      vault,
-      identityOf(server, run, place, phase.kind, timeoutSeconds),
-      variables,
-    ),
+    identityTokens: await signIdentity(tx, vault, identityOf(server, run, place, phase.kind, secondsMax), variables),
     logBytesMax,
   };
+}
+
+/** What site admins set for an organization only shortens what the site allows: a job that is lost is given up by the site's. */
+function withinOrganization(place: Place, kind: ClaimedPhase["kind"], allowed: number): number {
+  const own = Math.floor(timeoutSeconds(place[`${kind}Timeout`] ?? ""));
+  return own > 0 ? Math.min(own, allowed) : allowed;
 }
 
 /** Those that were pinned when it was admitted, with its own. */

@@ -57,6 +57,7 @@ export const agentJobResource = implement(agentJobs, {
           resourceChanges: body["resource-changes"] ?? 0,
           resourceDestructions: body["resource-destructions"] ?? 0,
           resourceImports: body["resource-imports"] ?? 0,
+          actionInvocations: body["action-invocations"] ?? 0,
           errorMessage: body["error-message"] ?? null,
         },
       },

@@ -182,7 +182,12 @@ export interface Outcome {
   readonly hasChanges: boolean;
   readonly columns: Pick<
     RunPhaseTable,
-    "resourceAdditions" | "resourceChanges" | "resourceDestructions" | "resourceImports" | "errorMessage"
+    | "resourceAdditions"
+    | "resourceChanges"
+    | "resourceDestructions"
+    | "resourceImports"
+    | "actionInvocations"
+    | "errorMessage"
   >;
 }
 

@@ -63,11 +63,19 @@ export async function endLog<Phase extends LoggedPhase>(tx: Tx, vault: Vault, ph
   return phase.logEnded === 1 ? phase : write(tx, vault, phase, Buffer.from([etx]), 1);
 }
 
-/** A sentence of the service itself, at the end of what an engine has said; nothing where the log has ended. */
-export async function sayInLog(tx: Tx, vault: Vault, phaseId: string, sentence: string): Promise<void> {
+/**
+ * A sentence of the service itself, at the end of what an engine has said; nothing where the log has ended. Gives the phase as it is
+ * then; undefined where there is none.
+ */
+export async function sayInLog(
+  tx: Tx,
+  vault: Vault,
+  phaseId: string,
+  sentence: string,
+): Promise<LoggedPhase | undefined> {
   const phase = await loggedPhase(tx, phaseId);
-  if (phase === undefined || phase.logEnded === 1) return;
-  await write(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
+  if (phase === undefined || phase.logEnded === 1) return phase;
+  return write(tx, vault, phase, Buffer.from(`\n${sentence}\n`), 0);
 }
 
 /**

@@ -81,7 +81,11 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
       audited: false,
     }),
     "has-changes": readOnly(flag(), "Whether the plan has changes, as the engine says.", { audited: false }),
-    "invoke-action-addrs": fixed(addresses, "Stored and shown.", { default: null }),
+    "invoke-action-addrs": fixed(
+      addresses,
+      "Addresses of actions to invoke. Not supported yet: such a run is shown, and ends as `errored` before anything is planned.",
+      { default: null },
+    ),
     "is-destroy": fixed(flag(), "Whether it plans to destroy all that is managed.", { default: false }),
     message: fixed(text({ max: 16_384 }), "Why it is made, for people.", { default: messageByDefault }),
     permissions: readOnly(flags(runPermissionNames), "What the caller may do.", { audited: false }),

@@ -28,6 +28,7 @@ export interface HistoricPhase {
   readonly changes: number;
   readonly destructions: number;
   readonly imports: number;
+  readonly invocations: number;
 }
 
 /** A run that has ended. */
@@ -177,5 +178,6 @@ function phaseFor(kind: "plan" | "apply", row: RunTable, phase: HistoricPhase): 
     resourceChanges: phase.changes,
     resourceDestructions: phase.destructions,
     resourceImports: phase.imports,
+    actionInvocations: phase.invocations,
   };
 }

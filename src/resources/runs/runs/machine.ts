@@ -52,6 +52,7 @@ export const isForceCancelable = (facts: Pick<RunFacts, "status" | "cancelAsked"
 export const runEventNames = [
   // by itself
   "admit",
+  "refuse",
   "fetch-succeeded",
   "fetch-failed",
   "stale",
@@ -158,6 +159,7 @@ const table: readonly Row[] = [
   ["pending",                       "admit",           passesBeside,               "plan_queued",                           queued],
   ["pending",                       "admit",           both(free, fetches),        "fetching",                              { lock: "taken" }],
   ["pending",                       "admit",           free,                       "plan_queued",                           { ...queued, lock: "taken" }],
+  ["pending",                       "refuse",          always,                     "errored",                               { plan: "errored", apply: "unreachable", lock: "freed" }],
   ["fetching",                      "fetch-succeeded", always,                     ["fetching_completed", "plan_queued"],   queued],
   ["fetching",                      "fetch-failed",    always,                     "errored",                               neverRan],
 

@@ -97,6 +97,12 @@ export function operationOf(
   return run.allowEmptyApply ? "empty_apply" : "plan_and_apply";
 }
 
+/** Why a run can't be executed as it was asked for, although it can be made; undefined where it can. */
+export const refusalOfRun = ({ invokeActionAddrs }: Pick<AskedRun, "invokeActionAddrs">): string | undefined =>
+  invokeActionAddrs?.length
+    ? "Invoking actions (invoke-action-addrs, terraform apply -invoke) is not supported yet, so nothing was planned. Start a run without it."
+    : undefined;
+
 interface NewRunFacts {
   readonly id: string;
   readonly workspace: WorkspaceView;
@@ -197,7 +203,7 @@ export interface Moved {
 
 export function columnsAfter(run: RunInPlace, step: Step, happening: Happening, actor: Actor, at: string): Moved {
   const forced = happening.event === "force-cancel";
-  const running = run.status === "planning" || run.status === "plan_queued" ? "plan" : "apply";
+  const running = ["pending", "plan_queued", "planning"].includes(run.status) ? "plan" : "apply";
   const phase = (kind: "plan" | "apply"): Partial<RunPhaseTable> | undefined => {
     const status = step[kind];
     const statusTimestamps = kind === "plan" ? run.planTimestamps : run.applyTimestamps;

@@ -15,6 +15,7 @@ import { isExactVersion } from "../../site/terraform-versions/versions.ts";
 import type { Context } from "../../shared/context.ts";
 import { workspaceFactsOf } from "../../shared/grants/reads.ts";
 import { offeredVersions } from "../agents/reads.ts";
+import { sayInLog } from "../phases/logs.ts";
 import { insertPhases, newPhase } from "../phases/writes.ts";
 import { movedBy, type Mover } from "../proofs.ts";
 import { Ledger } from "./ledger.ts";
@@ -26,10 +27,11 @@ import {
   engineOf,
   type Happening,
   newRun,
+  refusalOfRun,
   runFaults,
   type UsableConfiguration,
 } from "./rules.ts";
-import { currentRun, heldBy, type Movable, stopAssessment } from "./steps.ts";
+import { advance, currentRun, heldBy, type Movable, stopAssessment } from "./steps.ts";
 import { findConfiguration, insertRun, variablesOwner } from "./store.ts";
 import { factsOf, type RunInPlace } from "./view.ts";
 
@@ -37,7 +39,8 @@ export { admitNext, advance, cutOff, forceTurn, released } from "./steps.ts";
 export type { AskedRun, Happening };
 
 /**
- * A run with its plan and apply; it is admitted at once where it may be. Raises `invalid` for what can't be run.
+ * A run with its plan and apply; it is admitted at once where it may be. One that asks for what is not supported ends at once: its
+ * clients read it back, and without that part it would do something else. Raises `invalid` for what can't be run.
  */
 export async function createRun(
   tx: Tx,
@@ -63,7 +66,16 @@ export async function createRun(
       : null,
     context,
   });
-  return begin(tx, context, row, movedBy(by, inPlace(row, workspace, configuration?.approvedAt ?? null)));
+  const refusal = refusalOfRun(asked);
+  const begun = movedBy(by, inPlace(row, workspace, configuration?.approvedAt ?? null));
+  const run = await begin(tx, context, row, begun, refusal === undefined);
+  return refusal === undefined ? run : refuse(tx, context, movedBy(by, run), refusal);
+}
+
+async function refuse(tx: Tx, context: Context, run: Movable, description: string): Promise<RunInPlace> {
+  const said = await sayInLog(tx, context.vault, run.planId, description);
+  const logged = movedBy(run, { ...run, planLogBytes: said?.logBytes ?? 0 });
+  return advance(tx, context, logged, { event: "refuse", phase: { errorMessage: description }, description });
 }
 
 /** The register knows releases of Terraform. Those of OpenTofu are known by the agents that would execute the run. */
@@ -120,10 +132,16 @@ function inPlace(row: RunTable, workspace: WorkspaceView, configurationApprovedA
 }
 
 /** It is written as it is after its admission, where that comes at once: nobody has seen it before. */
-async function begin(tx: Tx, context: Context, row: RunTable, run: Movable): Promise<RunInPlace> {
+async function begin(
+  tx: Tx,
+  context: Context,
+  row: RunTable,
+  run: Movable,
+  isAdmissible: boolean,
+): Promise<RunInPlace> {
   const ledger = new Ledger();
   ledger.created(run);
-  const step = mayBegin(run) ? stepOf(factsOf(run), "admit") : undefined;
+  const step = isAdmissible && mayBegin(run) ? stepOf(factsOf(run), "admit") : undefined;
   const moved = step && columnsAfter(run, step, { event: "admit" }, context.actor, run.createdAt);
   if (step !== undefined) ledger.reached(run, step);
   const begun: RunInPlace = { ...run, ...moved?.run };

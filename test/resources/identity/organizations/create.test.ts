@@ -97,7 +97,7 @@ describe("createOrganization: made", () => {
       "default-execution-mode": "local",
       "allow-force-delete-workspaces": true,
       "assessments-enforced": true,
-      "collaborator-auth-policy": "two_factor_mandatory",
+      "collaborator-auth-policy": "password",
       "cost-estimation-enabled": true,
       "session-remember": 20160,
       "session-timeout": 1,

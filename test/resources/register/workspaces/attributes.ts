@@ -57,6 +57,12 @@ export const refusedValues: readonly (readonly [string, unknown, string, string]
   ...refusedFlag("queue-all-runs", "Queue all runs must be true or false"),
   ...refusedFlag("speculative-enabled", "Speculative enabled must be true or false"),
   ...refusedFlag("structured-run-output-enabled", "Structured run output enabled must be true or false"),
+  [
+    "hyok-enabled",
+    true,
+    "hyok-enabled",
+    "Hyok enabled can't be true: the service has no encryption by keys that are held elsewhere",
+  ],
   ...refusedFlag("operations", "Operations must be true or false"),
   ...refusedText("working-directory", "Working directory must be a string"),
   [

@@ -41,6 +41,21 @@ const logOf = async (phase: Json): Promise<string> => {
 };
 
 describe("claimJob", () => {
+  it.each([
+    [{ "plan-timeout": "1h30m", "apply-timeout": "36h" }, 5400, 86_400],
+    [{ "plan-timeout": "0s", "apply-timeout": "0.5h" }, 7200, 1800],
+    [{ "plan-timeout": null, "apply-timeout": null }, 7200, 86_400],
+  ])("gives as long as the organization allows, and no longer than the site: %j", async (timeouts, plan, apply) => {
+    const path = `/admin/organizations/${org.name}`;
+    expect((await api.admin.patch(path, resource("organizations", timeouts))).status).toBe(200);
+    const run = await started();
+    const job = await agent.job();
+    expect(job.attributes["timeout-seconds"]).toBe(plan);
+    await job.act("finish", { result: "finished", "has-changes": true });
+    await happen(api, run.id, { event: "apply" });
+    expect((await agent.job()).attributes["timeout-seconds"]).toBe(apply);
+  });
+
   it("gives the plan with everything that it needs, and makes it the agent's", async () => {
     await writeState(org.owner, workspace.id, stateOf({}));
     await org.owner.post(
@@ -228,7 +243,8 @@ describe("a job's reports", () => {
     expect((await job.put("log", "&offset=11", "second line\n")).status).toBe(204);
     for (const kind of ["plan", "plan-json", "provider-schemas", "lock-file"])
       expect((await job.put(`contents/${kind}`, "", `{"a":"${kind}"}`)).status).toBe(204);
-    const outcome = { result: "finished", "has-changes": true, "resource-additions": 2, "resource-imports": 1 };
+    const counts = { "resource-additions": 2, "resource-imports": 1, "action-invocations": 3 };
+    const outcome = { result: "finished", "has-changes": true, ...counts };
     expect((await job.act("finish", outcome)).status).toBe(204);
     expect(await status()).toBe("planned");
     const plan = await planOf(run);
@@ -238,6 +254,7 @@ describe("a job's reports", () => {
       "resource-additions": 2,
       "resource-changes": 0,
       "resource-imports": 1,
+      "action-invocations": 3,
     });
     expect(await logOf(plan)).toBe("\u0002first line\nsecond line\n\u0003");
     expect((await job.run.get(`/workspaces/${workspace.id}`)).status).toBe(401);

@@ -1,7 +1,7 @@
 /** POST /runs: what a run is when it begins, what can't be run, and who may. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { newToken, tokenHash } from "../../../../src/kernel/ids.ts";
-import { type Caller, useApi } from "../../../support/api.ts";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
   data,
   details,
@@ -144,6 +144,30 @@ describe("createRun", () => {
       .executeTakeFirstOrThrow();
     expect(Buffer.from(row.variables ?? []).includes("very special")).toBe(false);
     expect(row.operation).toBe("destroy");
+  });
+
+  it("ends at once where actions are to be invoked, with the reason in its log and its events: nothing is planned", async () => {
+    const workspace = await makeRunnable(api, org.name, { "auto-apply": true });
+    const sent = { "invoke-action-addrs": ["action.a.b"] };
+    for (const more of [{}, { "plan-only": true }, { "save-plan": true }]) {
+      const run = await makeRun(org.owner, workspace.id, { ...sent, ...more });
+      expect(run.attributes).toMatchObject({ ...sent, ...more, status: "errored" });
+      const plan = data(await org.owner.get(`/plans/${run.relationships.plan.data.id}`));
+      expect(plan.attributes.status).toBe("errored");
+      const apply = data(await org.owner.get(`/applies/${run.relationships.apply.data.id}`));
+      expect(apply.attributes.status).toBe("unreachable");
+      const log = await (await fetch(`${plan.attributes["log-read-url"]}?limit=1000&offset=0`)).text();
+      expect(log).toMatch(/^\u0002\nInvoking actions .* is not supported yet, so nothing was planned\. .*\n\u0003$/);
+      const events = await org.owner.get(`/runs/${run.id}/run-events`);
+      expect(events.body.data.map((event: Json) => event.attributes.action)).toEqual(["created", "errored"]);
+      expect(events.body.data[1].attributes.description).toContain("is not supported yet");
+    }
+    const free = data(await org.owner.get(`/workspaces/${workspace.id}`));
+    expect([free.attributes.locked, free.relationships["current-run"].data]).toEqual([false, expect.anything()]);
+    expect((await makeRun(org.owner, workspace.id)).attributes.status).toBe("plan_queued");
+    // Behind one that has the lock, it neither waits nor is in the way.
+    expect((await makeRun(org.owner, workspace.id, sent)).attributes.status).toBe("errored");
+    expect((await makeRun(org.owner, workspace.id)).attributes.status).toBe("pending");
   });
 
   it("waits behind another, and comes next when that has ended", async () => {

@@ -49,6 +49,7 @@ const cases: readonly Case[] = [
   ["pending", "admit", { ...savePlan, ...held }, { ...to("plan_queued"), plan: "queued" }],
   ["pending", "admit", { fetches: true }, { ...to("fetching"), lock: "taken" }],
   ["pending", "admit", { ...planOnly, ...held, fetches: true }, to("fetching")],
+  ["pending", "refuse", {}, { ...to("errored"), plan: "errored", apply: "unreachable", ...freed }],
   ["fetching", "fetch-succeeded", {}, { ...to("fetching_completed", "plan_queued"), plan: "queued" }],
   ["fetching", "fetch-failed", {}, { ...to("errored"), plan: "unreachable", apply: "unreachable", ...freed }],
   ["plan_queued", "claim", {}, { ...to("planning"), plan: "running" }],
