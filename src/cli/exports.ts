@@ -1,6 +1,6 @@
 /** `cadastre export`: an organization of the register as files that people read. */
 import { AppError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/text.ts";
+import { counted, quoted } from "../kernel/text.ts";
 import { Door } from "../moving/door.ts";
 import { exportOrganization } from "../moving/exporting/export.ts";
 import { Missing } from "../moving/wire.ts";
@@ -34,7 +34,7 @@ export const exportCommand: Command = {
         throw new AppError("not-found", `There is no organization ${quoted(organization)}.`);
       }
     });
-    terminal.out(`Wrote ${fileCount} files to ${folder}.`);
+    terminal.out(`Wrote ${counted(fileCount, "file")} to ${folder}.`);
     tellList(terminal.out, "Write-only values, which are in no file:", writeOnly);
     tellList(terminal.out, "Not known to the provider, and so in json/ alone:", beyond);
   },

@@ -1,7 +1,7 @@
 /** `cadastre import`: an organization of another server of this API, into the register that the settings name. */
 import { randomUUID } from "node:crypto";
 import { AppError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/text.ts";
+import { counted, quoted } from "../kernel/text.ts";
 import { importOrganization } from "../moving/importing/import.ts";
 import { Peer } from "../moving/peer.ts";
 import { Report } from "../moving/report.ts";
@@ -96,9 +96,9 @@ export function contextFor({ database, vault }: Pick<Register, "database" | "vau
 
 function tellProgress(terminal: Terminal, report: Report, peer: Peer): NodeJS.Timeout {
   return setInterval(() => {
-    const kinds = ["projects", "workspaces", "runs", "state-versions"];
-    const counts = kinds.map((kind) => `${report.done(kind)} ${kind}`).join(", ");
-    terminal.note(`importing: ${counts} so far; ${peer.requests} requests made`);
+    const kinds = ["project", "workspace", "run", "state-version"];
+    const counts = kinds.map((kind) => counted(report.done(`${kind}s`), kind)).join(", ");
+    terminal.note(`importing: ${counts} so far; ${counted(peer.requests, "request")} made`);
   }, tellEveryMs);
 }
 
