@@ -8,6 +8,8 @@ import { readFileSync } from "node:fs";
 export class SettingError extends Error {
   override readonly name = "SettingError";
   readonly faults: readonly string[];
+  /** Of a whole table: the settings with the defaults of those that can't be used, and the names of these. */
+  rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
 
   constructor(...faults: readonly [string, ...string[]]) {
     super(faults.join("\n"));
@@ -82,6 +84,7 @@ export function readTable(
   const fromFile = (file === undefined ? {} : collecting(() => readSettingsFile(table, file, help))) ?? {};
   const settings: Record<string, unknown> = {};
   const given = new Set<string>();
+  const unusable: string[] = [];
   for (const [name, setting] of Object.entries(table)) {
     const { variable, isRequired } = setting;
     const levels: Level[] = [
@@ -94,14 +97,18 @@ export function readTable(
     const level = levels.find(({ value, path }) => value !== undefined || (setting.isSecret && path !== undefined));
     if (level !== undefined) given.add(name);
     else if (isRequired === true) faults.push(`${variable} must be set. '${help}' describes it.`);
+    const before = faults.length;
     settings[name] = collecting(() => valueOf(setting, level));
+    if (faults.length === before) continue;
+    unusable.push(name);
+    settings[name] = valueOf(setting, undefined);
   }
   for (const [one, other] of pairs)
     if (given.has(one) !== given.has(other))
       faults.push(`${table[one]?.variable} and ${table[other]?.variable} go together: set both or neither.`);
   const [first, ...others] = faults;
-  if (first !== undefined) throw new SettingError(first, ...others);
-  return settings;
+  if (first === undefined) return settings;
+  throw Object.assign(new SettingError(first, ...others), { rest: { settings, unusable } });
 }
 
 /** What one source says of a setting. */
