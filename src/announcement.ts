@@ -54,7 +54,7 @@ function nextCommands({ settings, admin }: Started, address: string): string[] {
   const trust = settings.tlsCert === undefined ? "" : `--cacert ${shellWord(resolve(settings.tlsCert))} `;
   const command = `    ${firstCommand(address, trust)}`;
   if (admin === undefined) {
-    const another = `    ${ownCommand()} token create --user admin`;
+    const another = `    ${ownCommand()} token create admin`;
     return ["  With a token in TOKEN:", "", command, "", "  To make a token, with the same settings:", "", another];
   }
   if (settings.adminToken !== undefined)
@@ -79,7 +79,7 @@ export function logStart(logger: Logger, { settings, url, admin }: Started): voi
       ? "its token is the one in CADASTRE_ADMIN_TOKEN"
       : firstTokenFile !== undefined
         ? `its token is in ${firstTokenFile}`
-        : "it has no token that anybody knows: make one with 'cadastre token create --user admin'";
+        : "it has no token that anybody knows: make one with 'cadastre token create admin'";
   logger.warn(`the first site admin, ${admin.username}, was made; ${where}`);
 }
 

@@ -20,6 +20,7 @@ import type { ServiceOptions } from "./resources/shared/context.ts";
 import { describeFetching } from "./resources/vcs/fetching/workshop.ts";
 import { ensureFirstAdmin, openUnprepared } from "./service.ts";
 import { SettingError } from "./kernel/settings.ts";
+import { counted } from "./kernel/text.ts";
 import { type Settings } from "./settings.ts";
 import { readPair, type TlsPair, TlsWatch } from "./tls.ts";
 import { version } from "./version.ts";
@@ -167,7 +168,7 @@ function urlForWorkers({ tlsCert, publicUrl }: Settings, url: string): string {
 /** Whoever watches is told first, and has the time to notice; requests are served as before meanwhile. */
 async function drain({ drainSeconds }: Settings, logger: Pick<Logger, "info">): Promise<void> {
   if (drainSeconds === 0) return;
-  logger.info(`draining: /readyz says 503 for ${drainSeconds} seconds, and requests are served as before`);
+  logger.info(`draining: /readyz says 503 for ${counted(drainSeconds, "second")}, and requests are served as before`);
   await sleep(drainSeconds * 1000);
 }
 
@@ -187,7 +188,7 @@ async function stop({ server, runner, database, clock }: Parts, graceSeconds: nu
   let grace: NodeJS.Timeout | undefined;
   const cut = new Promise<void>((resolve) => {
     grace = setTimeout(() => {
-      server.log.warn(`stopping with requests unfinished after ${graceSeconds} seconds`);
+      server.log.warn(`stopping with requests unfinished after ${counted(graceSeconds, "second")}`);
       server.server.closeAllConnections();
       resolve();
     }, graceSeconds * 1000);

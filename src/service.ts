@@ -5,7 +5,7 @@ import type { Database, Tx } from "./database/database.ts";
 import { openDatabase } from "./database/engines/open.ts";
 import { appliedIn, migrate, type MigrationReport, migrations, refuseNewer, setUp } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
-import { checkVault, createVault, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
+import { checkVault, createVault, hasCheck, keysBeside, keyPathBeside, type Vault } from "./database/vault.ts";
 import { AppError } from "./kernel/errors.ts";
 import { newToken } from "./kernel/ids.ts";
 import { newPassword } from "./kernel/passwords.ts";
@@ -67,10 +67,25 @@ export async function openExisting(settings: Settings): Promise<ExistingRegister
   if (path !== undefined && !holdsData(path)) throw noRegister(settings);
   const vault = createVault(...encryptionKeys(settings));
   return opening(settings, async (database) => {
-    const applied = await appliedMigrations(database, settings);
+    const applied = await appliedMigrations(database);
+    if (applied === undefined) throw noRegister(settings);
     database.fence.hold(applied);
     await checkVault(database, vault);
     return { database, vault, applied };
+  });
+}
+
+/**
+ * The migrations that a start would apply; undefined where there is no register yet. Changes nothing. Raises what a start would, also for
+ * the wrong keys where some are given.
+ */
+export async function inspectRegister(settings: Settings, keys?: Keys): Promise<readonly string[] | undefined> {
+  return opening(settings, async (database) => {
+    const applied = await appliedMigrations(database);
+    if (applied !== undefined && keys !== undefined && (await hasCheck(database.reader)))
+      await checkVault(database, createVault(...keys));
+    await database.close();
+    return applied && migrations.map(({ name }) => name).filter((name) => !applied.includes(name));
   });
 }
 
@@ -100,13 +115,14 @@ async function preparing<T>(settings: Settings, database: Database, work: () => 
   }
 }
 
-async function appliedMigrations({ reader }: Database, settings: Settings): Promise<string[]> {
+/** Undefined where there is no register. */
+async function appliedMigrations({ reader }: Database): Promise<string[] | undefined> {
   let applied: string[];
   try {
     applied = await appliedIn(reader);
   } catch (error) {
     // The two engines' words for a table that is not there.
-    if (/no such table|does not exist/.test((error as Error).message)) throw noRegister(settings);
+    if (/no such table|does not exist/.test((error as Error).message)) return undefined;
     throw error;
   }
   await refuseNewer(reader, applied);

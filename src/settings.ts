@@ -9,7 +9,6 @@ import {
   parseUrl,
   readTable,
   type Setting,
-  SettingError,
   type SettingSources,
   wholeNumber,
 } from "./kernel/settings.ts";
@@ -78,6 +77,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   database: {
     variable: "CADASTRE_DATABASE",
+    isSecret: true,
     shape: "ADDRESS",
     doc: "sqlite:PATH for the embedded database, or postgres://USER:PASSWORD@HOST/NAME.",
     initially: "sqlite:data/cadastre.db",
@@ -134,6 +134,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   adminToken: {
     variable: "CADASTRE_ADMIN_TOKEN",
+    isSecret: true,
     shape: "TOKEN",
     doc: "The first admin's token, 20 or more printable characters, instead of a made one. Looked at on the first start only.",
     initially: undefined,
@@ -141,6 +142,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   adminPassword: {
     variable: "CADASTRE_ADMIN_PASSWORD",
+    isSecret: true,
     shape: "PASSWORD",
     doc: "The first admin's password, 10 to 256 characters, instead of a made one. Looked at on the first start only.",
     initially: undefined,
@@ -169,6 +171,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   encryptionKey: {
     variable: "CADASTRE_ENCRYPTION_KEY",
+    isSecret: true,
     shape: "KEYS",
     doc: "32 bytes as base64 or hex, under which secrets are encrypted; older keys, with which they can still be read, may follow after commas. Required with PostgreSQL; kept in a file beside the embedded database when unset.",
     initially: undefined,
@@ -225,6 +228,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   metricsToken: {
     variable: "CADASTRE_METRICS_TOKEN",
+    isSecret: true,
     shape: "TOKEN",
     doc: "Opens GET /metrics; a site admin's token does so too.",
     initially: undefined,
@@ -232,6 +236,7 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
   },
   smtpUrl: {
     variable: "CADASTRE_SMTP_URL",
+    isSecret: true,
     shape: "URL",
     doc: "The mail server, as smtp://USER:PASSWORD@HOST:PORT or smtps://…; without it no mail is sent.",
     initially: undefined,
@@ -346,20 +351,14 @@ export const settingTable: { readonly [Name in keyof Settings]: Setting<NonNulla
 
 /** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError. */
 export function readSettings(sources: SettingSources): Settings {
-  const settings = readTable(settingTable, sources, "cadastre serve --help") as unknown as Settings;
-  return checked({
+  const pairs = [
+    ["tlsCert", "tlsKey"],
+    ["smtpUrl", "smtpFrom"],
+  ] as const satisfies readonly (readonly [keyof Settings, keyof Settings])[];
+  const settings = readTable(settingTable, sources, { help: "cadastre serve --help", pairs }) as unknown as Settings;
+  return {
     ...settings,
     trustedProxies: settings.trustedProxies ?? [],
     privateAddresses: settings.privateAddresses ?? [],
-  });
-}
-
-function checked(settings: Settings): Settings {
-  if ((settings.tlsCert === undefined) !== (settings.tlsKey === undefined)) {
-    throw new SettingError("CADASTRE_TLS_CERT and CADASTRE_TLS_KEY go together: set both or neither.");
-  }
-  if ((settings.smtpUrl === undefined) !== (settings.smtpFrom === undefined)) {
-    throw new SettingError("CADASTRE_SMTP_URL and CADASTRE_SMTP_FROM go together: set both or neither.");
-  }
-  return settings;
+  };
 }

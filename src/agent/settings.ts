@@ -45,6 +45,7 @@ type Table = { readonly [Name in keyof AgentSettings]: Setting<NonNullable<Agent
 export const agentSettingTable: Table = {
   agentServer: {
     variable: "CADASTRE_AGENT_SERVER",
+    isRequired: true,
     shape: "URL",
     doc: "Where the agent, and the engines that it starts, reach the server. The agent asks; nothing asks the agent. Required.",
     initially: undefined,
@@ -52,6 +53,8 @@ export const agentSettingTable: Table = {
   },
   agentToken: {
     variable: "CADASTRE_AGENT_TOKEN",
+    isSecret: true,
+    isRequired: true,
     shape: "TOKEN",
     doc: "A token of the agent pool whose jobs it takes. Required. A flag can be seen by everybody on the machine: better by the environment or the settings file.",
     initially: undefined,
@@ -180,11 +183,8 @@ export const agentSettingTable: Table = {
 
 /** Raises SettingError. */
 export function readAgentSettings(sources: SettingSources): AgentSettings {
-  const settings = readTable(agentSettingTable, sources, "cadastre agent --help") as unknown as AgentSettings;
-  for (const name of ["agentServer", "agentToken"] as const) {
-    if (settings[name] === undefined)
-      throw new SettingError(`${agentSettingTable[name].variable} must be set. 'cadastre agent --help' tells of it.`);
-  }
+  const options = { help: "cadastre agent --help" };
+  const settings = readTable(agentSettingTable, sources, options) as unknown as AgentSettings;
   const extra = sources.environment?.["NODE_EXTRA_CA_CERTS"];
   return settings.ca === undefined && extra ? { ...settings, ca: resolve(extra) } : settings;
 }

@@ -1,4 +1,5 @@
 /** Tells how far a long piece of work is: at most one line a second, so that a log stays readable. */
+import { counted } from "../kernel/text.ts";
 
 const intervalMs = 1000;
 
@@ -10,7 +11,7 @@ export interface Progress {
 /** `doing` is what begins each line: `writing`. */
 export function progressTo(note: (line: string) => void, doing: string): Progress {
   const tell = nowAndThen(note);
-  return (table, rows) => tell(() => `${doing} ${table}: ${rows} rows`);
+  return (table, rows) => tell(() => `${doing} ${table}: ${counted(rows, "row")}`);
 }
 
 /** The line is only put together when it is told. */

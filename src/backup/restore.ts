@@ -5,6 +5,7 @@ import type { Vault } from "../database/vault.ts";
 import { appliedIn, createBookkeeping, migrateIn, migrations, setUp, unknownOf } from "../database/migrate.ts";
 import { conflict } from "../kernel/errors.ts";
 import { camel } from "../kernel/names.ts";
+import { counted } from "../kernel/text.ts";
 import type { Footer, Header, Section, Value } from "./format.ts";
 import type { Progress } from "./progress.ts";
 import { readBackup } from "./read.ts";
@@ -123,7 +124,7 @@ async function verifyCounts(tx: Tx, expected: Footer["rows"]): Promise<void> {
     const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(tx.db);
     if (rows[0]?.count !== count)
       throw conflict(
-        `The table ${table} has ${rows[0]?.count} rows after the restore instead of ${count}. Nothing was written; is something else using the database?`,
+        `The table ${table} holds ${rows[0]?.count} of ${counted(count, "row")} after the restore. Nothing was written; is something else using the database?`,
       );
   }
 }

@@ -2,6 +2,7 @@
 import { Agent } from "../agent/agent.ts";
 import { agentSettingTable, readAgentSettings } from "../agent/settings.ts";
 import type { Command, Terminal } from "./command.ts";
+import { counted } from "../kernel/text.ts";
 
 export const agentCommand: Command = {
   name: "agent",
@@ -42,7 +43,7 @@ function obey(agent: Agent, terminal: Terminal): () => void {
       terminal.out(
         agent.jobCount === 0
           ? "Told to end."
-          : `Told to end: ${agent.jobCount === 1 ? "one job is" : `${agent.jobCount} jobs are`} finished first. A second signal kills what runs.`,
+          : `Told to end: ${counted(agent.jobCount, "job is", "jobs are")} finished first. A second signal kills what runs.`,
       );
     } else if (times === 2) {
       terminal.out("Told to end at once: engines are killed.");

@@ -1,11 +1,10 @@
 /** The words after a command's name → its options, its argument and its settings. Raises UsageError for what does not fit. */
 import { parseArgs } from "node:util";
 import { quoted } from "../kernel/text.ts";
-import { flagOf } from "../kernel/settings.ts";
-import { readSettings } from "../settings.ts";
+import { fileFlag, flagOf } from "../kernel/settings.ts";
+import { readSettings, settingTable } from "../settings.ts";
 import { type Command, type Invocation, type Terminal, UsageError } from "./command.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { type Environment, unknownVariables } from "./environment.ts";
 
 export interface Parsed {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
@@ -16,14 +15,30 @@ export interface Parsed {
 /** `encryptionKey` → `encryption-key` */
 const nameOfFlag = (setting: string) => flagOf(setting).slice(2);
 
-const settingNames = ({ settings, ownSettings }: Command): readonly string[] =>
-  settings ?? Object.keys(ownSettings ?? {});
+/** The settings that a command takes as flags, and for a secret the flag that names its file. */
+const settingNames = ({ settings = [], ownSettings = {} }: Command): readonly string[] =>
+  [...settings.map((name) => [name, settingTable[name]] as const), ...Object.entries(ownSettings)].flatMap(
+    ([name, { isSecret }]) => (isSecret === true ? [name, fileFlag(name)] : [name]),
+  );
 
 export function parse(command: Command, words: readonly string[]): Parsed {
   const { values, positionals } = parseWords(command, words);
   const wantsHelp = values["help"] === true;
-  if (!wantsHelp) refuseMissing(command, values, positionals);
-  return { values, words: positionals, wantsHelp };
+  if (wantsHelp) return { values, words: positionals, wantsHelp };
+  const given = withArgument(command, values, positionals);
+  refuseMissing(command, given, positionals);
+  return { values: given, words: positionals, wantsHelp };
+}
+
+/** The argument as the value of the option that it stands for. Raises UsageError where both are given. */
+function withArgument(command: Command, values: Parsed["values"], [word]: readonly string[]): Parsed["values"] {
+  const option = command.argument?.option;
+  if (option === undefined || word === undefined) return values;
+  if (values[option] !== undefined)
+    throw new UsageError(
+      `${command.argument?.shape} is given twice, by ${quoted(word)} and by --${option}: give it once. ${seeHelp(command)}`,
+    );
+  return { ...values, [option]: word };
 }
 
 function parseWords(command: Command, words: readonly string[]) {
@@ -53,11 +68,12 @@ function faultOf({ code, message }: NodeJS.ErrnoException): string {
 function refuseMissing(command: Command, values: Parsed["values"], words: readonly string[]): void {
   const [extra] = command.argument === undefined ? words : words.slice(1);
   if (extra !== undefined) throw new UsageError(`${quoted(extra)} is one word too many. ${seeHelp(command)}`);
-  if (command.argument !== undefined && !words[0])
+  if (command.argument !== undefined && command.argument.option === undefined && !words[0])
     throw new UsageError(`'cadastre ${command.name}' needs ${command.argument.shape}. ${seeHelp(command)}`);
   for (const [name, { shape, required }] of Object.entries(command.options ?? {})) {
-    if (required && values[name] === undefined)
-      throw new UsageError(`'cadastre ${command.name}' needs --${name} ${shape}. ${seeHelp(command)}`);
+    if (!required || values[name] !== undefined) continue;
+    const needed = command.argument?.option === name ? command.argument.shape : `--${name} ${shape}`;
+    throw new UsageError(`'cadastre ${command.name}' needs ${needed}. ${seeHelp(command)}`);
   }
 }
 
@@ -77,6 +93,7 @@ export function invocationOf(
     flags: Object.fromEntries(settingNames(command).map((setting) => [setting, value(nameOfFlag(setting))])),
     environment,
     file: value("config") ?? (environment["CADASTRE_CONFIG"] || undefined),
+    faults: unknownVariables(environment),
   };
   return {
     terminal,

@@ -5,6 +5,7 @@ import { writeBackup } from "../backup/write.ts";
 import { migrations } from "../database/migrate.ts";
 import { checkVault, createVault, keyPathBeside } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
+import { counted } from "../kernel/text.ts";
 import { existingKeys, keysPlace, openExisting, sqlitePath, writeTarget } from "../service.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
@@ -32,7 +33,7 @@ export const verify: Command = {
     terminal.out(
       vault === undefined
         ? `Whether its secrets can be read was not tried: set CADASTRE_ENCRYPTION_KEY to the key ${found.keyIds.join(", ")} for that.`
-        : `All ${found.secrets} secrets in it can be read with the key in ${keysPlace(settings)}.`,
+        : `Every secret in it (${found.secrets}) can be read with the key in ${keysPlace(settings)}.`,
     );
   },
 };
@@ -56,7 +57,7 @@ export const backup: Command = {
     try {
       const request = { database, file, keyId: vault.keyId, version, progress: progressTo(terminal.note, "writing") };
       const { rows, bytes } = await writeBackup({ ...request, signal: stopSignal() });
-      terminal.out(`Wrote ${total(rows)} to ${file} (${bytes} bytes).`);
+      terminal.out(`Wrote ${total(rows)} to ${file} (${counted(bytes, "byte")}).`);
       terminal.out(keyReminder(settings));
     } finally {
       await database.close();
@@ -106,5 +107,6 @@ function keyReminder(settings: Settings): string {
 
 function total(rows: Readonly<Record<string, number>>): string {
   const counts = Object.values(rows);
-  return `${counts.reduce((sum, count) => sum + count, 0)} rows of ${counts.length} tables`;
+  const rowCount = counts.reduce((sum, count) => sum + count, 0);
+  return `${counted(rowCount, "row")} of ${counted(counts.length, "table")}`;
 }

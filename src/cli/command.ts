@@ -23,6 +23,14 @@ export interface Option {
   readonly required?: boolean;
 }
 
+/** The one thing that the command is about: a name, an id or a file. */
+export interface Argument {
+  readonly shape: string;
+  readonly doc: string;
+  /** The option that it is another way to give. The command reads that option, which says whether it is required. */
+  readonly option?: string;
+}
+
 export interface Invocation {
   readonly terminal: Terminal;
   /** The one thing that the command is about (`FILE`, `ID`); empty for a command without. */
@@ -45,11 +53,11 @@ export interface Command {
   /** One or two words: `user create`. */
   readonly name: string;
   readonly summary: string;
-  readonly argument?: { readonly shape: string; readonly doc: string };
+  readonly argument?: Argument;
   readonly options?: Readonly<Record<string, Option>>;
   /** The settings that it takes as flags. */
   readonly settings?: readonly (keyof Settings)[];
-  /** Settings of its own, instead of the service's; it takes them all as flags. */
+  /** Settings that are not the service's; it takes them all as flags. */
   readonly ownSettings?: SettingTable;
   /** What `--help` tells beyond the options: effects, and an example to copy. */
   readonly details?: readonly string[];

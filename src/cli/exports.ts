@@ -1,6 +1,6 @@
 /** `cadastre export`: an organization of the register as files that people read. */
 import { AppError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/text.ts";
+import { counted, quoted } from "../kernel/text.ts";
 import { Door } from "../moving/door.ts";
 import { exportOrganization } from "../moving/exporting/export.ts";
 import { Missing } from "../moving/wire.ts";
@@ -11,15 +11,16 @@ import { registerSettings, withRegister } from "./register.ts";
 export const exportCommand: Command = {
   name: "export",
   summary: "Write an organization as files: JSON, and HCL for the official provider",
+  argument: { shape: "ORGANIZATION", doc: "Which one.", option: "organization" },
   settings: [...registerSettings, "edition", "publicUrl"],
   options: {
-    organization: { shape: "NAME", doc: "Which one.", required: true },
+    organization: { shape: "NAME", doc: "The same.", required: true },
     to: { shape: "FOLDER", doc: "Where to write: a folder that is empty, or not there yet.", required: true },
   },
   details: [
     "json/ holds a file for each thing. terraform/ holds resources of the official provider with blocks that import them: 'terraform plan' there (Terraform 1.5 or newer) changes nothing. README.md lists what is in no file: sensitive values and keys, which no plan touches.",
     "The provider's hostname is that of --public-url; it needs HTTPS there. States and runs are not in it: 'cadastre backup' has them.",
-    "Example: cadastre export --organization acme --to acme-files --public-url https://cadastre.example",
+    "Example: cadastre export acme --to acme-files --public-url https://cadastre.example",
   ],
   async run({ terminal, value, settings: read }) {
     const settings = read();
@@ -34,7 +35,7 @@ export const exportCommand: Command = {
         throw new AppError("not-found", `There is no organization ${quoted(organization)}.`);
       }
     });
-    terminal.out(`Wrote ${fileCount} files to ${folder}.`);
+    terminal.out(`Wrote ${counted(fileCount, "file")} to ${folder}.`);
     tellList(terminal.out, "Write-only values, which are in no file:", writeOnly);
     tellList(terminal.out, "Not known to the provider, and so in json/ alone:", beyond);
   },

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../kernel/errors.ts";
+import { counted } from "../kernel/text.ts";
 import { loopbackOf } from "../kernel/setting-values.ts";
 import type { Settings } from "../settings.ts";
 import { type Command, UsageError } from "./command.ts";
@@ -61,7 +62,7 @@ function readiness({ host, port }: Settings["listen"], isTls: boolean): Promise<
     response.resume();
     resolve(response.statusCode ?? 0);
   });
-  request.on("timeout", () => request.destroy(new Error(`it said nothing for ${timeoutMs / 1000} seconds`)));
+  request.on("timeout", () => request.destroy(new Error(`it said nothing for ${counted(timeoutMs / 1000, "second")}`)));
   request.on("error", reject);
   request.end();
   return promise;
@@ -70,5 +71,5 @@ function readiness({ host, port }: Settings["listen"], isTls: boolean): Promise<
 const notReady = (why: string, seconds: number) =>
   new AppError(
     "unavailable",
-    `The server is not ready${seconds > 0 ? ` after ${seconds} seconds` : ""} (${why}). Its log tells more.`,
+    `The server is not ready${seconds > 0 ? ` after ${counted(seconds, "second")}` : ""} (${why}). Its log tells more.`,
   );

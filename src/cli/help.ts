@@ -1,5 +1,5 @@
 /** What `--help` prints, made from the tables of commands and settings. */
-import { flagOf } from "../kernel/settings.ts";
+import { fileVariable, flagOf } from "../kernel/settings.ts";
 import { settingTable } from "../settings.ts";
 import { version } from "../version.ts";
 import type { Command } from "./command.ts";
@@ -26,8 +26,10 @@ export function groupHelp(group: string, commands: readonly Command[]): string {
 export function commandHelp(command: Command): string {
   const { name, summary, argument, details = [] } = command;
   const options = Object.entries(command.options ?? {});
-  const needed = options.filter(([, { required }]) => required).map(([option, { shape }]) => `--${option} ${shape}`);
-  const usage = ["cadastre", name, argument?.shape, ...needed, "[OPTIONS]"].filter((word) => word !== undefined);
+  const needed = options
+    .filter(([option, { required }]) => required && option !== argument?.option)
+    .map(([option, { shape }]) => `--${option} ${shape}`);
+  const usage = ["cadastre", name, argumentIn(command), ...needed, "[OPTIONS]"].filter((word) => word !== undefined);
   const lines = [`${summary}.`, "", `Usage: ${usage.join(" ")}`, ""];
   if (argument !== undefined) lines.push(...entry(argument.shape, [argument.doc]));
   for (const [option, { shape, doc }] of options)
@@ -39,22 +41,29 @@ export function commandHelp(command: Command): string {
   return lines.join("\n");
 }
 
-function settingsHelp({ settings, ownSettings }: Command): string[] {
-  const shown = settings?.map((name) => [name, settingTable[name]] as const) ?? Object.entries(ownSettings ?? {});
+/** In brackets where it may be left out. */
+function argumentIn({ argument, options = {} }: Command): string | undefined {
+  if (argument?.option === undefined || options[argument.option]?.required === true) return argument?.shape;
+  return `[${argument.shape}]`;
+}
+
+function settingsHelp({ settings = [], ownSettings = {} }: Command): string[] {
+  const shown = [...settings.map((name) => [name, settingTable[name]] as const), ...Object.entries(ownSettings)];
   if (shown.length === 0) return [];
   const lines = ["", "Settings: a flag wins over the environment, the environment over the settings file.", ""];
   lines.push(
     ...entry("--config FILE", ["The settings file: lines of NAME=VALUE, by the names below.", "CADASTRE_CONFIG"]),
   );
-  for (const [name, { variable, shape, doc, initially }] of shown) {
+  for (const [name, { variable, shape, doc, initially, isSecret }] of shown) {
     const initial = initially === undefined ? "" : `, ${initially} when unset`;
-    lines.push(...entry(`${flagOf(name)} ${shape}`, [doc, `${variable}${initial}`]));
+    const inFile = isSecret === true ? `; or ${fileVariable(variable)}, which names a file that holds it` : "";
+    lines.push(...entry(`${flagOf(name)} ${shape}`, [doc, `${variable}${initial}${inFile}`]));
   }
   return lines;
 }
 
 function summaries(commands: readonly Command[]): string[] {
-  const title = ({ name, argument }: Command) => (argument === undefined ? name : `${name} ${argument.shape}`);
+  const title = (command: Command) => [command.name, argumentIn(command)].filter(Boolean).join(" ");
   const width = Math.max(...commands.map((command) => title(command).length));
   return commands.map((command) => `  ${title(command).padEnd(width)}  ${command.summary}`);
 }

@@ -1,14 +1,18 @@
 /** `cadastre import`: an organization of another server of this API, into the register that the settings name. */
 import { randomUUID } from "node:crypto";
+import type { Tx } from "../database/database.ts";
 import { AppError } from "../kernel/errors.ts";
-import { quoted } from "../kernel/text.ts";
+import { readTable, type SettingSources } from "../kernel/settings.ts";
+import { counted, fold, quoted } from "../kernel/text.ts";
 import { importOrganization } from "../moving/importing/import.ts";
 import { Peer } from "../moving/peer.ts";
-import { Report } from "../moving/report.ts";
+import { type Gap, Report } from "../moving/report.ts";
+import { listMissingSecrets } from "../moving/to-enter.ts";
 import type { Context } from "../resources/shared/context.ts";
 import { operatorContext, type Register } from "../service.ts";
 import type { Settings } from "../settings.ts";
-import { type Command, type Invocation, jsonOption, type Terminal, UsageError } from "./command.ts";
+import { type Command, type Invocation, jsonOption, stopSignal, type Terminal, UsageError } from "./command.ts";
+import { commandSettingTable } from "./command-settings.ts";
 import { registerSettings, withRegister } from "./register.ts";
 import { printRows } from "./table.ts";
 
@@ -20,16 +24,20 @@ const tellEveryMs = 2_000;
 export const importCommand: Command = {
   name: "import",
   summary: "Bring an organization here from another server of this API",
+  argument: { shape: "ORGANIZATION", doc: "The organization there.", option: "organization" },
   settings: [...registerSettings, "edition"],
   options: {
-    from: { shape: "URL", doc: "The other server: https://app.terraform.io, say.", required: true },
-    organization: { shape: "NAME", doc: "The organization there.", required: true },
+    from: { shape: "URL", doc: "The other server: https://app.terraform.io, say." },
+    organization: { shape: "NAME", doc: "The same." },
     token: {
       shape: "TOKEN",
-      doc: "A token of one of its owners there. A flag can be seen by everybody on the machine: CADASTRE_IMPORT_TOKEN can't.",
+      doc: "A token of one of its owners there. A flag can be seen by everybody on the machine: CADASTRE_IMPORT_TOKEN can't, nor what is in the file that CADASTRE_IMPORT_TOKEN_FILE names.",
     },
     "to-organization": { shape: "NAME", doc: "What it is called here; the same when not given." },
     "dry-run": { doc: "Tell what would and what can't come, and write nothing." },
+    report: {
+      doc: "Bring nothing: list what imports brought without its secret and is still to be entered, in the organization or in all.",
+    },
     concurrency: { shape: "NUMBER", doc: `How many workspaces at once: 1 to ${concurrencyMax}; 8 when not given.` },
     ...jsonOption,
   },
@@ -39,12 +47,14 @@ export const importCommand: Command = {
     "It can be stopped at any moment and started again: it goes on where it was. Repeated, it brings what is new there. What was brought once is never changed again, what was deleted here stays deleted, and a workspace that is used here (a state or a run of its own) gets no more history.",
     "Exit codes: 0 when everything came, 3 when there are gaps, 1 when it failed, 2 when it was written wrongly.",
     "Servers with a certificate of their own making: name its file by NODE_EXTRA_CA_CERTS.",
-    "Example: CADASTRE_IMPORT_TOKEN=… cadastre import --from https://app.terraform.io --organization acme --dry-run",
+    "What was entered meanwhile is no longer listed; 'cadastre import --report' prints the rest at any time, also after an import that was stopped.",
+    "Example: CADASTRE_IMPORT_TOKEN=… cadastre import acme --from https://app.terraform.io --dry-run",
   ],
   async run(invocation) {
     const { terminal, isOn, settings: read } = invocation;
-    const asked = askedFor(invocation);
     const settings = read();
+    if (isOn("report")) return printReport(invocation, settings);
+    const asked = askedFor(invocation);
     const stop = stopSignal();
     const report = new Report();
     await withRegister(settings, async (register) => {
@@ -65,6 +75,24 @@ export const importCommand: Command = {
   },
 };
 
+async function printReport({ terminal, value, isOn }: Invocation, settings: Settings): Promise<void> {
+  const organization = value("to-organization") ?? value("organization");
+  const missing = await withRegister(settings, async ({ database, vault }) => {
+    if (organization !== undefined) await requireOrganization(database.reader, organization);
+    return listMissingSecrets(database.reader, vault, organization);
+  });
+  const rows = isOn("json")
+    ? missing.map((secret) => ({ ...secret }))
+    : missing.map((secret) => ({ organization: secret.organization, ...entered(secret) }));
+  printRows(terminal, rows, { json: isOn("json"), none: "Nothing is to be entered." });
+}
+
+/** Raises `not-found`. */
+async function requireOrganization({ db }: Tx, name: string): Promise<void> {
+  const found = await db.selectFrom("organizations").select("id").where("nameKey", "=", fold(name)).executeTakeFirst();
+  if (found === undefined) throw new AppError("not-found", `There is no organization ${quoted(name)} here.`);
+}
+
 interface Asked {
   readonly url: string;
   readonly token: string;
@@ -76,16 +104,28 @@ interface Asked {
 
 /** Raises UsageError. */
 function askedFor({ value, isOn, sources }: Invocation): Asked {
-  const url = value("from") ?? "";
-  const token = value("token") ?? sources.environment?.["CADASTRE_IMPORT_TOKEN"] ?? "";
-  const from = value("organization") ?? "";
+  const url = value("from");
+  if (url === undefined) throw new UsageError("Name the other server, by --from URL. See 'cadastre import --help'.");
+  const from = value("organization");
+  if (from === undefined)
+    throw new UsageError("Name the organization there: 'cadastre import ORGANIZATION --from URL'.");
+  const token = tokenOf(sources, value("token"));
   const concurrency = Number(value("concurrency") ?? 8);
   if (!URL.canParse(url) || !/^https?:/.test(url))
     throw new UsageError(`--from must be a URL such as https://app.terraform.io; ${quoted(url)} is none.`);
-  if (token === "") throw new UsageError("Give the token of the other server, by CADASTRE_IMPORT_TOKEN or by --token.");
+  if (!token) throw new UsageError("Give the token of the other server, by CADASTRE_IMPORT_TOKEN or by --token.");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax)
     throw new UsageError(`--concurrency must be a whole number from 1 to ${concurrencyMax}.`);
   return { url, token, from, to: value("to-organization") ?? from, dry: isOn("dry-run"), concurrency };
+}
+
+/** Raises SettingError. */
+function tokenOf(sources: SettingSources, token: string | undefined): string | undefined {
+  const { importToken } = commandSettingTable;
+  // The settings file is the service's, which has none.
+  const given = { ...sources, flags: { importToken: token }, file: undefined };
+  const read = readTable({ importToken }, given, { help: "cadastre import --help" });
+  return read["importToken"] as string | undefined;
 }
 
 /** The operator, under the rules of the edition that is served. */
@@ -96,20 +136,17 @@ export function contextFor({ database, vault }: Pick<Register, "database" | "vau
 
 function tellProgress(terminal: Terminal, report: Report, peer: Peer): NodeJS.Timeout {
   return setInterval(() => {
-    const kinds = ["projects", "workspaces", "runs", "state-versions"];
-    const counts = kinds.map((kind) => `${report.done(kind)} ${kind}`).join(", ");
-    terminal.note(`importing: ${counts} so far; ${peer.requests} requests made`);
+    const kinds = ["project", "workspace", "run", "state-version"];
+    const counts = kinds.map((kind) => counted(report.done(`${kind}s`), kind)).join(", ");
+    terminal.note(`importing: ${counts} so far; ${counted(peer.requests, "request")} made`);
   }, tellEveryMs);
 }
 
-/** Ctrl+C ends it between two steps. */
-export function stopSignal(): AbortSignal {
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort());
-  return stop.signal;
-}
-
-const stopped = () => new AppError("unavailable", "Stopped. What was brought stays: import again to go on.");
+const stopped = () =>
+  new AppError(
+    "unavailable",
+    "Stopped. What was brought stays: import again to go on. 'cadastre import --report' lists what is to be entered so far.",
+  );
 
 const reportOf = ({ counts, toEnter, gaps, notes }: Report) => ({ counts, "to-enter": toEnter, gaps, notes });
 
@@ -135,4 +172,4 @@ function tell(terminal: Terminal, report: Report, dry: boolean): void {
   if (dry) terminal.out("\nThis was a dry run: nothing was written.");
 }
 
-const entered = ({ kind, thing, reason }: Report["toEnter"][number]) => ({ kind, thing, what: reason });
+const entered = ({ kind, thing, reason }: Gap) => ({ kind, thing, what: reason });

@@ -3,7 +3,7 @@ import type { Tx } from "../database/database.ts";
 import { backupFacts, backupJobs } from "../jobs/backup.ts";
 import { jobs } from "../jobs/index.ts";
 import { JobRunner } from "../jobs/runner.ts";
-import { quoted } from "../kernel/text.ts";
+import { counted, quoted } from "../kernel/text.ts";
 import type { Settings } from "../settings.ts";
 import { version } from "../version.ts";
 import { type Command, jsonOption, type Terminal, UsageError } from "./command.ts";
@@ -76,7 +76,7 @@ const tellEveryMs = 1_000;
 
 async function runHere(runner: JobRunner, name: string, terminal: Terminal): Promise<number> {
   let steps = 0;
-  const telling = setInterval(() => terminal.note(`running ${name}: ${steps} steps done`), tellEveryMs);
+  const telling = setInterval(() => terminal.note(`running ${name}: ${counted(steps, "step")} done`), tellEveryMs);
   const stop = () => void runner.stop();
   process.on("SIGINT", stop).on("SIGTERM", stop);
   try {

@@ -7,6 +7,7 @@ import { readFact } from "../database/meta.ts";
 import { countByKey, resealAll } from "../database/resealing.ts";
 import { isCheckCurrent, replaceCheck, retireOlderKeys, type Vault } from "../database/vault.ts";
 import { conflict } from "../kernel/errors.ts";
+import { counted } from "../kernel/text.ts";
 import { recordEvent } from "../resources/shared/audit-events/writes.ts";
 import { keysPlace, operatorContext } from "../service.ts";
 import { type Command, jsonOption, stopSignal } from "./command.ts";
@@ -60,10 +61,10 @@ export const rotateKeyCommand: Command = {
         return terminal.out(`Every secret is under the key ${vault.keyId} already.`);
       await begin(database, vault, operatorContext(database, settings, `cli-${randomUUID()}`));
       const tell = nowAndThen(terminal.note);
-      const progress = (count: number) => tell(() => `encrypting anew: ${count} of ${total} secrets`);
+      const progress = (count: number) => tell(() => `encrypting anew: ${count} of ${counted(total, "secret")}`);
       const done = await resealAll(database, vault, progress, stopSignal());
       await finish(database, vault);
-      terminal.out(`Encrypted ${done} secrets anew; all of them are under the key ${vault.keyId} now.`);
+      terminal.out(`Encrypted ${counted(done, "secret")} anew; every secret is under the key ${vault.keyId} now.`);
       const older = vault.keyIds.slice(1);
       if (older.length > 0)
         terminal.out(
@@ -102,6 +103,6 @@ async function begin(database: Database, vault: Vault, context: Parameters<typeo
 /** Whoever starts needs the new key alone from now on. */
 async function finish(database: Database, vault: Vault): Promise<void> {
   const left = await countOutdated(database, vault);
-  if (left > 0) throw conflict(`There are ${left} secrets left under older keys. Run 'cadastre key rotate' again.`);
+  if (left > 0) throw conflict(`${counted(left, "secret")} still under older keys. Run 'cadastre key rotate' again.`);
   if (!(await isCheckCurrent(database.reader, vault))) await database.write((tx) => replaceCheck(tx, vault));
 }

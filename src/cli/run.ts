@@ -2,9 +2,10 @@
 import { AppError } from "../kernel/errors.ts";
 import { quoted } from "../kernel/text.ts";
 import { SettingError } from "../kernel/settings.ts";
-import { type Environment, invocationOf, parse } from "./arguments.ts";
+import { invocationOf, parse } from "./arguments.ts";
 import { type Command, type Ended, type Terminal, UsageError } from "./command.ts";
 import { commands } from "./commands.ts";
+import type { Environment } from "./environment.ts";
 import { commandHelp, groupHelp, overview } from "./help.ts";
 
 const failed = 1;
@@ -58,7 +59,8 @@ function helpOnGroup([first = "", second]: readonly string[]): string {
 /** Only what nobody foresaw is told with its stack: it is for whoever mends it. */
 function sentenceOf(error: unknown): string {
   if (error instanceof AppError) return error.faults.map((fault) => withStop(fault.detail)).join(" ");
-  if (error instanceof SettingError || error instanceof UsageError) return withStop(error.message);
+  if (error instanceof SettingError) return error.faults.map(withStop).join("\n");
+  if (error instanceof UsageError) return withStop(error.message);
   return `Something failed that should not: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }
 

@@ -2,12 +2,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { serve } from "../main.ts";
 import { type Settings, settingTable } from "../settings.ts";
-import type { Command } from "./command.ts";
+import { checkService } from "./check.ts";
+import type { Command, Ended, Terminal } from "./command.ts";
 
 export const serveCommand: Command = {
   name: "serve",
   summary: "Serve the register over HTTP",
   settings: Object.keys(settingTable) as (keyof Settings)[],
+  options: {
+    check: {
+      doc: "Start nothing: check the settings, the database, the key, the certificate, the mail server, the sandbox and the folder for backups, and exit with 0, or with 1 and a line for each fault.",
+    },
+  },
   details: [
     "Brings the database to this version's schema, makes the first admin where there are no users, and serves until it is stopped.",
     "SIGTERM and SIGINT (Ctrl+C) stop it: /readyz says 503 while it drains, then no new requests are taken and running ones are finished. A second signal ends it at once.",
@@ -15,7 +21,8 @@ export const serveCommand: Command = {
     "A flag can be seen by everybody on the machine: give secrets by the environment or the settings file.",
     "Example: cadastre serve --listen 0.0.0.0:8080 --database sqlite:/var/lib/cadastre/cadastre.db",
   ],
-  async run({ terminal, settings }) {
+  async run({ terminal, settings, isOn }) {
+    if (isOn("check")) return check(terminal, settings);
     const given = settings();
     // Before anything is started: from then on there is something to be ended properly.
     const { told, forget } = listening();
@@ -40,6 +47,13 @@ export const serveCommand: Command = {
     process.exit(0);
   },
 };
+
+async function check(terminal: Terminal, settings: () => Settings): Promise<Ended> {
+  const { passed, faults } = await checkService(settings);
+  for (const line of passed) terminal.out(line);
+  for (const fault of faults) terminal.note(fault);
+  return { exitCode: faults.length === 0 ? 0 : 1 };
+}
 
 /** One Ctrl+C can arrive twice: from the terminal, and passed on by npm, which the terminal has told too. */
 const sameKeyPressMs = 100;

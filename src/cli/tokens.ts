@@ -1,26 +1,31 @@
-/** `cadastre token …`: makes, lists and revokes tokens. A token's secret is printed once, when it is made. */
+/** `cadastre token …`: makes, lists and revokes tokens, in the database or over the API. A token's secret is printed once, when it is made. */
 import type { Tx } from "../database/database.ts";
 import type { ShownToken } from "../database/schema/identity.ts";
 import { parseBody } from "../jsonapi/input.ts";
 import { activityDurationMs, activityDurationPattern } from "../kernel/durations.ts";
 import { AppError } from "../kernel/errors.ts";
 import { fold, quoted } from "../kernel/text.ts";
+import { type Json, textOf, type Thing } from "../moving/wire.ts";
 import { authenticationTokens } from "../resources/identity/authentication-tokens/definition.ts";
 import { addToken, type NewToken, removeToken } from "../resources/identity/authentication-tokens/writes.ts";
+import type { Settings } from "../settings.ts";
 import { type Command, type Invocation, jsonOption, UsageError } from "./command.ts";
 import { reading, registerSettings, writing } from "./register.ts";
+import { remoteDetails, remoteOf, type RemoteServer, remoteSettings } from "./remote.ts";
 import { printRows } from "./table.ts";
 import { findUserNamed } from "./users.ts";
 
 export const createTokenCommand: Command = {
   name: "token create",
   summary: "Make a token for a user, or for an organization's owners team",
+  argument: { shape: "NAME", doc: "Whose token it is: a username or a user's id.", option: "user" },
   settings: registerSettings,
+  ownSettings: remoteSettings,
   options: {
-    user: { shape: "NAME", doc: "Whose token it is: a username or a user's id." },
+    user: { shape: "NAME", doc: "The same." },
     "owners-of": {
       shape: "ORGANIZATION",
-      doc: "Instead of --user: a token of this organization's owners team. The way back into an organization that refuses users' tokens.",
+      doc: "Instead of a user: a token of this organization's owners team. The way back into an organization that refuses users' tokens.",
     },
     description: { shape: "TEXT", doc: "What it is for." },
     "expires-in": {
@@ -32,30 +37,65 @@ export const createTokenCommand: Command = {
   },
   details: [
     "The token is printed this once: the register keeps only its hash.",
-    "Example: cadastre token create --user grace --description laptop --expires-in 30d",
+    remoteDetails,
+    "Example: cadastre token create grace --description laptop --expires-in 30d",
   ],
   async run(invocation) {
     const { terminal, value, isOn, settings } = invocation;
-    const attributes = checked({
-      description: value("description") ?? null,
-      "expired-at": expiry(invocation) ?? null,
-    });
+    const sent = { description: value("description") ?? null, "expired-at": expiry(invocation) ?? null };
+    const attributes = checked(sent);
     const [user, organization] = [value("user"), value("owners-of")];
     if ((user === undefined) === (organization === undefined))
       throw new UsageError("Say whose token it is: either --user or --owners-of.");
-    const { token, name } = await writing(settings(), async (tx, context) => {
-      const { holder, name } = await (user === undefined ? ownersOf(tx, organization ?? "") : personNamed(tx, user));
-      return { token: await addToken(tx, context, { holder, isLegacy: false, ...attributes }), name };
-    });
-    if (isOn("json")) {
-      terminal.out(JSON.stringify({ ...toRow({ ...token, holder: name }), token: token.secret }, null, 2));
-      return;
-    }
-    const until = token.expiredAt === null ? "does not expire" : `works until ${token.expiredAt}`;
-    terminal.out(`Made the token ${token.id} for ${name}; it ${until}. Shown this once:`);
-    terminal.out(`\n  ${token.secret}\n`);
+    const remote = remoteOf(invocation);
+    const made =
+      remote === undefined
+        ? await writing(settings(), async (tx, context) => {
+            const { holder, name } = await (user === undefined
+              ? ownersOf(tx, organization ?? "")
+              : personNamed(tx, user));
+            const token = await addToken(tx, context, { holder, isLegacy: false, ...attributes });
+            return { ...toRow({ ...token, holder: name }), token: token.secret };
+          })
+        : await (user === undefined
+            ? addOwnersToken(remote, organization ?? "", sent)
+            : addUserToken(remote, user, sent));
+    if (isOn("json")) return terminal.out(JSON.stringify(made, null, 2));
+    const until = made["expired-at"] === null ? "does not expire" : `works until ${made["expired-at"]}`;
+    terminal.out(`Made the token ${made.id} for ${made.holder}; it ${until}. Shown this once:`);
+    terminal.out(`\n  ${made.token}\n`);
   },
 };
+
+type TokenRow = ReturnType<typeof toRow>;
+
+async function addUserToken(remote: RemoteServer, name: string, sent: Json): Promise<TokenRow & { token: string }> {
+  const user = await remote.findUser(name);
+  const made = await remote.create(tokensOf(user), authenticationTokens.type, sent);
+  return withSecret(made, "user", textOf(user, "username") ?? name);
+}
+
+/** Raises `not-found`. */
+async function addOwnersToken(
+  remote: RemoteServer,
+  organization: string,
+  sent: Json,
+): Promise<TokenRow & { token: string }> {
+  const teams = await remote.list(`/organizations/${encodeURIComponent(organization)}/teams?filter[names]=owners`);
+  const [team] = teams;
+  if (team === undefined) throw noOrganization(organization);
+  const made = await remote.create(`/teams/${team.id}/authentication-tokens`, authenticationTokens.type, sent);
+  return withSecret(made, "team", `the owners of ${organization}`);
+}
+
+const tokensOf = (user: Thing) => `/users/${user.id}/authentication-tokens`;
+
+const withSecret = (made: Thing, kind: string, holder: string) => ({
+  ...rowOf(made, kind, holder),
+  token: textOf(made, "token") ?? "",
+});
+
+const noOrganization = (name: string) => new AppError("not-found", `There is no organization ${quoted(name)}.`);
 
 interface Holder {
   readonly holder: NewToken["holder"];
@@ -76,47 +116,70 @@ async function ownersOf(tx: Tx, organization: string): Promise<Holder> {
     .where("o.nameKey", "=", fold(organization))
     .where("t.isOwners", "=", 1)
     .executeTakeFirst();
-  if (team === undefined) throw new AppError("not-found", `There is no organization ${quoted(organization)}.`);
+  if (team === undefined) throw noOrganization(organization);
   return { holder: { kind: "team", ...team }, name: `the owners of ${team.organizationName}` };
 }
 
 export const listTokensCommand: Command = {
   name: "token list",
   summary: "List tokens, newest first",
+  argument: { shape: "NAME", doc: "Only this user's: a username or a user's id.", option: "user" },
   settings: registerSettings,
-  options: { user: { shape: "NAME", doc: "Only this user's: a username or a user's id." }, ...jsonOption },
+  ownSettings: remoteSettings,
+  options: { user: { shape: "NAME", doc: "The same." }, ...jsonOption },
   details: [
-    "Without --user it lists the tokens of users, teams and organizations.",
-    "Example: cadastre token list --user grace",
+    "Without a name it lists the tokens of users, teams and organizations; over the API, those of the token's own user.",
+    remoteDetails,
+    "Example: cadastre token list grace",
   ],
-  async run({ terminal, value, isOn, settings }) {
-    const rows = await reading(settings(), async (tx) => {
-      const name = value("user");
-      return listHeldTokens(tx, name === undefined ? undefined : (await findUserNamed(tx, name)).id);
-    });
-    printRows(terminal, rows.map(toRow), { json: isOn("json"), none: "There are no tokens." });
+  async run(invocation) {
+    const { terminal, value, isOn, settings } = invocation;
+    const name = value("user");
+    const remote = remoteOf(invocation);
+    const rows =
+      remote === undefined
+        ? await reading(settings(), async (tx) => {
+            const userId = name === undefined ? undefined : (await findUserNamed(tx, name)).id;
+            return (await listHeldTokens(tx, userId)).map(toRow);
+          })
+        : await listUserTokens(remote, name);
+    printRows(terminal, rows, { json: isOn("json"), none: "There are no tokens." });
   },
 };
+
+async function listUserTokens(remote: RemoteServer, name: string | undefined): Promise<TokenRow[]> {
+  const user = await remote.findUser(name);
+  const tokens = await remote.list(tokensOf(user));
+  return tokens
+    .map((token) => rowOf(token, "user", textOf(user, "username") ?? user.id))
+    .toSorted((one, other) => other["created-at"].localeCompare(one["created-at"]));
+}
 
 export const revokeTokenCommand: Command = {
   name: "token revoke",
   summary: "Make a token stop working, at once and for good",
   argument: { shape: "ID", doc: "The token's id, at-…, as 'cadastre token list' shows it." },
   settings: registerSettings,
-  details: ["Example: cadastre token revoke at-Vu8nnHcZRFHrWZVX"],
-  async run({ terminal, argument, settings }) {
-    await writing(settings(), async (tx, context) => {
-      const token = await tx.db.selectFrom("tokens").select(columns).where("id", "=", argument).executeTakeFirst();
-      if (token === undefined)
-        throw new AppError(
-          "not-found",
-          `There is no token ${quoted(argument)}. 'cadastre token list' shows their ids.`,
-        );
-      await removeToken(tx, context, token);
-    });
+  ownSettings: remoteSettings,
+  details: [remoteDetails, "Example: cadastre token revoke at-Vu8nnHcZRFHrWZVX"],
+  async run(invocation) {
+    const { terminal, argument, settings } = invocation;
+    const remote = remoteOf(invocation);
+    if (remote === undefined) await revokeHere(settings(), argument);
+    else await remote.delete(`/authentication-tokens/${encodeURIComponent(argument)}`);
     terminal.out(`Revoked the token ${argument}.`);
   },
 };
+
+/** Raises `not-found`. */
+async function revokeHere(settings: Settings, id: string): Promise<void> {
+  await writing(settings, async (tx, context) => {
+    const token = await tx.db.selectFrom("tokens").select(columns).where("id", "=", id).executeTakeFirst();
+    if (token === undefined)
+      throw new AppError("not-found", `There is no token ${quoted(id)}. 'cadastre token list' shows their ids.`);
+    await removeToken(tx, context, token);
+  });
+}
 
 /** All but the hash, which is nobody's business. */
 const columns = [
@@ -186,5 +249,17 @@ function toRow(token: HeldToken) {
     "created-at": token.createdAt,
     "expired-at": token.expiredAt,
     "last-used-at": token.lastUsedAt,
+  };
+}
+
+function rowOf(token: Thing, kind: string, holder: string): TokenRow {
+  return {
+    id: token.id,
+    kind,
+    holder,
+    description: textOf(token, "description") ?? null,
+    "created-at": textOf(token, "created-at") ?? "",
+    "expired-at": textOf(token, "expired-at") ?? null,
+    "last-used-at": textOf(token, "last-used-at") ?? null,
   };
 }

@@ -1,4 +1,4 @@
-/** `cadastre user …`: adds and lists users under the same rules as the API. */
+/** `cadastre user …`: adds and lists users under the same rules as the API, in the database or over it. */
 import type { Tx } from "../database/database.ts";
 import type { UserTable } from "../database/schema/identity.ts";
 import type { CreateAttributes } from "../jsonapi/define.ts";
@@ -8,16 +8,20 @@ import { newPassword } from "../kernel/passwords.ts";
 import { fold, quoted } from "../kernel/text.ts";
 import { users } from "../resources/identity/users/definition.ts";
 import { newPasswordOf, setPassword } from "../resources/identity/sessions/writes.ts";
+import { flagOf, textOf, type Thing } from "../moving/wire.ts";
 import { administered, requireSiteAdmin } from "../resources/shared/administration.ts";
 import { addUser } from "../resources/identity/users/writes.ts";
 import { type Command, jsonOption } from "./command.ts";
 import { reading, registerSettings, writing } from "./register.ts";
+import { remoteDetails, remoteOf, remoteSettings } from "./remote.ts";
 import { printRows } from "./table.ts";
 
 export const createUserCommand: Command = {
   name: "user create",
   summary: "Add a user",
+  argument: { shape: "NAME", doc: "The username.", option: "username" },
   settings: registerSettings,
+  ownSettings: remoteSettings,
   options: {
     username: {
       shape: "NAME",
@@ -29,31 +33,35 @@ export const createUserCommand: Command = {
     ...jsonOption,
   },
   details: [
-    "Programs use a token: make one with 'cadastre token create --user NAME'. For a browser, 'cadastre user set-password --user NAME'.",
-    "Example: cadastre user create --username grace --email grace@acme.example",
+    "Programs use a token: make one with 'cadastre token create NAME'. For a browser, 'cadastre user set-password NAME'.",
+    remoteDetails,
+    "Example: cadastre user create grace --email grace@acme.example",
   ],
-  async run({ terminal, value, isOn, settings }) {
-    const attributes = checked({
-      username: value("username"),
-      email: value("email"),
-      "is-site-admin": isOn("site-admin"),
-    });
-    const user = await writing(settings(), (tx, context) => addUser(tx, context, attributes));
-    if (isOn("json")) terminal.out(JSON.stringify(toRow(user), null, 2));
-    else terminal.out(`Added the user ${user.username} (${user.id})${user.isSiteAdmin ? ", a site admin" : ""}.`);
+  async run(invocation) {
+    const { terminal, value, isOn, settings } = invocation;
+    const sent = { username: value("username"), email: value("email"), "is-site-admin": isOn("site-admin") };
+    const attributes = checked(sent);
+    const remote = remoteOf(invocation);
+    const user =
+      remote === undefined
+        ? toRow(await writing(settings(), (tx, context) => addUser(tx, context, attributes)))
+        : rowOf(await remote.create("/admin/users", users.type, sent));
+    if (isOn("json")) terminal.out(JSON.stringify(user, null, 2));
+    else terminal.out(`Added the user ${user.username} (${user.id})${user["is-site-admin"] ? ", a site admin" : ""}.`);
   },
 };
 
 export const setPasswordCommand: Command = {
   name: "user set-password",
   summary: "Give a user a new password, for signing in in a browser",
+  argument: { shape: "NAME", doc: "A username or a user's id.", option: "user" },
   settings: registerSettings,
   options: {
-    user: { shape: "NAME", doc: "A username or a user's id.", required: true },
+    user: { shape: "NAME", doc: "The same.", required: true },
   },
   details: [
     "The password is made, and shown this once. All of the user's sessions end; tokens stay as they are.",
-    "Example: cadastre user set-password --user grace",
+    "Example: cadastre user set-password grace",
   ],
   async run({ terminal, value, settings }) {
     const password = await newPasswordOf(newPassword());
@@ -71,15 +79,21 @@ export const listUsersCommand: Command = {
   name: "user list",
   summary: "List all users",
   settings: registerSettings,
+  ownSettings: remoteSettings,
   options: jsonOption,
-  details: ["Example: cadastre user list --json"],
-  async run({ terminal, isOn, settings }) {
-    const rows = await reading(settings(), (tx) =>
-      tx.db.selectFrom("users").selectAll().orderBy("usernameKey").execute(),
-    );
-    printRows(terminal, rows.map(toRow), { json: isOn("json"), none: "There are no users." });
+  details: [remoteDetails, "Example: cadastre user list --json"],
+  async run(invocation) {
+    const { terminal, isOn, settings } = invocation;
+    const remote = remoteOf(invocation);
+    const rows =
+      remote === undefined
+        ? (await reading(settings(), listUsers)).map(toRow)
+        : (await remote.list("/admin/users")).map(rowOf);
+    printRows(terminal, rows, { json: isOn("json"), none: "There are no users." });
   },
 };
+
+const listUsers = (tx: Tx) => tx.db.selectFrom("users").selectAll().orderBy("usernameKey").execute();
 
 /** By name, ignoring case, or by id. Raises `not-found`. */
 export async function findUserNamed(tx: Tx, nameOrId: string): Promise<Pick<UserTable, "id" | "username">> {
@@ -107,5 +121,15 @@ function toRow(user: UserTable) {
     email: user.email,
     "is-site-admin": user.isSiteAdmin === 1,
     "created-at": user.createdAt,
+  };
+}
+
+function rowOf(user: Thing): ReturnType<typeof toRow> {
+  return {
+    id: user.id,
+    username: textOf(user, "username") ?? "",
+    email: textOf(user, "email") ?? "",
+    "is-site-admin": flagOf(user, "is-site-admin"),
+    "created-at": textOf(user, "created-at") ?? "",
   };
 }

@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Database, Tx } from "./database.ts";
 import { conflict } from "../kernel/errors.ts";
+import { counted } from "../kernel/text.ts";
 import { camel } from "../kernel/names.ts";
 import { type KeyValues, type SealedTable, sealedTables } from "./sealed.ts";
 import { keyIdBytes, type Vault } from "./vault.ts";
@@ -48,7 +49,9 @@ export async function resealAll(
   for (const table of sealedTables)
     for await (const keys of outdated(database, table, vault.keyId)) {
       if (signal?.aborted)
-        throw conflict(`Stopped after ${done} secrets, which stay as they are now. Run it again to go on.`);
+        throw conflict(
+          `Stopped after ${counted(done, "secret")}; what is encrypted anew stays so. Run it again to go on.`,
+        );
       done += await database.write((tx) => resealRows(tx, vault, table, keys));
       progress(done);
     }

@@ -128,6 +128,9 @@ export async function checkVault(database: Database, vault: Vault): Promise<void
   database.fence.holdKey(vault.keyId);
 }
 
+/** Whether a start has left the check value yet. */
+export const hasCheck = async (tx: Tx): Promise<boolean> => (await readFact(tx, checkName)) !== undefined;
+
 /** Whether the check value is under the key that the vault seals with. */
 export async function isCheckCurrent(tx: Tx, vault: Vault): Promise<boolean> {
   const known = await readFact(tx, checkName);

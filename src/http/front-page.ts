@@ -40,8 +40,8 @@ It is a service for programs: Terraform, OpenTofu, and whatever speaks JSON:API.
 <p>The first start printed the admin's token. Put it in place of the dots:</p>
 <pre>export TOKEN=cadastre-…
 ${escaped(firstCommand(url))}</pre>
-<p>Is it lost? On the machine that it runs on: <code>cadastre token create --user admin</code>; where it runs from its sources,
-there: <code>npm run cadastre -- token create --user admin</code></p>
+<p>Is it lost? On the machine that it runs on: <code>cadastre token create admin</code>; where it runs from its sources,
+there: <code>npm run cadastre -- token create admin</code></p>
 
 <h2>Where things are</h2>
 <dl>

@@ -36,7 +36,8 @@ export function parsePassword(text: string): string {
 }
 
 export function parseKeys(text: string): [Uint8Array, ...Uint8Array[]] {
-  const keys = text.split(",").map((part) => parseKey(part.trim()));
+  // A key file has one in each line.
+  const keys = text.split(/[,\n]/).map((part) => parseKey(part.trim()));
   const isRepeated = keys.some((key, position) =>
     keys.slice(0, position).some((other) => Buffer.compare(key, other) === 0),
   );

@@ -1,12 +1,20 @@
 /**
  * What a setting is, and how a table of them is read: flags, the environment, a settings file, defaults. An unusable one raises a
- * sentence. It knows no setting by name.
+ * sentence, and all of them are raised together. It knows no setting by name.
  */
 import { readFileSync } from "node:fs";
 
-/** A setting that can't be used; its message is a sentence for the person who set it. */
+/** Settings that can't be used; each fault is a sentence for the person who set them. */
 export class SettingError extends Error {
   override readonly name = "SettingError";
+  readonly faults: readonly string[];
+  /** Of a whole table: the settings with the defaults of those that can't be used, and the names of these. */
+  rest?: { readonly settings: Readonly<Record<string, unknown>>; readonly unusable: readonly string[] };
+
+  constructor(...faults: readonly [string, ...string[]]) {
+    super(faults.join("\n"));
+    this.faults = faults;
+  }
 }
 
 export interface Setting<Value> {
@@ -15,6 +23,9 @@ export interface Setting<Value> {
   readonly shape: string;
   readonly doc: string;
   readonly initially: string | undefined;
+  /** Then a file may hold it, named by the variable with `_FILE` at its end. */
+  readonly isSecret?: true;
+  readonly isRequired?: true;
   /** Raises SettingError with the end of a sentence that begins with the setting's name. */
   readonly parse: (text: string) => Value;
 }
@@ -26,57 +37,164 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
+/** The variable, and the flag's setting, that name a secret's file. */
+export const fileVariable = (variable: string): string => `${variable}_FILE`;
+export const fileFlag = (name: string): string => `${name}File`;
+
+/** Every variable by which a setting of the table may be given. */
+export const variablesOf = (table: SettingTable): string[] =>
+  Object.values(table).flatMap(({ variable, isSecret }) =>
+    isSecret === true ? [variable, fileVariable(variable)] : [variable],
+  );
+
 export interface SettingSources {
   /** Values of flags, by the setting's name. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** The path of a settings file. */
   readonly file?: string | undefined;
+  /** What is wrong with the sources themselves. */
+  readonly faults?: readonly string[];
 }
 
-/** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError. */
+export interface TableOptions {
+  /** The command that lists the settings. */
+  readonly help: string;
+  /** Settings of which both are given, or neither. */
+  readonly pairs?: readonly (readonly [string, string])[];
+}
+
+/** A flag wins over the environment, the environment over the file, the file over the default. Raises SettingError with every fault. */
 export function readTable(
   table: SettingTable,
-  { flags = {}, environment = {}, file }: SettingSources,
-  help: string,
+  sources: SettingSources,
+  { help, pairs = [] }: TableOptions,
 ): Record<string, unknown> {
-  const fromFile = file === undefined ? {} : readFile(table, file, help);
-  const settings: Record<string, unknown> = {};
-  for (const [name, { variable, initially, parse }] of Object.entries(table)) {
-    const text = flags[name] ?? nonEmpty(environment[variable]) ?? nonEmpty(fromFile[variable]) ?? initially;
+  const { flags = {}, environment = {}, file } = sources;
+  const faults = [...(sources.faults ?? [])];
+  const collecting = <T>(read: () => T): T | undefined => {
     try {
-      settings[name] = text === undefined ? undefined : parse(text);
+      return read();
     } catch (error) {
-      if (error instanceof SettingError) throw new SettingError(`${variable} ${error.message}`);
-      throw error;
+      if (!(error instanceof SettingError)) throw error;
+      faults.push(...error.faults);
+      return undefined;
     }
+  };
+  const fromFile = (file === undefined ? {} : collecting(() => readSettingsFile(table, file, help))) ?? {};
+  const settings: Record<string, unknown> = {};
+  const given = new Set<string>();
+  const unusable: string[] = [];
+  for (const [name, setting] of Object.entries(table)) {
+    const { variable, isRequired } = setting;
+    const levels: Level[] = [
+      { value: flags[name], path: flags[fileFlag(name)] },
+      ...[environment, fromFile].map((level) => ({
+        value: nonEmpty(level[variable]),
+        path: nonEmpty(level[fileVariable(variable)]),
+      })),
+    ];
+    const level = levels.find(({ value, path }) => value !== undefined || (setting.isSecret && path !== undefined));
+    if (level !== undefined) given.add(name);
+    else if (isRequired === true) faults.push(`${variable} must be set. '${help}' describes it.`);
+    const before = faults.length;
+    settings[name] = collecting(() => valueOf(setting, level));
+    if (faults.length === before) continue;
+    unusable.push(name);
+    settings[name] = valueOf(setting, undefined);
   }
-  return settings;
+  for (const [one, other] of pairs)
+    if (given.has(one) !== given.has(other))
+      faults.push(`${table[one]?.variable} and ${table[other]?.variable} go together: set both or neither.`);
+  const [first, ...others] = faults;
+  if (first === undefined) return settings;
+  throw Object.assign(new SettingError(first, ...others), { rest: { settings, unusable } });
+}
+
+/** What one source says of a setting. */
+interface Level {
+  readonly value: string | undefined;
+  readonly path: string | undefined;
+}
+
+function valueOf(setting: Setting<unknown>, level: Level | undefined): unknown {
+  const { variable, initially, parse } = setting;
+  const text = level === undefined ? initially : textOf(variable, level);
+  try {
+    return text === undefined ? undefined : parse(text);
+  } catch (error) {
+    if (error instanceof SettingError) throw new SettingError(`${variable} ${error.message}`);
+    throw error;
+  }
+}
+
+function textOf(variable: string, { value, path }: Level): string | undefined {
+  if (path === undefined) return value;
+  if (value !== undefined)
+    throw new SettingError(`${variable} and ${fileVariable(variable)} are both set: set one of them.`);
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8").replace(/[\r\n]+$/, "");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SettingError(
+      `${fileVariable(variable)} names the file ${path}, which can't be read (${code}). Check the path and its permissions.`,
+    );
+  }
+  if (text === "")
+    throw new SettingError(`${fileVariable(variable)} names the file ${path}, which is empty. Put the value in it.`);
+  return text;
 }
 
 const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
 
-/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. */
-function readFile(table: SettingTable, path: string, help: string): Record<string, string> {
+/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. Raises SettingError with every fault. */
+function readSettingsFile(table: SettingTable, path: string, help: string): Record<string, string> {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
     throw new SettingError(`The settings file ${path} can't be read. Check the path and its permissions.`);
   }
-  const known = new Set<string>(Object.values(table).map(({ variable }) => variable));
+  const known = variablesOf(table);
   const values: Record<string, string> = {};
+  const faults: string[] = [];
   text.split(/\r?\n/).forEach((line, index) => {
     if (/^\s*(#|$)/.test(line)) return;
     const [, name, value] = /^\s*([A-Z_]+)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined || value === undefined || !known.has(name)) {
-      throw new SettingError(
-        `Line ${index + 1} of ${path} is not a setting. Write NAME=VALUE with a name that '${help}' lists.`,
+    if (name === undefined || value === undefined || !known.includes(name)) {
+      const hint = name === undefined ? "" : ` Did you mean ${nearest(name, known)}?`;
+      faults.push(
+        `Line ${index + 1} of ${path} is not a setting. Write NAME=VALUE with a name that '${help}' lists.${hint}`,
       );
-    }
-    values[name] = value.replace(/^(["'])(.*)\1$/, "$2");
+    } else values[name] = value.replace(/^(["'])(.*)\1$/, "$2");
   });
+  const [first, ...others] = faults;
+  if (first !== undefined) throw new SettingError(first, ...others);
   return values;
+}
+
+/** The candidate that takes the fewest letters to be added, removed or changed. */
+export function nearest(name: string, candidates: readonly string[]): string {
+  const distances = candidates.map((candidate) => ({ candidate, distance: editDistance(name, candidate) }));
+  return distances.toSorted((one, other) => one.distance - other.distance)[0]?.candidate ?? "";
+}
+
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, column) => column);
+  for (const [index, letter] of [...one].entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= other.length; column += 1)
+      next.push(
+        Math.min(
+          (row[column] ?? 0) + 1,
+          (next[column - 1] ?? 0) + 1,
+          (row[column - 1] ?? 0) + (other[column - 1] === letter ? 0 : 1),
+        ),
+      );
+    row = next;
+  }
+  return row.at(-1) ?? 0;
 }
 
 // --- parsing

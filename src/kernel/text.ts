@@ -12,6 +12,11 @@ export function lengthOf(text: string): number {
   return length;
 }
 
+/** `1 step`, `2 steps`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** Shows what a caller sent inside a sentence, without letting it fill the page. */
 export function quoted(text: string): string {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;

@@ -19,7 +19,7 @@ export interface Count {
 
 export class Report {
   readonly gaps: Gap[] = [];
-  /** Secrets, which no server gives away. */
+  /** Secrets, which no server gives away: of a dry run those that would come without, and all that are here without. */
   readonly toEnter: Gap[] = [];
   readonly notes: string[] = [];
   readonly #counts = new Map<string, Record<Outcome, number>>();

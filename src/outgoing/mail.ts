@@ -19,10 +19,8 @@ export interface Mail {
 const connectMs = 10_000;
 const silentMs = 20_000;
 
-/** Gives the server's last word. Raises OutgoingFault. */
-export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<string> {
-  const { host } = new URL(url);
-  const transport = createTransport({
+function transportTo(url: string) {
+  return createTransport({
     url,
     connectionTimeout: connectMs,
     greetingTimeout: connectMs,
@@ -31,6 +29,27 @@ export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<s
     disableFileAccess: true,
     disableUrlAccess: true,
   });
+}
+
+/** Connects and signs in, and sends nothing. Raises OutgoingFault. */
+export async function verifyMailServer({ url }: MailServer): Promise<void> {
+  const transport = transportTo(url);
+  try {
+    await transport.verify();
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new OutgoingFault(
+      `The mail server ${new URL(url).host} can't be used (${reason}). Check CADASTRE_SMTP_URL, and that the server is running.`,
+    );
+  } finally {
+    transport.close();
+  }
+}
+
+/** Gives the server's last word. Raises OutgoingFault. */
+export async function sendMail({ url, from }: MailServer, mail: Mail): Promise<string> {
+  const { host } = new URL(url);
+  const transport = transportTo(url);
   try {
     const sent = await transport.sendMail({
       from,

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { counted } from "../kernel/text.ts";
 
 export interface CgroupLimits {
   readonly memoryBytes: number;
@@ -46,7 +47,7 @@ export function openCgroups(limits: CgroupLimits, own = ownCgroup()): CgroupTree
 const told = ({ memoryBytes, processes }: CgroupLimits) =>
   [
     memoryBytes === 0 ? "memory without limit" : `${Math.round(memoryBytes / 2 ** 20)} MB of memory`,
-    processes === 0 ? "processes without limit" : `${processes} processes`,
+    processes === 0 ? "processes without limit" : counted(processes, "process", "processes"),
   ].join(" and ");
 
 /** A cgroup with processes can't be divided: the agent moves into one of its own first. */

@@ -161,7 +161,7 @@ describe("cadastre agent", () => {
     await until(() => plan.log.includes("begun"));
     const other = server.add({ files: config({}) });
     running.process.kill("SIGTERM");
-    expect(await running.ended).toMatchObject({ code: 0, out: expect.stringContaining("one job is finished first") });
+    expect(await running.ended).toMatchObject({ code: 0, out: expect.stringContaining("1 job is finished first") });
     expect(plan.finished).toMatchObject({ result: "finished" });
     expect(other.log).toBe("");
     expect(server.pings.at(-1)).toMatchObject({ status: "exited" });

@@ -192,7 +192,9 @@ describe("backup verify", () => {
     expect(told.out).toMatch(
       /^.*source\.backup is whole: \d+ rows of \d+ tables, as they were at .*, written by Cadastre /,
     );
-    expect(told.out).toMatch(/\nAll [1-9]\d* secrets in it can be read with the key in CADASTRE_ENCRYPTION_KEY\.$/);
+    expect(told.out).toMatch(
+      /\nEvery secret in it \([1-9]\d*\) can be read with the key in CADASTRE_ENCRYPTION_KEY\.$/,
+    );
     const without = await cadastre(["backup", "verify", file], nowhere);
     expect(without).toMatchObject({ code: 0 });
     expect(without.out).toMatch(/\nWhether its secrets can be read was not tried: set CADASTRE_ENCRYPTION_KEY to/);

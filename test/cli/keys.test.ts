@@ -76,7 +76,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(again.code).toBe(0);
     expect(again.out).toMatch(
       new RegExp(
-        `^Encrypted \\d+ secrets anew; all of them are under the key ${idOf(newer)} now\\.\nTake ${idOf(older)} out of CADASTRE_ENCRYPTION_KEY`,
+        `^Encrypted \\d+ secrets anew; every secret is under the key ${idOf(newer)} now\\.\nTake ${idOf(older)} out of CADASTRE_ENCRYPTION_KEY`,
       ),
     );
     expect(await counts()).toEqual({ [idOf(newer)]: secrets });

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { told } from "../moving/organization.ts";
-import { type Caller, callerOn } from "../support/api.ts";
+import { type Caller, callerOn, type Json } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
 import { eachAtOnce } from "../../src/moving/at-once.ts";
 import type { Engine } from "../support/database.ts";
@@ -19,6 +19,13 @@ const workspaceCount = deep(16, 1000);
 const killsMin = deep(2, 6);
 const organization = "acme";
 const token = "the-admin-of-a-moving-register";
+/** What the report lists to be entered. */
+const secrets = [
+  "ssh-keys: modules",
+  "agent-pools: builders",
+  "vars: shared, password",
+  ...Array.from({ length: workspaceCount }, (_, index) => `vars: workspace-${index}, secret`),
+];
 const quiet = { CADASTRE_ADMIN_TOKEN: token, CADASTRE_LOG_LEVEL: "fatal" };
 
 test.each<Engine>(["sqlite", "postgres"])(
@@ -41,9 +48,14 @@ test.each<Engine>(["sqlite", "postgres"])(
       while ((await workspacesOf(here)) < wanted && !(await Promise.race([isOver, sleep(20, false)])));
       running.process.kill("SIGKILL");
       expect((await running.ended).code).not.toBe(0);
+      const soFar = JSON.parse((await start(["import", "--report", "--json"], register).ended).out) as Json[];
+      expect(soFar.map(({ thing }) => thing)).toEqual(expect.arrayContaining(["modules", "builders"]));
     }
     const last = await start(words, settings).ended;
     expect(last).toMatchObject({ code: 0, err: expect.not.stringContaining("failed") });
+    // Whichever of the runs brought it.
+    const toEnter = JSON.parse(last.out)["to-enter"] as Json[];
+    expect(toEnter.map(({ kind, thing }) => `${kind}: ${thing}`).toSorted()).toEqual(secrets.toSorted());
     expect(await told(target, here, organization)).toEqual(await told(source, there, organization));
     await Promise.all([stopService(source), stopService(target)]);
   },
@@ -59,18 +71,25 @@ async function furnish(caller: Caller): Promise<void> {
   data(await caller.post("/organizations", resource("organizations", { name: organization, email: "a@example.com" })));
   const project = data(await caller.post(inside("/projects"), resource("projects", { name: "Network" })));
   const team = data(await caller.post(inside("/teams"), resource("teams", { name: "ops" })));
+  const key = { name: "modules", value: "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----" };
+  data(await caller.post(inside("/ssh-keys"), resource("ssh-keys", key)));
+  data(await caller.post(inside("/agent-pools"), resource("agent-pools", { name: "builders" })));
+  const set = data(await caller.post(inside("/varsets"), resource("varsets", { name: "shared" })));
+  const password = { key: "password", value: "x", category: "env", sensitive: true };
+  data(await caller.post(`/varsets/${set.id}/relationships/vars`, resource("vars", password)));
   await eachAtOnce(Array.from({ length: workspaceCount }).keys(), 8, async (index) => {
     const [projects, type] = [{ project: { data: { type: "projects", id: project.id } } }, "workspaces"];
     const attributes = { name: `workspace-${index}`, description: `number ${index}` };
     const workspace = data(
       await caller.post(inside("/workspaces"), resource(type, attributes, index % 2 === 0 ? projects : undefined)),
     );
-    data(
-      await caller.post(
-        `/workspaces/${workspace.id}/vars`,
-        resource("vars", { key: "a", value: `${index}`, category: "env" }),
-      ),
-    );
+    for (const variable of [{ key: "a" }, { key: "secret", sensitive: true }])
+      data(
+        await caller.post(
+          `/workspaces/${workspace.id}/vars`,
+          resource("vars", { value: `${index}`, category: "env", ...variable }),
+        ),
+      );
     for (const serial of [1, 2])
       await writeState(caller, workspace.id, stateOf({ serial, resources: [managed("one", serial)] }));
     if (index % 5 !== 0) return;

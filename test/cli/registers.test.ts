@@ -56,7 +56,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
   test("a user gets a password, which is shown once", async () => {
     const register = await migrated(engine);
     await cadastre(ada, register);
-    const { code, out } = await cadastre(["user", "set-password", "--user", "ada"], register);
+    const { code, out } = await cadastre(["user", "set-password", "ada"], register);
     expect({ code, out }).toEqual({
       code: 0,
       out: expect.stringMatching(/^The new password of Ada, shown this once:\n\n {2}\w{5}(-\w{5}){3}$/),

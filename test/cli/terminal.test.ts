@@ -76,7 +76,7 @@ describe.skipIf(isWithoutScript)("on a terminal", () => {
       expect((await fetch(`${url}/readyz`)).status).toBe(200);
       terminal.type("\u0003");
       expect(await terminal.ended).toBe(0);
-      expect(/^ {4}.+ token create --user admin$/m.test(terminal.out())).toBe(!isFirst);
+      expect(/^ {4}.+ token create admin$/m.test(terminal.out())).toBe(!isFirst);
     }
   });
 });
@@ -96,7 +96,7 @@ describe("in a service", () => {
       address: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
       data: expect.stringMatching(/\.db$/),
     });
-    expect(out).toContain("make one with 'cadastre token create --user admin'");
+    expect(out).toContain("make one with 'cadastre token create admin'");
     expect(out).not.toMatch(/cadastre-[\w-]{43}/);
   });
 

@@ -114,7 +114,7 @@ describe("sealing anew", () => {
     const total = sum(await countByKey(api.database));
     const stop = new AbortController();
     const first = resealAll(api.database, back, () => stop.abort(), stop.signal);
-    await expect(first).rejects.toThrow(/^Stopped after \d+ secrets, which stay as they are now/);
+    await expect(first).rejects.toThrow(/^Stopped after \d+ secrets?; what is encrypted anew stays so/);
     const done = (await countByKey(api.database)).get(back.keyId) ?? 0;
     expect(done).toBeGreaterThan(0);
     expect(done).toBeLessThan(total);

@@ -61,8 +61,8 @@ describe("the front page", () => {
       "/api/v2/openapi.json",
       "docs/api.md",
       "curl ",
-      "<code>cadastre token create --user admin</code>",
-      "<code>npm run cadastre -- token create --user admin</code>",
+      "<code>cadastre token create admin</code>",
+      "<code>npm run cadastre -- token create admin</code>",
     ])
       expect(page).toContain(part);
     // Whoever runs a package has none.

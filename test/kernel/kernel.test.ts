@@ -1,8 +1,9 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { activityDurationMs, activityDurationPattern } from "../../src/kernel/durations.ts";
 import { newId, newToken, tokenHash } from "../../src/kernel/ids.ts";
 import { camel, human, kebab, snake } from "../../src/kernel/names.ts";
-import { fold, lengthOf, quoted } from "../../src/kernel/text.ts";
+import { counted, fold, lengthOf, quoted } from "../../src/kernel/text.ts";
 import { now, parseTimestamp } from "../../src/kernel/time.ts";
 
 describe("names", () => {
@@ -43,6 +44,27 @@ describe("text", () => {
 
   it("is cut short inside sentences", () => {
     expect(quoted("x".repeat(100))).toHaveLength(63);
+  });
+});
+
+describe("counts", () => {
+  it("have a singular", () => {
+    expect([0, 1, 2].map((count) => counted(count, "step"))).toEqual(["0 steps", "1 step", "2 steps"]);
+    expect([1, 3].map((count) => counted(count, "job is", "jobs are"))).toEqual(["1 job is", "3 jobs are"]);
+  });
+
+  /** Limits, which are never 1. */
+  const limit = /M(ax|in)\b|\bm(ax|in)$|\blimits\.|timeout|toFixed|depths|values\.length$|\blost$/i;
+  const nouns =
+    "characters|commits|events|files|hours|items|jobs|levels|members|migrations|minutes|others|processes|projects|requests|resources|rows|runs|seconds|secrets|steps|submodules|tables|tags|teams|times|tokens|transactions|users|workspaces";
+
+  it("are never put before a noun that is always plural", () => {
+    const pattern = new RegExp(`\\$\\{([^}]+)\\} (?:${nouns})\\b`, "g");
+    const found = readdirSync("src", { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .flatMap((file) => readFileSync(`src/${file}`, "utf8").matchAll(pattern).toArray())
+      .filter(([, count = ""]) => !limit.test(count));
+    expect(found.map(([text]) => text)).toEqual([]);
   });
 });
 

@@ -21,18 +21,21 @@ beforeAll(async () => {
 afterAll(() => target.stop());
 
 const key = Buffer.alloc(32, 7).toString("hex");
+const settingsOf = ({ address }: Api) => ({ CADASTRE_DATABASE: address, CADASTRE_ENCRYPTION_KEY: key });
 
 async function runImport(...words: string[]): Promise<{ code: number | null; report: Json; err: string }> {
   const { code, out, err } = await cadastre(
     ["import", "--from", source.url, "--organization", organization.name, "--json", ...words],
-    {
-      CADASTRE_DATABASE: target.address,
-      CADASTRE_ENCRYPTION_KEY: key,
-      CADASTRE_IMPORT_TOKEN: source.admin.token ?? "",
-    },
+    { ...settingsOf(target), CADASTRE_IMPORT_TOKEN: source.admin.token ?? "" },
   );
   const told = err.split("\n").filter((line) => !line.startsWith("importing: "));
   return { code, err: told.join("\n"), report: out === "" ? undefined : JSON.parse(out) };
+}
+
+async function runReport(...words: string[]): Promise<Json[]> {
+  const { code, out, err } = await cadastre(["import", ...words, "--report", "--json"], settingsOf(target));
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
 }
 
 const countsOf = (report: Json, column: "brought" | "here" | "left"): Record<string, number> =>
@@ -68,6 +71,54 @@ describe("cadastre import", () => {
       { kind: "ssh-keys", thing: "modules", reason: "its value" },
       { kind: "agent-pools", thing: "builders", reason: expect.stringContaining("token") },
       { kind: "vars", thing: "network, CLOUD_SECRET", reason: "its value (env)" },
+    ]);
+  });
+
+  test("what is still to be entered is listed by every import, and at any time, until it is entered", async () => {
+    const name = `${organization.name}-2`;
+    const inside = (rest: string) => `/organizations/${name}${rest}`;
+    const named = (rows: Json[]) => rows.map(({ kind, thing }) => `${kind}: ${thing}`);
+    const stillToEnter = async () => {
+      const report = await runReport(name);
+      expect((await runReport()).filter((row: Json) => row.organization === name)).toEqual(report);
+      return named(report);
+    };
+    const again = await runImport("--to-organization", name);
+    expect(named(again.report["to-enter"])).toEqual(await stillToEnter());
+    expect(await stillToEnter()).toEqual(["ssh-keys: modules", "agent-pools: builders", "vars: network, CLOUD_SECRET"]);
+
+    const network = data(await target.admin.get(inside("/workspaces/network")));
+    const vars: Json[] = data(await target.admin.get(`/workspaces/${network.id}/vars`));
+    const secret = vars.find(({ attributes }) => attributes.key === "CLOUD_SECRET");
+    const path = `/workspaces/${network.id}/vars/${secret.id}`;
+    data(await target.admin.patch(path, resource("vars", { description: "not its value yet" })));
+    expect(await stillToEnter()).toContain("vars: network, CLOUD_SECRET");
+    data(await target.admin.patch(path, resource("vars", { value: "entered" })));
+    expect(await stillToEnter()).toEqual(["ssh-keys: modules", "agent-pools: builders"]);
+
+    const [pool] = data(await target.admin.get(inside("/agent-pools")));
+    data(
+      await target.admin.post(
+        `/agent-pools/${pool.id}/authentication-tokens`,
+        resource("authentication-tokens", { description: "one" }),
+      ),
+    );
+    expect(await stillToEnter()).toEqual(["ssh-keys: modules"]);
+
+    const [key] = data(await target.admin.get(inside("/ssh-keys")));
+    const value = "-----BEGIN OPENSSH PRIVATE KEY-----\nx\n-----END OPENSSH PRIVATE KEY-----";
+    data(await target.admin.patch(`/ssh-keys/${key.id}`, resource("ssh-keys", { value })));
+    expect(await stillToEnter()).toEqual([]);
+    const report = await cadastre(["import", name, "--report"], settingsOf(target));
+    expect(report).toMatchObject({ code: 0, out: "Nothing is to be entered." });
+  });
+
+  test("a dry run in between lists what is still to be entered, and what would be", async () => {
+    const { report } = await runImport("--dry-run");
+    expect(report["to-enter"].map(({ thing }: Json) => thing)).toEqual([
+      "modules",
+      "builders",
+      "network, CLOUD_SECRET",
     ]);
   });
 

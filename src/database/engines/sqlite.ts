@@ -54,6 +54,7 @@ class Connection implements DatabaseConnection {
   constructor(path: string, counter: Counter, { inTransactions }: { readonly inTransactions: boolean }) {
     this.#inTransactions = inTransactions;
     this.#file = new DatabaseSync(path, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true });
+    restrictToOwner(path);
     this.#counter = counter;
     this.#dataVersion = this.#file.prepare("PRAGMA data_version");
     this.#dataVersion.setReturnArrays(true);
@@ -245,6 +246,19 @@ function kyselyOn(connection: Connection): Kysely<Schema> {
   });
 }
 
+/** Before the log is made: SQLite gives new files the database's mode. Those that an older version left are changed too. */
+function restrictToOwner(path: string): void {
+  chmodSync(path, 0o600);
+  for (const file of [`${path}-wal`, `${path}-shm`]) {
+    try {
+      chmodSync(file, 0o600);
+    } catch (error) {
+      // There is none, or the last process that used it has just removed it.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+}
+
 /** Opens the file, and makes it (readable by its owner alone) when there is none. `sync` waits for the disk; tests have one that fails. */
 export function openSqlite(path: string, sync?: Sync): Database {
   refuseDamagedLog(path);
@@ -253,7 +267,6 @@ export function openSqlite(path: string, sync?: Sync): Database {
   const counter: Counter = { statements: 0 };
   const connect = (inTransactions: boolean) => new Connection(path, counter, { inTransactions });
   const [writing, reading] = [connect(true), connect(false)];
-  chmodSync(path, 0o600);
   const placeOn = (connection: Connection): Tx => ({
     db: kyselyOn(connection),
     dialect: sqliteDialect,

@@ -1,10 +1,8 @@
 /** What workspaces are connected by: SSH keys by name, agent pools with whom they serve, and version control where it is known here. */
 import { agentPools } from "../../resources/connections/agent-pools/definition.ts";
+import { keyReason, keyToReplace, poolReason } from "../to-enter.ts";
 import { bodyOf, linkage, relatedId, relatedIds, textOf, type Thing } from "../wire.ts";
-import { type Hand, sendable } from "./hand.ts";
-
-/** No server gives a key away. A text that is no key makes whoever uses it fail, and say so. */
-const keyToReplace = (from: string) => `Replace this by the private key: ${from} does not give it away.`;
+import { type Hand, isUnmade, sendable } from "./hand.ts";
 
 export async function bringSshKeys(hand: Hand): Promise<void> {
   const kind = "ssh-keys";
@@ -12,7 +10,6 @@ export async function bringSshKeys(hand: Hand): Promise<void> {
   const shelf = await hand.shelf(hand.here("/ssh-keys"));
   for (const key of keys) {
     const name = textOf(key, "name") ?? key.id;
-    const isNew = hand.ours(kind, key.id) === undefined;
     const made = await hand.bring({
       kind,
       sourceId: key.id,
@@ -25,7 +22,7 @@ export async function bringSshKeys(hand: Hand): Promise<void> {
           required: ["name", "value"],
         }),
     });
-    if (made !== undefined && isNew) hand.report.enter(kind, name, "its value");
+    if (made !== undefined && isUnmade(made)) hand.report.enter(kind, name, keyReason);
   }
 }
 
@@ -36,7 +33,6 @@ export async function bringAgentPools(hand: Hand): Promise<readonly Thing[]> {
   const shelf = await hand.shelf(hand.here("/agent-pools"));
   for (const pool of pools) {
     const name = textOf(pool, "name") ?? pool.id;
-    const isNew = hand.ours(kind, pool.id) === undefined;
     const made = await hand.bring({
       kind,
       sourceId: pool.id,
@@ -48,8 +44,7 @@ export async function bringAgentPools(hand: Hand): Promise<readonly Thing[]> {
           attributes: { ...sendable(pool, agentPools), "organization-scoped": true },
         }),
     });
-    if (made !== undefined && isNew)
-      hand.report.enter(kind, name, "a token for its agents: make one, and start them with it");
+    if (made !== undefined && isUnmade(made)) hand.report.enter(kind, name, poolReason);
   }
   return pools;
 }

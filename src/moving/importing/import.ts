@@ -1,4 +1,5 @@
 /** The order in which an organization is brought: nothing comes before what it depends on. */
+import { listMissingSecrets } from "../to-enter.ts";
 import { relatedId } from "../wire.ts";
 import { bringAgentPools, bringSshKeys, findVersionControl, settleAgentPools } from "./connections.ts";
 import { bringTies } from "./followed.ts";
@@ -26,4 +27,11 @@ export async function importOrganization(request: ImportRequest): Promise<void> 
   await bringTies(hand, followed);
   await settleAgentPools(hand, pools);
   await nameUnknown(hand);
+  await listSecrets(request);
+}
+
+/** Whichever run of this import brought them; a dry run has named what would come besides. */
+async function listSecrets({ context: { database, vault }, to, report }: ImportRequest): Promise<void> {
+  for (const { kind, thing, reason } of await listMissingSecrets(database.reader, vault, to))
+    report.enter(kind, thing, reason);
 }

@@ -1,5 +1,6 @@
 /** The runs of a workspace that have ended, as history: nothing of them is executed, and their logs stay where they are. */
 import { AppError } from "../../kernel/errors.ts";
+import { counted } from "../../kernel/text.ts";
 import { bringRuns, type HistoricPhase, type HistoricRun } from "../../resources/runs/runs/history.ts";
 import { isFinal } from "../../resources/runs/runs/machine.ts";
 import { readLatestRun } from "../store.ts";
@@ -54,7 +55,7 @@ async function bringInOrder(hand: Hand, history: HistoryOf, wanted: readonly Rea
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== "conflict") throw error;
       hand.report.count(kind, "left", wanted.length - start);
-      hand.report.gap(kind, `${label}, ${wanted.length - start} runs`, error.message);
+      hand.report.gap(kind, `${label}, ${counted(wanted.length - start, "run")}`, error.message);
       return;
     }
   }

@@ -2,6 +2,7 @@
 import { vars as varDefinition } from "../../resources/variables/vars/definition.ts";
 import { varsets as varsetDefinition } from "../../resources/variables/varsets/definition.ts";
 import { eachAtOnce } from "../at-once.ts";
+import { variableReason } from "../to-enter.ts";
 import { flagOf, linkage, relatedId, relatedIds, relatedType, textOf, type Thing } from "../wire.ts";
 import { type Hand, isUnmade, sendable } from "./hand.ts";
 
@@ -15,7 +16,6 @@ export async function bringVariables(
   const shelf = await hand.shelfOf(owner.ours, `${owner.here}/vars`, keyOf);
   for (const variable of found) {
     const label = `${owner.label}, ${textOf(variable, "key") ?? variable.id}`;
-    const isNew = hand.ours("vars", variable.id) === undefined;
     const made = await hand.bring({
       kind: "vars",
       sourceId: variable.id,
@@ -29,8 +29,8 @@ export async function bringVariables(
           required: ["key", "category"],
         }),
     });
-    if (made !== undefined && isNew && flagOf(variable, "sensitive"))
-      hand.report.enter("vars", label, `its value (${textOf(variable, "category") ?? "terraform"})`);
+    if (made !== undefined && isUnmade(made) && flagOf(variable, "sensitive"))
+      hand.report.enter("vars", label, variableReason(textOf(variable, "category") ?? "terraform"));
   }
 }
 

@@ -4,7 +4,7 @@ import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
 import { camel, human } from "../../../kernel/names.ts";
-import { quoted } from "../../../kernel/text.ts";
+import { counted, quoted } from "../../../kernel/text.ts";
 import { agentPools, type ScopeKind, scopeKinds, type Scopes, type Users } from "./definition.ts";
 
 export function newAgentPool(
@@ -82,10 +82,10 @@ export function deletionObstacle(use: PoolUse): AppError | undefined {
   if (use.isDefault)
     return conflict("The agent pool is the organization's default. Make another one the default, then delete it.");
   if (use.projectCount > 0) {
-    const projects = use.projectCount === 1 ? "of 1 project" : `of ${use.projectCount} projects`;
+    const projects = `of ${counted(use.projectCount, "project")}`;
     return conflict(`The agent pool is the default ${projects}. Give them another one, then delete it.`);
   }
   if (use.workspaceCount === 0) return undefined;
-  const workspaces = use.workspaceCount === 1 ? "1 workspace uses" : `${use.workspaceCount} workspaces use`;
+  const workspaces = counted(use.workspaceCount, "workspace uses", "workspaces use");
   return conflict(`${workspaces} this agent pool. Give them another one or another execution mode, then delete it.`);
 }

@@ -10,6 +10,7 @@ import { mayReadEntitlements } from "../../../access/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { conflict, notFound } from "../../../kernel/errors.ts";
+import { counted } from "../../../kernel/text.ts";
 import type { Administration } from "../../shared/administration.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
@@ -78,7 +79,7 @@ export async function refuseWorkspacesBeyondLimit(
     .executeTakeFirstOrThrow();
   if (Number(count) > workspaceLimit)
     throw conflict(
-      `The organization has ${workspaceLimit} workspaces, as many as it may have (workspace-limit). Delete one that is not needed, or ask a site admin for more.`,
+      `The organization has ${counted(workspaceLimit, "workspace")}, as many as it may have (workspace-limit). Delete one that is not needed, or ask a site admin for more.`,
     );
 }
 

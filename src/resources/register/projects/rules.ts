@@ -3,6 +3,7 @@ import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type AppError, conflict, type Fault } from "../../../kernel/errors.ts";
+import { counted } from "../../../kernel/text.ts";
 import { factsOf, type OrganizationFacts, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { projects } from "./definition.ts";
 import { applyDefaults, followingOrganization, type OrganizationDefaults } from "./execution.ts";
@@ -63,6 +64,6 @@ export function deletionObstacle(project: Pick<ProjectTable, "isDefault" | "work
     return conflict("The default project can't be deleted: workspaces that name no project go there.");
   if (project.workspaceCount === 0) return undefined;
   return conflict(
-    `The project holds ${project.workspaceCount} workspaces. Move or delete them first, then delete the project.`,
+    `The project holds ${counted(project.workspaceCount, "workspace")}. Move or delete what is in it first, then delete the project.`,
   );
 }

@@ -3,6 +3,7 @@ import type { WorkspaceTable } from "../../../database/schema/workspaces.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, conflict, type AppError, type Fault } from "../../../kernel/errors.ts";
+import { counted } from "../../../kernel/text.ts";
 import type { ServiceOptions } from "../../shared/context.ts";
 import { isExactVersion, isOlder } from "../../site/terraform-versions/versions.ts";
 import { applyAutoDestroy, type AutoDestroyColumns, inheriting, statusAfter } from "./auto-destroy.ts";
@@ -217,6 +218,6 @@ export function safeDeleteObstacle(
     );
   if (workspace.resourceCount === 0) return undefined;
   return conflict(
-    `Unable to delete workspace. The workspace manages ${workspace.resourceCount} resources; destroy them first, or force the deletion.`,
+    `Unable to delete workspace. The workspace manages ${counted(workspace.resourceCount, "resource")}; destroy what it manages first, or force the deletion.`,
   );
 }

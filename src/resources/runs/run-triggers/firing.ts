@@ -1,6 +1,7 @@
 /** The work of the job that starts runs in the workspaces that follow one that was applied. */
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
+import { counted } from "../../../kernel/text.ts";
 import { loadWorkspaces } from "../../register/workspaces/reads.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
 import type { Context } from "../../shared/context.ts";
@@ -55,7 +56,9 @@ async function start(
     description: `No run was started in the workspace ${target.name}: ${why}`,
   });
   if (run.chainLength >= chainLengthMax)
-    return nothing(`this one was itself caused through ${run.chainLength} others, and no chain is longer.`);
+    return nothing(
+      `this one was itself caused through ${counted(run.chainLength, "other run")}, and no chain is longer.`,
+    );
   try {
     const caused = await createRun(tx, context, target, causedRun(run, source, target), "by itself");
     return { action: "triggered", description: `Started ${caused.id} in the workspace ${target.name}.` };

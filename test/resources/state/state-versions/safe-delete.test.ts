@@ -15,7 +15,7 @@ const byName = () =>
   );
 const locked = "Unable to delete workspace. The workspace is locked; unlock it first.";
 const manages = (count: number) =>
-  `Unable to delete workspace. The workspace manages ${count} resources; destroy them first, or force the deletion.`;
+  `Unable to delete workspace. The workspace manages ${count} resource${count === 1 ? "" : "s"}; destroy what it manages first, or force the deletion.`;
 
 describe("safe delete", () => {
   it.each([

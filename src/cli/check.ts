@@ -1,0 +1,163 @@
+/** `cadastre serve --check`: whether a start would succeed, found out without starting and without changing anything. */
+import { accessSync, constants, existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { X509Certificate } from "node:crypto";
+import { agentSettingTable } from "../agent/settings.ts";
+import { AppError } from "../kernel/errors.ts";
+import { SettingError } from "../kernel/settings.ts";
+import { counted } from "../kernel/text.ts";
+import { verifyMailServer } from "../outgoing/mail.ts";
+import { OutgoingFault } from "../outgoing/request.ts";
+import { describeFetching } from "../resources/vcs/fetching/workshop.ts";
+import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
+import { claimUids } from "../sandbox/uids.ts";
+import { encryptionKeys, existingKeys, inspectRegister, keysPlace, sqlitePath } from "../service.ts";
+import type { Settings } from "../settings.ts";
+import { readPair } from "../tls.ts";
+import { refuseWithoutEngine } from "../workers.ts";
+
+interface CheckedPart {
+  readonly title: string;
+  /** Where one of these can't be used, the part can't be judged. */
+  readonly needs: readonly (keyof Settings)[];
+  /** What was found, in a few words; undefined where there is nothing to check. Raises what a start would raise. */
+  readonly check: (settings: Settings) => Promise<string | undefined>;
+}
+
+export interface CheckResult {
+  readonly passed: readonly string[];
+  /** A sentence each. */
+  readonly faults: readonly string[];
+}
+
+/** Every fault that can be found, not only the first. */
+export async function checkService(read: () => Settings): Promise<CheckResult> {
+  const { settings, unusable, faults } = readAll(read);
+  const results = await Promise.all(
+    parts
+      .filter(({ needs }) => !needs.some((name) => unusable.includes(name)))
+      .map(async ({ title, check }) => {
+        try {
+          const note = await check(settings);
+          return { passed: note === undefined ? [] : [`${title}: ${note}`], faults: [] };
+        } catch (error) {
+          return { passed: [], faults: faultsOf(error) };
+        }
+      }),
+  );
+  return {
+    passed: [...(faults.length === 0 ? ["settings: can be used"] : []), ...results.flatMap(({ passed }) => passed)],
+    faults: [...new Set([...faults, ...results.flatMap((result) => result.faults)])],
+  };
+}
+
+/** Also where some settings can't be used: the others are checked with the defaults of those. */
+function readAll(read: () => Settings) {
+  try {
+    return { settings: read(), unusable: [], faults: [] };
+  } catch (error) {
+    if (!(error instanceof SettingError) || error.rest === undefined) throw error;
+    const { settings, unusable } = error.rest;
+    return { settings: settings as unknown as Settings, unusable, faults: error.faults };
+  }
+}
+
+function faultsOf(error: unknown): readonly string[] {
+  if (error instanceof SettingError) return error.faults;
+  if (error instanceof AppError) return error.faults.map(({ detail }) => detail);
+  if (error instanceof OutgoingFault) return [error.message];
+  throw error;
+}
+
+const parts: readonly CheckedPart[] = [
+  { title: "database", needs: ["database"], check: checkDatabase },
+  { title: "key", needs: ["database", "encryptionKey"], check: checkKey },
+  { title: "certificate", needs: ["tlsCert", "tlsKey"], check: checkCertificate },
+  { title: "mail", needs: ["smtpUrl", "smtpFrom"], check: checkMail },
+  { title: "engines", needs: ["workers", "engines"], check: checkEngines },
+  { title: "sandbox", needs: ["workers", "sandbox"], check: checkSandbox },
+  { title: "backups", needs: ["backupDirectory"], check: checkBackups },
+];
+
+async function checkDatabase(settings: Settings): Promise<string> {
+  const path = sqlitePath(settings);
+  if (path !== undefined && !existsSync(path)) {
+    refuseUnwritable(existingParent(path), `The database ${path} can't be made there`, "CADASTRE_DATABASE");
+    return "the first start makes it";
+  }
+  const pending = await inspectRegister(settings);
+  if (pending === undefined) return "can be reached; the first start makes the register";
+  return pending.length === 0 ? "up to date" : `a start applies ${counted(pending.length, "migration")}`;
+}
+
+async function checkKey(settings: Settings): Promise<string> {
+  const path = sqlitePath(settings);
+  const isNew = path !== undefined && !existsSync(path);
+  if (isNew && existingKeys(settings) === undefined) return "the first start makes one";
+  const keys = encryptionKeys(settings);
+  if (!isNew) await inspectRegister(settings, keys);
+  return `in ${keysPlace(settings)}`;
+}
+
+async function checkCertificate({ tlsCert, tlsKey }: Settings): Promise<string | undefined> {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined;
+  const { validFromDate, validToDate } = new X509Certificate(readPair({ tlsCert, tlsKey }).cert);
+  const until = validToDate.toISOString();
+  if (validToDate < new Date())
+    throw new SettingError(`The certificate in ${tlsCert} has expired at ${until}. Put a new one there.`);
+  if (validFromDate > new Date())
+    throw new SettingError(
+      `The certificate in ${tlsCert} is valid from ${validFromDate.toISOString()} on. Check it, and this machine's clock.`,
+    );
+  return `valid until ${until}`;
+}
+
+async function checkMail({ smtpUrl: url, smtpFrom: from }: Settings): Promise<string | undefined> {
+  if (url === undefined || from === undefined) return undefined;
+  await verifyMailServer({ url, from });
+  return "the server takes mail from here";
+}
+
+async function checkEngines(settings: Settings): Promise<string | undefined> {
+  if (settings.workers === 0) return undefined;
+  await refuseWithoutEngine(settings);
+  return `in ${settings.engines}`;
+}
+
+/** Workers need one, and so does who asks for one; without either git does with what there is. */
+async function checkSandbox({ workers, sandbox }: Settings): Promise<string> {
+  if (workers === 0 && sandbox === undefined) return describeFetching(sandbox);
+  const agentDirectory = await mkdtemp(join(tmpdir(), "cadastre-check-"));
+  const uids = isRoot() ? await claimUids(Number(agentSettingTable.sandboxUid.initially), 1) : undefined;
+  try {
+    const limits = { jobTmpMegabytes: 16, jobFileMegabytes: 16, jobOpenFiles: 1024 };
+    const mounts = { mirror: undefined, ca: undefined, knownHosts: undefined };
+    return (await chooseSandbox({ agentDirectory, sandbox, ...limits }, mounts, uids?.list)).kind;
+  } finally {
+    uids?.release();
+    await rm(agentDirectory, { recursive: true, force: true });
+  }
+}
+
+async function checkBackups({ backupDirectory }: Settings): Promise<string | undefined> {
+  if (backupDirectory === undefined) return undefined;
+  refuseUnwritable(backupDirectory, "Backups can't be written", "CADASTRE_BACKUP_DIRECTORY");
+  return `go to ${backupDirectory}`;
+}
+
+/** The folder itself, or the nearest above it that exists: a start makes the others. */
+function existingParent(path: string): string {
+  const folder = dirname(path);
+  return existsSync(folder) || folder === path ? folder : existingParent(folder);
+}
+
+function refuseUnwritable(folder: string, what: string, variable: string): void {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new SettingError(`${what} (${folder}: ${code}). Check ${variable} and the folder's permissions.`);
+  }
+}

@@ -1,0 +1,115 @@
+/** Commands that ask a running server over its API, with a token, instead of opening the database. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  account,
+  cadastre,
+  dropRegistersAfterwards,
+  newRegister,
+  type Service,
+  startService,
+  stopService,
+  useFolder,
+} from "./support.ts";
+
+dropRegistersAfterwards();
+const folder = useFolder();
+const adminToken = "the-token-of-the-first-admin";
+
+describe.each(["sqlite", "postgres"] as const)("over the API of a server on %s", (engine) => {
+  let service: Service;
+  /** Names no database: what works with it works over the API. */
+  let remote: Record<string, string>;
+  beforeAll(async () => {
+    const register = await newRegister(engine, true);
+    service = await startService({ ...register, CADASTRE_ADMIN_TOKEN: adminToken, CADASTRE_LOG_LEVEL: "fatal" });
+    remote = {
+      CADASTRE_ADDRESS: service.url,
+      CADASTRE_TOKEN: adminToken,
+      CADASTRE_DATABASE: `sqlite:${join(folder, "none.db")}`,
+    };
+  });
+  afterAll(() => stopService(service));
+
+  test("users are added and listed", async () => {
+    const added = await cadastre(["user", "create", "grace", "--email", "grace@acme.example"], remote);
+    expect(added).toMatchObject({
+      code: 0,
+      err: "",
+      out: expect.stringMatching(/^Added the user grace \(user-\w{16}\)/),
+    });
+    const { out } = await cadastre(["user", "list", "--json"], remote);
+    expect(JSON.parse(out)).toMatchObject([
+      { username: "admin", "is-site-admin": true },
+      { username: "grace", email: "grace@acme.example", "is-site-admin": false, "created-at": expect.any(String) },
+    ]);
+  });
+
+  test("tokens are made, listed and revoked, with the rights of the token", async () => {
+    const made = await cadastre(["token", "create", "Grace", "--description", "laptop", "--json"], remote);
+    const { token, id, holder } = JSON.parse(made.out);
+    expect(holder).toBe("grace");
+    expect((await account(service.url, token)).status).toBe(200);
+
+    const path = join(folder, `token-${engine}`);
+    writeFileSync(path, `${token}\n`);
+    const own = ["--address", service.url, "--token-file", path];
+    expect(JSON.parse((await cadastre(["token", "list", "--json", ...own])).out)).toMatchObject([
+      { id, kind: "user", holder: "grace", description: "laptop", "expired-at": null },
+    ]);
+    expect(await cadastre(["token", "list", "grace", ...own])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(id),
+    });
+    expect(await cadastre(["user", "list", ...own])).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/site admin|not allowed/),
+    });
+    expect(await cadastre(["token", "list", "admin", ...own])).toMatchObject({ code: 1 });
+
+    expect((await cadastre(["token", "revoke", id], remote)).out).toBe(`Revoked the token ${id}.`);
+    expect((await account(service.url, token)).status).toBe(401);
+    expect(await cadastre(["token", "list", ...own])).toMatchObject({
+      code: 1,
+      err: `${service.url}/api/v2 does not know the token. Check CADASTRE_TOKEN.`,
+    });
+  });
+
+  test("a token of an organization's owners is made", async () => {
+    const headers = { authorization: `Bearer ${adminToken}`, "content-type": "application/vnd.api+json" };
+    const attributes = { name: `acme-${engine}`, email: "acme@acme.example" };
+    const body = JSON.stringify({ data: { type: "organizations", attributes } });
+    expect((await fetch(`${service.url}/api/v2/organizations`, { method: "POST", headers, body })).status).toBe(201);
+    const { out } = await cadastre(["token", "create", "--owners-of", attributes.name, "--json"], remote);
+    expect(JSON.parse(out)).toMatchObject({ kind: "team", holder: `the owners of ${attributes.name}` });
+    expect((await account(service.url, JSON.parse(out).token)).status).toBe(200);
+  });
+
+  test("an agent pool of the site is made with its token", async () => {
+    const { out } = await cadastre(["agent-pool", "create", "everybody", "--json"], remote);
+    expect(JSON.parse(out)).toEqual({
+      id: expect.stringMatching(/^apool-/),
+      name: "everybody",
+      token: expect.stringMatching(/^cadastre-/),
+    });
+    const again = await cadastre(["agent-pool", "create", "everybody"], remote);
+    expect(again).toMatchObject({ code: 1, err: "Name has already been taken." });
+  });
+});
+
+test("an address and a token go together", async () => {
+  expect(await cadastre(["token", "list"], { CADASTRE_TOKEN: adminToken })).toMatchObject({
+    code: 1,
+    err: "CADASTRE_ADDRESS and CADASTRE_TOKEN go together: set both or neither.",
+  });
+});
+
+test("a server that is not there is a sentence", async () => {
+  const { code, err } = await cadastre(["user", "list"], {
+    CADASTRE_ADDRESS: "http://127.0.0.1:1",
+    CADASTRE_TOKEN: adminToken,
+  });
+  expect(code).toBe(1);
+  expect(err).toMatch(/^http:\/\/127\.0\.0\.1:1\/api\/v2 can't be used \(.+\)\. Check CADASTRE_ADDRESS\.$/);
+});

@@ -1,0 +1,30 @@
+/** The embedded database's files are for their owner alone, whatever the umask and whatever an older version left. */
+import { chmodSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { openSqlite } from "../../src/database/engines/sqlite.ts";
+import { migrate } from "../../src/database/migrate.ts";
+import { newFolder } from "../support/folder.ts";
+import { describeOnce } from "../support/once.ts";
+
+describeOnce("the database file, its log and its shared memory", () => {
+  const path = join(newFolder("cadastre-modes-"), "cadastre.db");
+  const files = ["", "-wal", "-shm"].map((end) => path + end);
+  const modes = () => files.map((file) => (statSync(file).mode & 0o777).toString(8));
+
+  it("have the same mode when they are made, and while they are used", async () => {
+    const database = openSqlite(path);
+    await migrate(database);
+    expect(modes()).toEqual(["600", "600", "600"]);
+    await database.close();
+  });
+
+  it("get it where an older version left them readable to others", async () => {
+    const first = openSqlite(path);
+    await first.write((tx) => tx.db.deleteFrom("tokens").execute());
+    for (const file of files) chmodSync(file, 0o644);
+    const second = openSqlite(path);
+    expect(modes()).toEqual(["600", "600", "600"]);
+    await Promise.all([first.close(), second.close()]);
+  });
+});

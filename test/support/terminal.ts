@@ -1,0 +1,74 @@
+/** A shell that blocks of the documents are pasted into, one after the other, as a reader would: what one exports the next has. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+
+export class PastingTerminal {
+  readonly #shell: ChildProcessWithoutNullStreams;
+  readonly #ended: Promise<unknown>;
+  #said = "";
+  #heard = Promise.withResolvers<boolean>();
+  #pastes = 0;
+
+  constructor(directory: string, environment: Readonly<Record<string, string>>) {
+    // In a group of its own, so that whatever it started ends with it.
+    this.#shell = spawn("sh", [], { cwd: directory, env: environment, detached: true });
+    this.#ended = once(this.#shell, "close");
+    for (const stream of [this.#shell.stdout, this.#shell.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        this.#said += text;
+        this.#heard.resolve(true);
+        this.#heard = Promise.withResolvers();
+      });
+    process.once("exit", this.#kill);
+    this.#shell.stdin.on("error", () => {});
+    // A reader stops at what fails.
+    this.#shell.stdin.write("set -e\n");
+  }
+
+  /** What it printed. Raises Error, with that, where a command failed. */
+  async paste(block: string): Promise<string> {
+    const mark = `pasted ${(this.#pastes += 1)}`;
+    const from = this.#said.length;
+    this.#shell.stdin.write(`${block}\necho "${mark} with $?"\n`);
+    const found = await this.#until(new RegExp(`${mark} with (\\d+)\\n`), from);
+    if (found?.[1] !== "0") throw new Error(`This failed:\n${block}\n${this.#said.slice(from)}`);
+    return this.#said.slice(from, found.index + from);
+  }
+
+  /** For a block that ends with a program which goes on: what it printed until `sign` came. */
+  async start(block: string, sign: RegExp): Promise<string> {
+    const from = this.#said.length;
+    this.#shell.stdin.write(`${block}\n`);
+    if ((await this.#until(sign, from)) === undefined)
+      throw new Error(`This ended instead of going on:\n${block}\n${this.#said.slice(from)}`);
+    return this.#said.slice(from);
+  }
+
+  /** As Ctrl+C and closing the window. */
+  async close(): Promise<void> {
+    if (this.#shell.exitCode === null && this.#shell.signalCode === null) {
+      this.#shell.stdin.end();
+      process.kill(-(this.#shell.pid ?? 0), "SIGTERM");
+    }
+    await this.#ended;
+    process.off("exit", this.#kill);
+  }
+
+  readonly #kill = (): void => {
+    try {
+      process.kill(-(this.#shell.pid ?? 0), "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+  };
+
+  /** Undefined where the shell ends first. */
+  async #until(sign: RegExp, from: number): Promise<RegExpExecArray | undefined> {
+    for (;;) {
+      const found = sign.exec(this.#said.slice(from));
+      if (found !== null) return found;
+      const hasMore = await Promise.race([this.#heard.promise, this.#ended.then(() => false)]);
+      if (!hasMore) return sign.exec(this.#said.slice(from)) ?? undefined;
+    }
+  }
+}
