@@ -34,6 +34,7 @@ import { countedFilters } from "./migrations/0033-counted-filters.ts";
 import { makersOfLinks } from "./migrations/0034-makers-of-links.ts";
 import { membershipsByStatus } from "./migrations/0035-memberships-by-status.ts";
 import { countedDifferences } from "./migrations/0036-counted-differences.ts";
+import { officialDocument } from "./migrations/0042-official-document.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -69,6 +70,7 @@ export const migrations: readonly Migration[] = [
   makersOfLinks,
   membershipsByStatus,
   countedDifferences,
+  officialDocument,
 ];
 
 /**

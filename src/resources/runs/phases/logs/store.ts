@@ -3,6 +3,10 @@ import { sql } from "kysely";
 import type { Tx } from "../../../../database/database.ts";
 import { prepared } from "../../../../database/prepared.ts";
 import type { RunLogChunkTable, RunPhaseTable } from "../../../../database/schema/runs.ts";
+import type { Granted } from "../../../../access/granted.ts";
+import type { WorkspaceView } from "../../../register/workspaces/view.ts";
+import { updateRow } from "../../../shared/versions.ts";
+import { dataPresent } from "../view.ts";
 
 /** What the log of a phase is known by; whoever adds to it holds the phase's row. */
 export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
@@ -35,8 +39,28 @@ export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): 
 }
 
 export const findLoggedPhase = prepared<{ id: string }, LoggedPhase>((db, { id }) =>
-  db.selectFrom("runPhases").select(["id", "organizationId", "attempt", "logBytes", "logEnded"]).where("id", "=", id),
+  db
+    .selectFrom("runPhases")
+    .select(["id", "organizationId", "attempt", "logBytes", "logEnded"])
+    .where("id", "=", id)
+    .where("backingDataStatus", "=", dataPresent),
 );
+
+type AdministeredWorkspace = Granted<WorkspaceView, "can-update">;
+
+/** From now on the log is found, or not. */
+export async function updateBackingData(
+  tx: Tx,
+  _workspace: AdministeredWorkspace,
+  id: string,
+  backingDataStatus: string,
+): Promise<void> {
+  await updateRow(tx, "runPhases", id, { backingDataStatus });
+}
+
+export async function deleteLog(tx: Tx, _workspace: AdministeredWorkspace, phaseId: string): Promise<void> {
+  await tx.db.deleteFrom("runLogChunks").where("phaseId", "=", phaseId).execute();
+}
 
 type Range = { phaseId: string; from: number; before: number; end: number };
 
