@@ -22,7 +22,8 @@ const sources = {
 /** By the name that an option gives them. The first is the last one under a free licence, which many stay with. */
 const releases = {
   "terraform-1.5.7": { product: "Terraform", version: "1.5.7" },
-  "terraform-1.13.3": { product: "Terraform", version: "1.13.3" },
+  "terraform-1.14.9": { product: "Terraform", version: "1.14.9" },
+  "terraform-1.16.4": { product: "Terraform", version: "1.16.4" },
   "opentofu-1.12.6": { product: "OpenTofu", version: "1.12.6" },
 } as const;
 
@@ -46,7 +47,7 @@ export const versionOf = (release: Release): string => releases[release].version
 
 /** By what it is called here. */
 export const releaseOf = ({ product, version }: Pick<Cli, "product" | "version">): Release =>
-  clis.find((name) => releases[name].product === product && releases[name].version === version) ?? "terraform-1.13.3";
+  clis.find((name) => releases[name].product === product && releases[name].version === version) ?? "terraform-1.14.9";
 
 /** The CLI that somebody has already. */
 export async function namedCli(name: string): Promise<Cli> {

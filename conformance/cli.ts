@@ -107,7 +107,7 @@ function tell(combinations: readonly Combination[]): void {
 async function main(): Promise<number> {
   const asked = readOptions(
     {
-      cli: { all: clis, quick: ["terraform-1.5.7", "terraform-1.13.3"] },
+      cli: { all: clis, quick: ["terraform-1.5.7", "terraform-1.14.9"] },
       engine: { all: engines, quick: ["sqlite"] },
       transport: { all: transports, quick: transports },
     },

@@ -19,10 +19,10 @@ const estimates = "It expects cost estimates of runs; the service makes none.";
 const registry =
   "It makes a configuration version of a module of the private registry, which the service does not have.";
 const scim =
-  "It switches on SAML and SCIM for the whole installation and maps a SCIM group to a team; the service has no single sign-on.";
+  "It switches on SAML and SCIM for the whole installation and maps a SCIM group to a team; the service signs people in with OpenID Connect, and has neither SAML nor SCIM.";
 
 const features =
-  "It expects cost estimation, a module registry, single sign-on, Sentinel, Waypoint and Infragraph; the service has none of them and says so.";
+  "It expects cost estimation, a module registry, Sentinel, Waypoint and Infragraph; the service has none of them and says so.";
 const modules =
   "It expects permissions on no-code modules; the service has no registry of modules, and a document promises only what a request gets.";
 

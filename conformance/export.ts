@@ -2,7 +2,7 @@
  * Exports an organization, and has the official provider plan what was written: everything is imported, and nothing is to be added,
  * changed or destroyed.
  *
- *   npm run conformance:export                Terraform 1.5.7 and 1.13.3
+ *   npm run conformance:export                Terraform 1.5.7 and 1.14.9
  *   npm run conformance:export -- --quick     Terraform 1.5.7
  *
  * The exit code is 1 if a plan finds anything to do, or if there is no Go.
@@ -26,7 +26,7 @@ const run = promisify(execFile);
 
 async function main(): Promise<number> {
   const asked = readOptions({
-    cli: { all: ["terraform-1.5.7", "terraform-1.13.3"] as const, quick: ["terraform-1.5.7"] },
+    cli: { all: ["terraform-1.5.7", "terraform-1.14.9"] as const, quick: ["terraform-1.5.7"] },
   });
   const provider = await buildProvider();
   const folder = mkdtempSync(join(tmpdir(), "cadastre-export-"));

@@ -1,6 +1,6 @@
 /**
  * Which of the provider's tests are ours to pass: by area, each with the beginnings of its tests' names. What is in no area needs what
- * the service does not have: policies, a registry, run tasks, stacks, single sign-on.
+ * the service does not have: policies, a registry, run tasks, stacks, SAML and SCIM.
  */
 import type { Area } from "./areas.ts";
 

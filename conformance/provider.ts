@@ -31,13 +31,13 @@ import { editions, engines, startServer } from "./server.ts";
 import { choose, runSuite } from "./suite.ts";
 
 /** What executes the runs that the tests start. */
-const executed = "terraform-1.13.3";
+const executed = "terraform-1.14.9";
 
 async function main(): Promise<number> {
   const asked = readOptions({
     engine: { all: engines, quick: ["sqlite"] },
     edition: { all: editions, quick: ["self-hosted"] },
-    cli: { all: ["terraform-1.5.7", "terraform-1.13.3"] as const, quick: ["terraform-1.13.3"] },
+    cli: { all: ["terraform-1.5.7", "terraform-1.14.9"] as const, quick: ["terraform-1.14.9"] },
   });
   const provider = await buildProvider();
   const suite = { areas: providerAreas, exceptions: providerExceptions, alone, tests: await testsOf(provider) };

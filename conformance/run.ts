@@ -1,9 +1,10 @@
 /**
- * Runs the official Go client's own integration tests against this service, and tells which pass.
+ * Runs the official Go client's own integration tests against this service, and tells which pass; tries the basic calls of the
+ * generated client; and checks our responses against the official OpenAPI document.
  *
  *   npm run conformance                        both databases, both modes of the client; writes docs/compatibility.md
  *   npm run conformance -- --quick             SQLite and the self-hosted edition only; writes nothing
- *   npm run conformance -- --only TestTeams    only the tests whose names match; writes nothing
+ *   npm run conformance -- --only TestTeams    only the tests whose names match, and nothing else; writes nothing
  *
  * `--engine` and `--edition` choose one of each; then nothing is written, unless `--write` asks for a document that tells of those
  * alone. The exit code is 1 if a test in scope fails, or if there is no Go.
@@ -19,14 +20,16 @@ import { executing, preferEngine } from "./engines.ts";
 import { exceptions } from "./exceptions.ts";
 import { runTest, testsOf } from "./go.ts";
 import { startListener } from "./listener.ts";
+import { checkResponses } from "./openapi.ts";
 import { readOptions } from "./options.ts";
 import { type Combination, count } from "./results.ts";
 import { script } from "./script.ts";
 import { editions, engines, startServer } from "./server.ts";
 import { choose, runSuite } from "./suite.ts";
+import { buildBasicCalls, tryBasicCalls } from "./v2.ts";
 
 /** What executes the runs that the tests start. */
-const executed = "terraform-1.13.3";
+const executed = "terraform-1.14.9";
 
 async function main(): Promise<number> {
   const asked = readOptions({
@@ -36,10 +39,12 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "cadastre-client-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const client = await buildClient(folder);
+  const basicCalls = asked.only === undefined ? await buildBasicCalls(folder) : undefined;
   const suite = { areas, exceptions, alone, tests: await testsOf(client) };
   const chosen = choose(suite, asked.only);
   const runs = await executing([executed]);
   const combinations: Combination[] = [];
+  let differs = false;
   for (const kinds of asked.combinations) {
     const listener = await startListener();
     const server = await startServer(kinds.engine, kinds.edition, { ...runs, ...listener.settings });
@@ -47,14 +52,17 @@ async function main(): Promise<number> {
     const env = testEnvironment(server, kinds.edition, listener.url);
     const run = (test: string, skipped: readonly string[]) => runTest(client, { test, skipped, env });
     try {
+      if (basicCalls !== undefined) differs = !(await tryBasicCalls(basicCalls, server)) || differs;
       combinations.push(await runSuite(suite, chosen, { kinds, server, run }));
     } finally {
       await server.stop();
       listener.stop();
     }
   }
+  const checked = asked.only === undefined ? new Set(asked.combinations.map(({ engine }) => engine)) : [];
+  for (const engine of checked) differs = (await checkResponses(engine)) > 0 || differs;
   if (asked.whole) writePart("client", clientPart(client.version, suite, combinations));
-  return combinations.some(({ results }) => count(results, "failed") > 0) ? 1 : 0;
+  return differs || combinations.some(({ results }) => count(results, "failed") > 0) ? 1 : 0;
 }
 
 await script(main);

@@ -38,6 +38,7 @@ import { membershipsByStatus } from "./migrations/0035-memberships-by-status.ts"
 import { countedDifferences } from "./migrations/0036-counted-differences.ts";
 import { approvedConfigurations } from "./migrations/0040-approved-configurations.ts";
 import { pipelinesTokens } from "./migrations/0041-pipelines-tokens.ts";
+import { officialDocument } from "./migrations/0042-official-document.ts";
 import type { Migration } from "./migrations/migration.ts";
 
 /** In the order in which they apply. Never change one that was released: add the next. */
@@ -75,6 +76,7 @@ export const migrations: readonly Migration[] = [
   countedDifferences,
   approvedConfigurations,
   pipelinesTokens,
+  officialDocument,
 ];
 
 /** A line about what is applied; `isNew` where the database had no schema at all. */

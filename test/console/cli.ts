@@ -11,7 +11,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { makeCertificate } from "../../conformance/certificate.ts";
 import { useConsole } from "./support/browser.ts";
 
-const built = "node_modules/.cache/cadastre/terraform-1.13.3/terraform";
+const built = "node_modules/.cache/cadastre/terraform-1.14.9/terraform";
 const terraform = resolve(process.env["CADASTRE_TERRAFORM"] ?? built);
 if (!existsSync(terraform))
   throw new Error(`There is no ${terraform}. Run npm run conformance:cli -- --quick, or set CADASTRE_TERRAFORM.`);

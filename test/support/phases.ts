@@ -71,6 +71,23 @@ export const endPlan = ({ database }: Pick<Api, "database">, { plan }: StoredRun
     tx.db.updateTable("runPhases").set({ status, logEnded: 1 }).where("id", "=", plan.id).execute(),
   );
 
+/** A run that has ended after its plan, with its outputs. */
+export async function endedRun(
+  api: Pick<Api, "database">,
+  workspace: Json,
+  organizationId: string,
+): Promise<StoredRun> {
+  const run = await finishedPlan(api, workspace, organizationId);
+  await storeOutput(api, run, "errored-state", "{}");
+  await api.database.write(async (tx) => {
+    const ended = { status: "planned_and_finished", endedAt: now() };
+    await tx.db.updateTable("runs").set(ended).where("id", "=", run.id).execute();
+    const unreachable = { status: "unreachable", logEnded: 1 };
+    await tx.db.updateTable("runPhases").set(unreachable).where("id", "=", run.apply.id).execute();
+  });
+  return run;
+}
+
 /** An assessment that has ended, of a run that is there. */
 export async function storeAssessment(
   { database }: Pick<Api, "database">,

@@ -15,7 +15,7 @@ import {
   resource,
   unique,
 } from "./builders.ts";
-import { finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
+import { endedRun, finishedPlan, logUrlOf, storeAssessment, storeOutput, storeRun } from "./phases.ts";
 import { bring, cancelLongAgo, happen, makeConfiguration, makeRun, makeRunnable } from "./runs.ts";
 import { archive } from "./archives.ts";
 import { announce, configurationUrlOf, mainTf, sendConfiguration, storeCommit } from "./configurations.ts";
@@ -119,6 +119,21 @@ async function onFinishedPlan({ api, tenant }: Scene): Promise<Twist> {
   const run = await finishedPlan(api, await makeWorkspace(api, tenant.name), tenant.id);
   return { params: { run_id: run.id, plan_id: run.plan.id } };
 }
+
+/** A plan and an apply of a run that has ended. */
+async function onEndedRun({ api, tenant }: Scene): Promise<Twist & { plan: string; apply: string }> {
+  const { plan, apply } = await endedRun(api, await makeWorkspace(api, tenant.name), tenant.id);
+  return { params: { plan_id: plan.id, apply_id: apply.id }, plan: `/plans/${plan.id}`, apply: `/applies/${apply.id}` };
+}
+
+/** The same, and the data of one of them is deleted so that it can be restored. */
+const onDeletedData =
+  (kind: "plan" | "apply") =>
+  async (scene: Scene): Promise<Twist> => {
+    const twist = await onEndedRun(scene);
+    data(await scene.tenant.owner.post(`${twist[kind]}/actions/soft-delete-backing-data`));
+    return twist;
+  };
 
 /** An assessment, with what the engine said about it. */
 async function onAssessment({ api, tenant }: Scene): Promise<Twist> {
@@ -272,6 +287,13 @@ const twists: Twists = {
   showRunPlanJson: onFinishedPlan,
   showRedactedPlanJson: onFinishedPlan,
   showPlanSchemas: onFinishedPlan,
+  showRunPlanSchemas: onFinishedPlan,
+  softDeletePlanBackingData: onEndedRun,
+  restorePlanBackingData: onDeletedData("plan"),
+  permanentlyDeletePlanBackingData: onDeletedData("plan"),
+  softDeleteApplyBackingData: onEndedRun,
+  restoreApplyBackingData: onDeletedData("apply"),
+  permanentlyDeleteApplyBackingData: onDeletedData("apply"),
   showAssessmentJson: onAssessment,
   showAssessmentSchemas: onAssessment,
   showAssessmentLog: onAssessment,

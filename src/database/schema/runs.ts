@@ -119,6 +119,8 @@ export interface RunPhaseTable {
   actionInvocations: number;
   /** Why it failed, in a sentence; null where the log tells. */
   errorMessage: string | null;
+  /** `present`, or what became of its log and of what the engine said in JSON. */
+  backingDataStatus: string;
   /** Bytes of the log so far, with its first and last mark; whether the last was written. */
   logBytes: number;
   logEnded: number;

@@ -17,19 +17,21 @@ export type BackingDataMove = keyof ReturnType<typeof backingDataMovesOf>;
 export const backingDataOperations = <const Path extends string, const Answer extends string>(
   byId: Path,
   answer: Answer,
-  { thing, noun }: { readonly thing: string; readonly noun: string },
+  { thing, noun, separator = "_" }: { readonly thing: string; readonly noun: string; readonly separator?: "_" | "-" },
 ) => {
+  const action = (words: string) =>
+    `${byId}/actions/${words.replaceAll(" ", separator)}` as `${Path}/actions/${string}`;
   const common = { method: "POST", needs: "admin access to the workspace; self-hosted edition only", answer } as const;
   return {
     softDelete: {
       ...common,
-      path: `${byId}/actions/soft_delete_backing_data`,
+      path: action("soft delete backing data"),
       summary: `Hide ${thing} ${noun}, so that it can still be restored`,
     },
-    restore: { ...common, path: `${byId}/actions/restore_backing_data`, summary: `Restore a hidden ${noun}` },
+    restore: { ...common, path: action("restore backing data"), summary: `Restore a hidden ${noun}` },
     permanentlyDelete: {
       ...common,
-      path: `${byId}/actions/permanently_delete_backing_data`,
+      path: action("permanently delete backing data"),
       summary: `Remove a hidden ${noun} for good`,
     },
   } as const;

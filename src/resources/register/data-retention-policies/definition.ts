@@ -58,6 +58,14 @@ const operations = {
     needs: "admin access to the workspace; self-hosted edition only",
     ...set,
   },
+  changeWorkspaceDataRetentionPolicy: {
+    ...set,
+    method: "PATCH",
+    path: ofWorkspace,
+    summary: "Set a workspace's data retention policy, by the other method that clients use for it",
+    needs: "admin access to the workspace; self-hosted edition only",
+    answer: "document",
+  },
   deleteWorkspaceDataRetentionPolicy: {
     method: "DELETE",
     path: ofWorkspace,
@@ -78,6 +86,14 @@ const operations = {
     summary: "Set an organization's data retention policy; it replaces the one that is there",
     needs: "an owner, or the organization's token; self-hosted edition only",
     ...set,
+  },
+  changeOrganizationDataRetentionPolicy: {
+    ...set,
+    method: "PATCH",
+    path: ofOrganization,
+    summary: "Set an organization's data retention policy, by the other method that clients use for it",
+    needs: "an owner, or the organization's token; self-hosted edition only",
+    answer: "nothing",
   },
   deleteOrganizationDataRetentionPolicy: {
     method: "DELETE",

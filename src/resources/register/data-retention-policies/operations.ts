@@ -40,15 +40,10 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
     return shown("workspace", await findPolicyInForce(reader, context.actor, params.workspaceId));
   },
 
-  async setWorkspaceDataRetentionPolicy({ context, params, body, ifMatch }) {
-    const wanted = wantedPolicy(body);
-    return context.database.write(async (tx) => {
-      const workspace = await workspaceToChange(tx, context, params.workspaceId);
-      const { before, after } = await setPolicy(tx, context, { workspace }, wanted, ifMatch);
-      if (before?.kind !== after.kind) await noteRetentionChanged(tx, workspace);
-      return { view: after };
-    });
-  },
+  setWorkspaceDataRetentionPolicy: ({ context, params, body, ifMatch }) =>
+    setOfWorkspace(context, params.workspaceId, wantedPolicy(body), ifMatch),
+  changeWorkspaceDataRetentionPolicy: ({ context, params, body, ifMatch }) =>
+    setOfWorkspace(context, params.workspaceId, wantedPolicy(body), ifMatch),
 
   async deleteWorkspaceDataRetentionPolicy({ context, params, ifMatch }) {
     await context.database.write(async (tx) => {
@@ -64,14 +59,10 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
     return shown("organization", await findOrganizationPolicy(reader, context.actor, params.organizationName));
   },
 
-  async setOrganizationDataRetentionPolicy({ context, params, body, ifMatch }) {
-    const wanted = wantedPolicy(body);
-    return context.database.write(async (tx) => {
-      const organization = await organizationToChange(tx, context, params.organizationName);
-      const { before, after } = await setPolicy(tx, context, { organization }, wanted, ifMatch);
-      if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization.id);
-      return { view: after };
-    });
+  setOrganizationDataRetentionPolicy: ({ context, params, body, ifMatch }) =>
+    setOfOrganization(context, params.organizationName, wantedPolicy(body), ifMatch),
+  async changeOrganizationDataRetentionPolicy({ context, params, body, ifMatch }) {
+    await setOfOrganization(context, params.organizationName, wantedPolicy(body), ifMatch);
   },
 
   async deleteOrganizationDataRetentionPolicy({ context, params, ifMatch }) {
@@ -83,8 +74,38 @@ export const deleteOlderPolicyResource = implement(deleteOlderPolicies, {
   },
 });
 
+type PolicyAnswer = DocumentAnswer<DataRetentionPolicyView>;
+
+async function setOfWorkspace(
+  context: Context,
+  workspaceId: string,
+  wanted: WantedPolicy,
+  ifMatch: IfMatch,
+): Promise<PolicyAnswer> {
+  return context.database.write(async (tx) => {
+    const workspace = await workspaceToChange(tx, context, workspaceId);
+    const { before, after } = await setPolicy(tx, context, { workspace }, wanted, ifMatch);
+    if (before?.kind !== after.kind) await noteRetentionChanged(tx, workspace);
+    return { view: after };
+  });
+}
+
+async function setOfOrganization(
+  context: Context,
+  name: string,
+  wanted: WantedPolicy,
+  ifMatch: IfMatch,
+): Promise<PolicyAnswer> {
+  return context.database.write(async (tx) => {
+    const organization = await organizationToChange(tx, context, name);
+    const { before, after } = await setPolicy(tx, context, { organization }, wanted, ifMatch);
+    if (before?.kind !== after.kind) await raiseOrganizationVersion(tx, organization.id);
+    return { view: after };
+  });
+}
+
 /** Raises `not-found` for what the caller may not see, and where there is no policy. */
-function shown(holder: string, { visible, policy }: Found): DocumentAnswer<DataRetentionPolicyView> {
+function shown(holder: string, { visible, policy }: Found): PolicyAnswer {
   if (!visible) throw notFound(holder);
   if (policy === undefined) throw notFound("data retention policy");
   return { view: policy };

@@ -39,6 +39,14 @@ const changeOfWorkspace = <const Path extends string>(path: Path) => ({
   summary: "Add key-value tags to a workspace, or change their values",
   needs: "admin access to the workspace",
 });
+const addToWorkspace = {
+  ...change,
+  method: "POST",
+  path: "/workspaces/:workspace_id/relationships/tag-bindings",
+  summary: "Add key-value tags to a workspace, without an answer",
+  needs: "admin access to the workspace",
+  answer: "nothing",
+} as const satisfies Operation;
 const listOfProject = <const Path extends string>(path: Path) =>
   ({
     method: "GET",
@@ -54,6 +62,15 @@ const changeOfProject = <const Path extends string>(path: Path) => ({
   needs: "'update' on the project's settings",
 });
 
+const addToProject = {
+  ...change,
+  method: "POST",
+  path: "/projects/:project_id/relationships/tag-bindings",
+  summary: "Add key-value tags to a project, without an answer",
+  needs: "'update' on the project's settings",
+  answer: "nothing",
+} as const satisfies Operation;
+
 export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
   type: "tag-bindings",
   doc: "A key-value tag of a workspace or a project.",
@@ -68,9 +85,11 @@ export const tagBindings = defineResource<TagBindingView>()(({ readOnly }) => ({
     listRelatedWorkspaceTagBindings: listOfWorkspace("/workspaces/:workspace_id/relationships/tag-bindings"),
     changeWorkspaceTagBindings: changeOfWorkspace("/workspaces/:workspace_id/tag-bindings"),
     changeRelatedWorkspaceTagBindings: changeOfWorkspace("/workspaces/:workspace_id/relationships/tag-bindings"),
+    addWorkspaceTagBindings: addToWorkspace,
     listProjectTagBindings: listOfProject("/projects/:project_id/tag-bindings"),
     listRelatedProjectTagBindings: listOfProject("/projects/:project_id/relationships/tag-bindings"),
     changeProjectTagBindings: changeOfProject("/projects/:project_id/tag-bindings"),
     changeRelatedProjectTagBindings: changeOfProject("/projects/:project_id/relationships/tag-bindings"),
+    addProjectTagBindings: addToProject,
   },
 }));

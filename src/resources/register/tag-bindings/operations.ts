@@ -15,11 +15,17 @@ export const tagBindingResource = implement(tagBindings, {
   changeWorkspaceTagBindings: ({ context, params, body }) => changeOfWorkspace(context, params.workspaceId, body.data),
   changeRelatedWorkspaceTagBindings: ({ context, params, body }) =>
     changeOfWorkspace(context, params.workspaceId, body.data),
+  addWorkspaceTagBindings: async ({ context, params, body }) => {
+    await changeOfWorkspace(context, params.workspaceId, body.data);
+  },
 
   listProjectTagBindings: ({ context, params }) => listOfProject(context, params.projectId),
   listRelatedProjectTagBindings: ({ context, params }) => listOfProject(context, params.projectId),
   changeProjectTagBindings: ({ context, params, body }) => changeOfProject(context, params.projectId, body.data),
   changeRelatedProjectTagBindings: ({ context, params, body }) => changeOfProject(context, params.projectId, body.data),
+  addProjectTagBindings: async ({ context, params, body }) => {
+    await changeOfProject(context, params.projectId, body.data);
+  },
 });
 
 type Bindings = ListAnswer<TagBindingView>;

@@ -175,12 +175,12 @@ export const workspaces = defineResource<WorkspaceView>()(({ required, optional,
     }),
     "trigger-prefixes": optional(
       patterns,
-      "Paths whose changes start a run, beside the working directory. An update that gives some empties trigger-patterns, unless those are sent too.",
+      "Paths whose changes start a run, beside the working directory. An update that sends this list, even an empty one, empties trigger-patterns, unless those are sent too.",
       { default: [] },
     ),
     "trigger-patterns": optional(
       patterns,
-      "Glob patterns of files whose changes start a run. An update that gives some empties trigger-prefixes, unless those are sent too.",
+      "Glob patterns of files whose changes start a run. An update that sends this list, even an empty one, empties trigger-prefixes, unless those are sent too.",
       { default: [] },
     ),
     "global-remote-state": optional(flag(), "Whether every workspace of the organization may read its state.", {

@@ -103,11 +103,14 @@ function taken<Attributes extends Changed>(attributes: Attributes, { edition }: 
   };
 }
 
-/** Prefixes and patterns are two ways to say one thing: giving one something empties the other, unless that is sent too. */
-function otherTriggerEmptied({ triggerPrefixes = [], triggerPatterns = [] }: Changed): Changed {
+/**
+ * Prefixes and patterns are two ways to say one thing: a list that is sent, even an empty one, empties the other unless that is sent
+ * too. See docs/decisions/0172-a-sent-trigger-list-replaces-the-other.md.
+ */
+function otherTriggerEmptied({ triggerPrefixes, triggerPatterns }: Changed): Changed {
   return {
-    ...(triggerPrefixes.length > 0 && { triggerPatterns: [] }),
-    ...(triggerPatterns.length > 0 && { triggerPrefixes: [] }),
+    ...(triggerPrefixes !== undefined && { triggerPatterns: [] }),
+    ...(triggerPatterns !== undefined && { triggerPrefixes: [] }),
   };
 }
 

@@ -1,7 +1,7 @@
 /** Pure rules of plans and applies: what a new one is, and what becomes of one with each status. */
 import type { RunPhaseTable, RunTable } from "../../../database/schema/runs.ts";
 import type { PhaseStatus } from "../runs/machine.ts";
-import { isFinalPhase, type PhaseKind } from "./view.ts";
+import { dataPresent, isFinalPhase, type PhaseKind } from "./view.ts";
 
 /** The pool's name for all that serves workspaces in remote mode. */
 export const sitePool = "site";
@@ -14,6 +14,7 @@ const nothingYet = {
   resourceDestructions: 0,
   resourceImports: 0,
   actionInvocations: 0,
+  backingDataStatus: dataPresent,
   errorMessage: null,
   logBytes: 0,
   logEnded: 0,

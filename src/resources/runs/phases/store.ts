@@ -10,7 +10,7 @@ import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } fro
 import { logUrl } from "./log-urls.ts";
 import type { PhaseKind, PhaseView } from "./view.ts";
 
-type PhaseRow = RunPhaseTable & WorkspaceAccessRow & Pick<PhaseView, "executionMode" | "agentPoolId">;
+type PhaseRow = RunPhaseTable & WorkspaceAccessRow & Pick<PhaseView, "executionMode" | "agentPoolId" | "runEndedAt">;
 
 function phaseForActor(db: Kysely<Schema>, principal: string) {
   return db
@@ -19,7 +19,7 @@ function phaseForActor(db: Kysely<Schema>, principal: string) {
     .innerJoin("workspaces as w", "w.id", "f.workspaceId")
     .innerJoin("organizations as o", "o.id", "f.organizationId")
     .selectAll("f")
-    .select(["r.executionMode", "r.agentPoolId", "o.allowForceDeleteWorkspaces"])
+    .select(["r.executionMode", "r.agentPoolId", "r.endedAt as runEndedAt", "o.allowForceDeleteWorkspaces"])
     .select(
       sql<string | null>`(
       select string_agg(v.id, ',' order by v.position desc) from state_versions as v

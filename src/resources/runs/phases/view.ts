@@ -8,11 +8,16 @@ export interface PhaseView extends RunPhaseTable, WorkspaceFacts {
   /** `remote` or `agent`, with the pool of the latter. */
   readonly executionMode: string;
   readonly agentPoolId: string | null;
+  /** When its run reached a final status. */
+  readonly runEndedAt: string | null;
   /** The states that it wrote, joined by commas; null where there are none. */
   readonly stateVersionIds?: string | null;
   /** Where its log is read, without a token, for a time. */
   readonly logReadUrl: string;
 }
+
+/** While nobody has deleted its log and what the engine said in JSON. */
+export const dataPresent = "present";
 
 /** Log readers, and everybody else, stop at these. */
 export const finalPhaseStatuses = ["finished", "errored", "canceled", "unreachable"] as const;

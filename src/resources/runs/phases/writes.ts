@@ -1,8 +1,8 @@
 /** What runs have done to their plans and applies, in the run's own transaction. */
-import { type Expression, isExpression, sql } from "kysely";
+import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { RunPhaseTable } from "../../../database/schema/runs.ts";
-import { raised, updateRow } from "../../shared/versions.ts";
+import { raised, updateRow, updateRows } from "../../shared/versions.ts";
 import type { Vault } from "../../../database/vault.ts";
 import type { MayMove } from "../proofs.ts";
 import { endLogs, type LoggedPhase } from "./logs.ts";
@@ -63,38 +63,6 @@ export async function updatePhases(
     },
   }));
   const [row, ...others] = rows;
-  if (others.length > 0) await updateTogether(tx, rows);
+  if (others.length > 0) await updateRows(tx, "runPhases", rows);
   else if (row !== undefined) await updateRow(tx, "runPhases", row.id, row.columns);
-}
-
-interface ChangedRow {
-  readonly id: string;
-  readonly columns: Readonly<Record<string, unknown>>;
-}
-
-/** Rows that change differently, by one statement: each column is what its row's change says, or what it was. */
-async function updateTogether(tx: Tx, rows: readonly ChangedRow[]): Promise<void> {
-  const names = [...new Set(rows.flatMap(({ columns }) => Object.keys(columns)))];
-  const columns = names.map((name) => {
-    const changing = rows.filter((row) => row.columns[name] !== undefined);
-    const cases = changing.map((row) => sql`when id = ${row.id} then ${typed(row.columns[name])}`);
-    return [name, sql`case ${sql.join(cases, sql` `)} else ${sql.ref(name)} end`];
-  });
-  await tx.db
-    .updateTable("runPhases")
-    .set({ ...(Object.fromEntries(columns) as object), ...raised })
-    .where(
-      tx.dialect.isOneOf(
-        sql.ref("id"),
-        rows.map(({ id }) => id),
-      ),
-    )
-    .execute();
-}
-
-/** In a CASE the engines do not tell by themselves of which type a parameter is. */
-function typed(value: unknown): Expression<unknown> {
-  if (isExpression(value)) return value;
-  if (value === null) return sql`null`;
-  return typeof value === "number" ? sql`cast(${value} as bigint)` : sql`cast(${value} as text)`;
 }

@@ -10,6 +10,11 @@ const whole = {
   answer: "content",
   elseNothing: "There is none yet.",
 } as const satisfies Operation;
+const schemas = {
+  ...whole,
+  path: "/plans/:plan_id/json-schema",
+  summary: "Fetch the schemas of the providers that a plan uses; nothing while there are none yet",
+} as const satisfies Operation;
 
 export const planOutputs = defineResource<never>()(() => ({
   type: "plan-outputs",
@@ -32,13 +37,11 @@ export const planOutputs = defineResource<never>()(() => ({
       answer: "content",
       elseNothing: "There is none yet.",
     },
-    showPlanSchemas: {
-      method: "GET",
-      path: "/plans/:plan_id/json-schema",
-      summary: "Fetch the schemas of the providers that a plan uses; nothing while there are none yet",
-      needs: admins,
-      answer: "content",
-      elseNothing: "There is none yet.",
+    showPlanSchemas: schemas,
+    showRunPlanSchemas: {
+      ...schemas,
+      path: "/runs/:run_id/plan/json-schema",
+      summary: "Fetch the schemas of the providers that the plan of a run uses; nothing while there are none yet",
     },
     showErroredState: {
       method: "GET",

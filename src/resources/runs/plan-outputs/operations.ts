@@ -16,6 +16,7 @@ export const planOutputResource = implement(planOutputs, {
   showPlanJson: ({ context, params }) => forAdmins(context, { id: params.planId }, "plan-json"),
   showRunPlanJson: ({ context, params }) => forAdmins(context, { runId: params.runId }, "plan-json"),
   showPlanSchemas: ({ context, params }) => forAdmins(context, { id: params.planId }, "provider-schemas"),
+  showRunPlanSchemas: ({ context, params }) => forAdmins(context, { runId: params.runId }, "provider-schemas"),
 
   async showRedactedPlanJson({ context, params }) {
     const plan = await loadPhase(context.database.reader, context, "plan", { id: params.planId });

@@ -8,7 +8,7 @@ import { attributeFault, type Fault } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";
 import { isExactVersion } from "../../site/terraform-versions/versions.ts";
 import { runOperations } from "./contract.ts";
-import { actionsOf, type RunView, waitingForOf } from "./view.ts";
+import { actionsOf, type RunView, updatedAtOf, waitingForOf } from "./view.ts";
 
 export const messageByDefault = "Queued manually via the Terraform Enterprise API";
 
@@ -113,6 +113,12 @@ export const runs = defineResource<RunView>()(({ fixed, readOnly, toOne, toMany 
     }),
     "target-addrs": fixed(addresses, "Addresses of what is planned alone.", { default: null }),
     "trigger-reason": readOnly(text(), "`manual`, `vcs`, `run_trigger`, `auto_destroy` or `assessment`."),
+    "triggering-source-name": readOnly(
+      text().nullable(),
+      "The workspace whose apply started it; null where none did, or where the caller may not read that workspace.",
+      { audited: false },
+    ),
+    "updated-at": readOnly(timestamp(), "When it last came to another status.", { from: updatedAtOf, audited: false }),
     variables: fixed(variable.array().max(1000), "Variables for this run alone; each value is an HCL literal.", {
       from: ({ shownVariables }) => shownVariables,
       audited: false,

@@ -1,7 +1,7 @@
 /** SQL of runs. Whoever changes one holds its workspace's row, so that all agree on their order. */
 import { type Kysely, sql } from "kysely";
 import { principalOf } from "../../../access/actor.ts";
-import { runPermissions } from "../../../access/permissions.ts";
+import { runPermissions, workspacePermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import { prepared } from "../../../database/prepared.ts";
@@ -10,7 +10,13 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import { factsColumns } from "../../identity/organizations/definition.ts";
 import { hasLeaseEnded } from "../../register/workspaces/holder.ts";
 import type { Context } from "../../shared/context.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  heldOnProject,
+  heldOnWorkspace,
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspaceFactsOf,
+} from "../../shared/grants/reads.ts";
 import { held } from "../../shared/locks.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { MayMove } from "../proofs.ts";
@@ -73,6 +79,13 @@ export function runsForActor(db: Kysely<Schema>, principal: string, dialect: Dia
     case when pl.status = 'queued' then pl.rank when ap.status = 'queued' then ap.rank end, -1)`;
   return runsInPlace(db)
     .leftJoin("agentPools as pool", "pool.id", "r.agentPoolId")
+    .leftJoin("runs as cause", "cause.id", "r.causedByRunId")
+    .leftJoin("workspaces as source", "source.id", "cause.workspaceId")
+    .select([
+      "source.name as sourceName",
+      heldOnProject(sql.ref("r.organizationId"), sql.ref("source.projectId"), principal).as("sourceProjectAccess"),
+      heldOnWorkspace(sql.ref("r.organizationId"), sql.ref("source.id"), principal).as("sourceWorkspaceAccess"),
+    ])
     .select(["w.name as workspaceName", "pool.name as agentPoolName", ...factsColumns, "o.allowForceDeleteWorkspaces"])
     .select([
       sql<number>`case when ${waiting} < 0 then 0 else (
@@ -146,6 +159,8 @@ export async function findRunBeside(tx: Tx, id: string): Promise<RunInPlace | un
 
 export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
   const facts = workspaceFactsOf(actor, row);
+  const { sourceProjectAccess: projectAccess, sourceWorkspaceAccess: workspaceAccess } = row;
+  const source = workspaceFactsOf(actor, { ...row, projectAccess, workspaceAccess });
   return {
     ...row,
     // A lease that is over keeps nobody waiting.
@@ -153,6 +168,7 @@ export function toRunView(row: RunRow, { actor, vault }: Caller): RunView {
     ...facts,
     positionInQueue: Number(row.positionInQueue),
     permissions: runPermissions(actor, { ...row, ...facts }),
+    triggeringSourceName: workspacePermissions(source)["can-read-run"] ? row.sourceName : null,
     shownVariables: openVariables(vault, row),
   };
 }

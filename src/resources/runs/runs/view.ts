@@ -54,11 +54,17 @@ export interface RunSurroundings {
   /** Ids joined by commas. */
   readonly eventIds: string | null;
   readonly commentIds: string | null;
+  /** The workspace whose apply started it, and what the caller's teams hold on that one. */
+  readonly sourceName: string | null;
+  readonly sourceProjectAccess: number | null;
+  readonly sourceWorkspaceAccess: number | null;
 }
 
 export interface RunView extends RunInPlace, RunSurroundings, WorkspaceFacts, OrganizationFacts {
   /** What the caller may do to it (`runPermissions`). */
   readonly permissions: Readonly<Record<string, boolean>>;
+  /** Null also where the caller may not read that workspace's runs. */
+  readonly triggeringSourceName: string | null;
   /** Opened: `[{ key, value }]`. */
   readonly shownVariables: readonly { readonly key: string; readonly value: string }[];
 }
@@ -93,6 +99,12 @@ export function actionsOf(run: RunView): Record<string, boolean> {
     "is-discardable": isDiscardable(run.status),
     "is-force-cancelable": isForceCancelable(facts),
   };
+}
+
+/** When it last came to another status: nothing else changes a run. */
+export function updatedAtOf({ createdAt, statusTimestamps }: Pick<RunTable, "createdAt" | "statusTimestamps">): string {
+  const stamps = Object.values(JSON.parse(statusTimestamps) as Record<string, string>);
+  return stamps.reduce((latest, stamp) => (stamp > latest ? stamp : latest), createdAt);
 }
 
 const engineNames: Readonly<Record<string, string>> = { terraform: "Terraform", tofu: "OpenTofu" };

@@ -68,14 +68,24 @@ export async function recordChange<View extends { readonly id: string; readonly 
   change: { readonly before?: View; readonly after?: View },
   beside: Beside = {},
 ): Promise<void> {
-  const { before, after } = change;
+  await recordEvents(tx, context, changeEvents(definition, change, beside));
+}
+
+/** The event of a change, for those who record many at once; none where nothing was changed. */
+export function changeEvents<View extends { readonly id: string; readonly organizationId: string | null }>(
+  definition: ResourceDefinition,
+  { before, after }: { readonly before?: View; readonly after?: View },
+  beside: Beside = {},
+): AuditEvent[] {
   const subject = after ?? before;
-  if (subject === undefined) return;
-  await recordEvent(tx, context, {
-    organizationId: subject.organizationId,
-    verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
-    subject: { type: definition.type, id: subject.id },
-    before: before && { ...auditedAttributes(definition, before), ...beside.before },
-    after: after && { ...auditedAttributes(definition, after), ...beside.after },
-  });
+  if (subject === undefined) return [];
+  return [
+    {
+      organizationId: subject.organizationId,
+      verb: before === undefined ? "create" : after === undefined ? "delete" : "update",
+      subject: { type: definition.type, id: subject.id },
+      before: before && { ...auditedAttributes(definition, before), ...beside.before },
+      after: after && { ...auditedAttributes(definition, after), ...beside.after },
+    },
+  ];
 }

@@ -30,7 +30,16 @@ import {
   type StoredContent,
 } from "./store.ts";
 
-export { abandonContents, completeContent, findContent, insertContents, orphanContent } from "./store.ts";
+export {
+  abandonContents,
+  abandonHidden,
+  completeContent,
+  findContent,
+  hideContents,
+  insertContents,
+  orphanContent,
+  unhideContents,
+} from "./store.ts";
 export type { ContentOwner, ContentPlace, PreparedContent, StoredContent };
 
 /** How large a content can be, and what its sender calls it. */

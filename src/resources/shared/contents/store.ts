@@ -1,5 +1,6 @@
 /** SQL of contents and their chunks; others ask `contents.ts`. */
 import { sql } from "kysely";
+import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ContentChunkTable, ContentTable } from "../../../database/schema/contents.ts";
 import { now } from "../../../kernel/time.ts";
@@ -135,6 +136,48 @@ export async function readChunks(tx: Tx, contentId: string, from: number, limit:
     .execute();
   return rows.map((row) => row.bytes);
 }
+
+/** Who administers the workspace that the data belongs to. */
+type ContentHider = Granted<object, "can-update">;
+
+const hiddenKind = (kind: string) => `hidden:${kind}`;
+
+/** Some kinds of the owner's data are not found until they are shown again. */
+export async function hideContents(
+  tx: Tx,
+  _by: ContentHider,
+  owner: ContentOwner,
+  kinds: readonly string[],
+): Promise<void> {
+  await renameKinds(tx, owner, new Map(kinds.map((kind) => [kind, hiddenKind(kind)])));
+}
+
+export async function unhideContents(
+  tx: Tx,
+  _by: ContentHider,
+  owner: ContentOwner,
+  kinds: readonly string[],
+): Promise<void> {
+  await renameKinds(tx, owner, new Map(kinds.map((kind) => [hiddenKind(kind), kind])));
+}
+
+async function renameKinds(tx: Tx, owner: ContentOwner, names: ReadonlyMap<string, string>): Promise<void> {
+  const cases = [...names].map(([from, to]) => sql`when kind = ${from} then cast(${to} as text)`);
+  await tx.db
+    .updateTable("contents")
+    .set({ kind: sql<string>`case ${sql.join(cases, sql` `)} end` })
+    .where(owner.column, "=", owner.id)
+    .where("kind", "in", [...names.keys()])
+    .execute();
+}
+
+/** What was hidden is given up for good. */
+export const abandonHidden = (
+  tx: Tx,
+  _by: ContentHider,
+  owner: ContentOwner,
+  kinds: readonly string[],
+): Promise<void> => abandonContents(tx, owner, kinds.map(hiddenKind));
 
 /**
  * The owner's data is given up, or some kinds of it: from now on a job may remove it, and nothing leads to it. `complete`: what is

@@ -17,7 +17,7 @@ export const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly 
   id: (set) => set.id,
   attributes: {
     agents: always(true, "Agent pools."),
-    "audit-logging": always(true, "The audit trail."),
+    "audit-logging": always(true, "The audit log, and webhooks that receive its events."),
     "cost-estimation": always(false, "Cost estimates of runs."),
     "global-run-tasks": always(false, "Run tasks of the whole organization."),
     // While nothing runs here, engines that read this run on the caller's machine, whatever a workspace's execution mode says.
@@ -28,7 +28,7 @@ export const entitlementSets = defineResource<EntitlementSetView>()(({ readOnly 
     "private-module-registry": always(false, "A registry of modules."),
     "private-run-tasks": always(false, "Run tasks on private networks."),
     "run-tasks": always(false, "Run tasks."),
-    sso: always(false, "Single sign-on."),
+    sso: always(true, "Single sign-on with OpenID Connect providers of the site or of the organization."),
     sentinel: always(false, "Policies."),
     "state-storage": always(true, "Storage of state."),
     teams: always(true, "Teams and their access."),

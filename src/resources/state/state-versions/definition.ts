@@ -19,7 +19,15 @@ export const statuses = [
   "backing_data_permanently_deleted",
 ] as const;
 
-export interface StateVersionView extends StateVersionTable, WorkspaceFacts, OrganizationFacts {
+/** The versions that stand before and after one in its workspace; null where there is none. */
+export interface StateVersionNeighbours {
+  readonly previousId: string | null;
+  readonly previousPosition: number | null;
+  readonly nextId: string | null;
+  readonly nextPosition: number | null;
+}
+
+export interface StateVersionView extends StateVersionTable, StateVersionNeighbours, WorkspaceFacts, OrganizationFacts {
   readonly workspaceName: string;
   /** How often that has changed. */
   readonly workspaceFacts: number;
@@ -84,7 +92,13 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
   type: "state-versions",
   doc: "One state of a workspace, as an engine wrote it. Its content is stored compressed and encrypted.",
   id: (version) => version.id,
-  version: (version) => [version.version, version.organizationFacts, version.workspaceFacts],
+  version: (version) => [
+    version.version,
+    version.organizationFacts,
+    version.workspaceFacts,
+    version.previousPosition ?? 0,
+    version.nextPosition ?? 0,
+  ],
   hasExpiring: true,
   attributes: {
     serial: once(wholeNumber({ max: serialMax }), "Counts the states of a lineage; it never goes back."),
@@ -120,6 +134,14 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
     ),
     "hosted-json-state-upload-url": readOnly(text().nullable(), "The same for its JSON form.", {
       from: ({ urls }) => urls.jsonUpload,
+      audited: false,
+    }),
+    "sanitized-state-download-url": readOnly(text().nullable(), "Always null: states have no copy without secrets.", {
+      from: () => null,
+      audited: false,
+    }),
+    "sanitized-state-upload-url": readOnly(text().nullable(), "Always null, for the same reason.", {
+      from: () => null,
       audited: false,
     }),
     encrypted: readOnly(
@@ -184,6 +206,14 @@ export const stateVersions = defineResource<StateVersionView>()(({ once, fixed, 
       nullable: true,
       id: (version) => (version.createdByKind === "run" ? null : version.createdById),
       type: (version) => (version.createdByKind === "team" ? "teams" : "users"),
+    }),
+    "previous-state-version": toOne("state-versions", "The version before it in its workspace.", {
+      nullable: true,
+      id: (version) => version.previousId,
+    }),
+    "next-state-version": toOne("state-versions", "The version after it in its workspace.", {
+      nullable: true,
+      id: (version) => version.nextId,
     }),
     outputs: toMany("state-version-outputs", "Its outputs.", {
       ids: ({ outputIds }) => (outputIds === "" ? [] : outputIds.split(",")),

@@ -16,7 +16,7 @@ import { held } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import { raised, updateRow } from "../../shared/versions.ts";
 import type { UploadRight } from "./arrival/upload-urls.ts";
-import type { StateVersionView } from "./definition.ts";
+import type { StateVersionNeighbours, StateVersionView } from "./definition.ts";
 import type { StateDiscarder } from "./proofs.ts";
 import type { LatestVersion } from "./rules.ts";
 import { urlsOf } from "./urls.ts";
@@ -28,14 +28,36 @@ type PlaceColumn =
   | "workspaceFacts"
   | "currentStateVersionId"
   | "lockExpiresAt";
-type VersionRow = StateVersionTable & WorkspaceAccessRow & Pick<StateVersionView, PlaceColumn>;
+type VersionRow = StateVersionTable & StateVersionNeighbours & WorkspaceAccessRow & Pick<StateVersionView, PlaceColumn>;
 
-function versionForActor(db: Kysely<Schema>, principal: string) {
+/** Versions `v` with those before and after each in its workspace, found by their positions. */
+function versionsInOrder(db: Kysely<Schema>) {
+  const closest = (pick: "max" | "min", beyond: "<" | ">") =>
+    sql<number>`(select ${sql.raw(pick)}(other.position) from state_versions as other
+      where other.workspace_id = v.workspace_id and other.position ${sql.raw(beyond)} v.position)`;
   return db
     .selectFrom("stateVersions as v")
+    .leftJoin("stateVersions as previous", (join) =>
+      join.onRef("previous.workspaceId", "=", "v.workspaceId").on("previous.position", "=", closest("max", "<")),
+    )
+    .leftJoin("stateVersions as next", (join) =>
+      join.onRef("next.workspaceId", "=", "v.workspaceId").on("next.position", "=", closest("min", ">")),
+    );
+}
+
+const neighbourColumns = [
+  "previous.id as previousId",
+  "previous.position as previousPosition",
+  "next.id as nextId",
+  "next.position as nextPosition",
+] as const;
+
+function versionForActor(db: Kysely<Schema>, principal: string) {
+  return versionsInOrder(db)
     .innerJoin("workspaces as w", "w.id", "v.workspaceId")
     .innerJoin("organizations as o", "o.id", "w.organizationId")
     .selectAll("v")
+    .select(neighbourColumns)
     .select([...factsColumns, "o.allowForceDeleteWorkspaces"])
     .select([
       "w.name as workspaceName",
@@ -96,11 +118,18 @@ function toView(row: VersionRow, context: Caller): StateVersionView {
   return { ...row, ...workspaceFactsOf(context.actor, row), urls: urlsOf(row, context) };
 }
 
+const alone: StateVersionNeighbours = { previousId: null, previousPosition: null, nextId: null, nextPosition: null };
+
 /** A version of a workspace that is loaded already. */
-export function inWorkspace(row: StateVersionTable, workspace: WorkspaceView, context: Caller): StateVersionView {
+export function inWorkspace(
+  row: StateVersionTable & Partial<StateVersionNeighbours>,
+  workspace: WorkspaceView,
+  context: Caller,
+): StateVersionView {
   const { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts } = workspace;
   const facts = { access, owner, allowForceDeleteWorkspaces, organizationName, organizationFacts };
   return {
+    ...alone,
     ...row,
     ...facts,
     workspaceName: workspace.name,
@@ -117,26 +146,24 @@ export async function pageOfVersions(
   workspace: Granted<WorkspaceView, "can-read-state-versions">,
   { page, status }: { readonly page: Page; readonly status: string | undefined },
 ): Promise<{ views: StateVersionView[]; totalCount: number }> {
-  let found = tx.db
-    .selectFrom("stateVersions as v")
-    .where("v.organizationId", "=", workspace.organizationId)
-    .where("v.workspaceId", "=", workspace.id);
-  if (status !== undefined) found = found.where("v.status", "=", status);
+  const conditions = sql<boolean>`v.organization_id = ${workspace.organizationId} and v.workspace_id = ${workspace.id}
+    and ${status === undefined ? sql`1 = 1` : sql`v.status = ${status}`}`;
   const { rows, totals } = await fetchPage(tx, {
-    rows: found.selectAll("v"),
+    rows: versionsInOrder(tx.db).selectAll("v").select(neighbourColumns).where(conditions),
     order: [
       { column: "v.position", descending: true },
       { column: "v.id", descending: true },
     ],
     page,
-    totals: { totalCount: countOf(found.select("v.id")) },
+    totals: { totalCount: countOf(tx.db.selectFrom("stateVersions as v").select("v.id").where(conditions)) },
   });
   return { views: rows.map((row) => inWorkspace(row, workspace, context)), totalCount: totals.totalCount };
 }
 
 export interface Succession {
-  /** Where the next version of the workspace stands. */
+  /** Where the next version of the workspace stands, and what stands before that. */
   readonly position: number;
+  readonly previous: Pick<StateVersionNeighbours, "previousId" | "previousPosition">;
   /** The latest that was not discarded. */
   readonly latest: LatestVersion | undefined;
   /** The latest that has its content: one that is awaited has nothing yet to follow, and may never have. */
@@ -150,11 +177,12 @@ export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succe
   const versions = (alias: string) =>
     sql`from state_versions as ${sql.table(alias)} where ${sql.ref(`${alias}.workspaceId`)} = ${workspaceId}`;
   const { rows } = await sql<
-    Partial<LatestVersion> & { last: number | null; predecessor: string | null; pending: number }
+    Partial<LatestVersion> & { last: number | null; lastId: string | null; predecessor: string | null; pending: number }
   >`
-    select summary.last, summary.predecessor, summary.pending, latest.id, latest.serial, latest.md5, latest.lineage, latest.status
+    select summary.last, summary.last_id, summary.predecessor, summary.pending, latest.id, latest.serial, latest.md5, latest.lineage, latest.status
     from (
       select (select max(a.position) ${versions("a")}) as last,
+        (select b.id ${versions("b")} order by b.position desc limit 1) as last_id,
         (select f.id ${versions("f")} and f.status = 'finalized' order by f.position desc limit 1) as predecessor,
         (select count(*) ${versions("p")} and p.status = 'pending') as pending
     ) as summary
@@ -162,9 +190,15 @@ export async function findSuccession(tx: Tx, workspaceId: string): Promise<Succe
       select l.id, l.serial, l.md5, l.lineage, l.status ${versions("l")} and l.status <> 'discarded'
       order by l.position desc limit 1
     ) as latest on true`.execute(tx.db);
-  const { last, predecessor, pending, ...latest } = rows[0] ?? { last: null, predecessor: null, pending: 0 };
+  const { last, lastId, predecessor, pending, ...latest } = rows[0] ?? {
+    last: null,
+    lastId: null,
+    predecessor: null,
+    pending: 0,
+  };
   return {
     position: Number(last ?? 0) + 1,
+    previous: { previousId: lastId, previousPosition: last },
     latest: latest.id == null ? undefined : (latest as LatestVersion),
     predecessorId: predecessor ?? undefined,
     awaits: Number(pending) > 0,

@@ -10,8 +10,20 @@ import { bodyFaults, categories, versionIdOf } from "./keys.ts";
 /** The value opened; null where it is sensitive, so that nothing that is made from a view can tell it. */
 export interface VarView extends Omit<VarTable, "value"> {
   readonly value: string | null;
+  /** Only as a workspace sees it. */
+  readonly precedence?: VarPrecedence;
 }
 
+/** How a variable of a set stands to those of the same category and key that a workspace has. */
+export interface VarPrecedence {
+  /** The one that is in force instead; null where it is in force itself. */
+  readonly overwriterId: string | null;
+  /** Those that come after it. */
+  readonly overwrittenIds: readonly string[];
+}
+
+/** Of one workspace or one set: its whole list is one answer, and so has to stay bounded. */
+export const varsMax = 1000;
 export const keyMax = 255;
 export const valueBytesMax = 256 * 1024;
 
@@ -46,9 +58,37 @@ const newVarExample = {
     attributes: { key: "region", value: "eu-north-1", description: "Where it runs", category: "terraform" },
   },
 };
+const inWorkspaceOfSet = "/workspaces/:workspace_id/varsets/:varset_id/relationships/vars";
+
+/** Only what the documentation needs: each item is read by the definition (`batch.ts`). */
+const batchBody = z.object({
+  data: z
+    .object({
+      type: z.literal("vars"),
+      id: text({ min: 1, max: 256 }),
+      attributes: z
+        .unknown()
+        .optional()
+        .meta({
+          type: "object",
+          properties: {
+            key: { type: "string" },
+            value: { type: "string" },
+            description: { type: "string", nullable: true },
+            category: { type: "string", enum: categories },
+            hcl: { type: "boolean" },
+            sensitive: { type: "boolean" },
+          },
+        }),
+    })
+    .array()
+    .min(1)
+    .max(varsMax),
+});
+
 const changeExample = { data: { type: "vars", attributes: { value: "eu-central-1", sensitive: true } } };
 
-export const vars = defineResource<VarView>()(({ required, optional, readOnly, toOne }) => ({
+export const vars = defineResource<VarView>()(({ required, optional, readOnly, toOne, toMany }) => ({
   type: "vars",
   doc: "A variable of a workspace or of a variable set, for Terraform or for the environment. Its value is stored encrypted.",
   id: (variable) => variable.id,
@@ -83,6 +123,17 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
     varset: toOne("varsets", "The variable set that it belongs to, if it belongs to one.", {
       id: (variable) => variable.varsetId ?? undefined,
       related: inVarset,
+    }),
+    overwriter: toOne(
+      "vars",
+      "As a workspace sees it: the variable that is in force instead; null where it is in force itself.",
+      {
+        nullable: true,
+        id: ({ precedence }) => precedence?.overwriterId,
+      },
+    ),
+    overwritten: toMany("vars", "As a workspace sees it: the variables of the same key that come after it.", {
+      ids: ({ precedence }) => precedence?.overwrittenIds,
     }),
   },
   links: (variable) => ({
@@ -132,6 +183,15 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       answer: "document",
       example: changeExample,
     },
+    updateVars: {
+      method: "PATCH",
+      path: "/workspaces/:workspace_id/relationships/vars",
+      summary: "Change several variables of a workspace together: all of them, or none",
+      needs: writers,
+      body: { custom: batchBody },
+      answer: "nothing",
+      example: { data: [{ ...changeExample.data, id: "var-1234567890abcdef" }] },
+    },
     deleteVar: {
       method: "DELETE",
       path: ofVar,
@@ -146,6 +206,20 @@ export const vars = defineResource<VarView>()(({ required, optional, readOnly, t
       needs: varsetReaders,
       query: { paged: "if-asked" },
       answer: "list",
+    },
+    listWorkspaceVarsetVars: {
+      method: "GET",
+      path: inWorkspaceOfSet,
+      summary: "List the variables of a set that applies to a workspace, by key, each with what it overwrites there",
+      needs: readers,
+      answer: "list",
+    },
+    showWorkspaceVarsetVar: {
+      method: "GET",
+      path: `${inWorkspaceOfSet}/:varset_var_id`,
+      summary: "Show a variable of a set that applies to a workspace, with what it overwrites there",
+      needs: readers,
+      answer: "document",
     },
     createVarsetVar: {
       method: "POST",

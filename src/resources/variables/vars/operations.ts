@@ -10,7 +10,7 @@ import type { Page } from "../../../jsonapi/query.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
-import { recordChange } from "../../shared/audit-events/writes.ts";
+import { changeEvents, recordEvents } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
@@ -21,16 +21,30 @@ import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.t
 import { setVarIds } from "../../register/workspaces/writes.ts";
 import { emptyValue, vars, type VarView } from "./definition.ts";
 import { nounOf, ownerColumns, type ReadableWorkspace, type Writable } from "./owner.ts";
-import { loadVar, loadVarsetVar, toVarView } from "./reads.ts";
-import { besideFaults, changeFaults, isRenamed, newVar, valueOwner, withoutVar, withVar } from "./rules.ts";
+import { type BatchChange, plannedUpdates, wantedChanges } from "./batch.ts";
+import { loadVar, loadVarInWorkspace, loadVarsetVar, toVarView } from "./reads.ts";
+import {
+  besideFaults,
+  changeFaults,
+  isRenamed,
+  newVar,
+  replacement,
+  valueOwner,
+  withoutVar,
+  withVar,
+} from "./rules.ts";
 import {
   deleteVarRow,
   findVar,
+  findVars,
   insertVar,
   listVarRows,
+  listVarsOfAppliedSet,
   lookUpOthers,
   ownVars,
+  storedValueBytes,
   updateVarRow,
+  updateVarRows,
   varsInForce,
 } from "./store.ts";
 
@@ -62,6 +76,13 @@ export const varResource = implement(vars, {
     });
   },
 
+  async updateVars({ context, params, body }) {
+    const changes = wantedChanges(body.data);
+    await context.database.write(async (tx) =>
+      updateTogether(tx, context, await ofWorkspace(tx, context, params.workspaceId), changes),
+    );
+  },
+
   async deleteVar({ context, params, ifMatch }) {
     await context.database.write(async (tx) =>
       remove(tx, context, await ofWorkspace(tx, context, params.workspaceId), params.varId, ifMatch),
@@ -72,6 +93,18 @@ export const varResource = implement(vars, {
     const tx = context.database.reader;
     const thing = grantVarset(await loadVarset(tx, context, params.varsetId), "can-read");
     return list(context, ownVars(tx, { column: "varsetId", thing }), query);
+  },
+
+  async listWorkspaceVarsetVars({ context, params }) {
+    const workspace = await loadReadable(context, params.workspaceId);
+    const rows = await listVarsOfAppliedSet(context.database.reader, workspace, params.varsetId);
+    if (rows === undefined) throw notFound("variable set");
+    return { views: rows.map((row) => toVarView(context, row)) };
+  },
+
+  async showWorkspaceVarsetVar({ context, params: { workspaceId, varsetId, varsetVarId: varId } }) {
+    const row = await loadVarInWorkspace(context.database.reader, context, { workspaceId, varsetId, varId });
+    return { view: toVarView(context, row) };
   },
 
   async createVarsetVar({ context, params, body }) {
@@ -172,6 +205,27 @@ async function update(tx: Tx, context: Context, owner: Writable, { id, attribute
   return { view };
 }
 
+/** All of them or none, by three statements whatever their number. */
+async function updateTogether(tx: Tx, context: Context, owner: Writable, changes: readonly BatchChange[]) {
+  const rows = await findVars(tx, owner);
+  const updates = plannedUpdates(
+    rows.map((row) => toVarView(context, row)),
+    changes,
+    storedValueBytes(rows),
+    nounOf(owner),
+  );
+  await updateVarRows(
+    tx,
+    owner,
+    updates.map(({ before: { id }, columns, value }) => ({
+      id,
+      columns: { ...columns, ...(value !== undefined && { value: sealed(context, id, value) }) },
+    })),
+  );
+  const events = updates.flatMap(({ before, after, value }) => varEvents({ before, after }, value !== undefined));
+  await recordEvents(tx, context, events);
+}
+
 async function remove(tx: Tx, context: Context, owner: Writable, id: string, ifMatch: IfMatch): Promise<void> {
   const before = toVarView(context, await loadRow(tx, owner, id));
   checkIfMatch(ifMatch, vars, before);
@@ -187,30 +241,26 @@ async function loadRow(tx: Tx, owner: Writable, id: string): Promise<VarTable> {
   return row;
 }
 
-/**
- * The value to store; undefined where it stays. A sensitive one is never the same, because the view does not have it: that
- * nothing was replaced would tell that a guess was right.
- */
-function replacement({ value }: VarView, sent: string | undefined): string | undefined {
-  return sent === value ? undefined : sent;
-}
-
 function sealed({ vault }: Context, id: string, value: string): Uint8Array {
   return vault.seal(valueOwner(id), Buffer.from(value));
 }
 
 /** Beside the attributes the trail tells whose variable it is, and that its value was replaced, never by what. */
+function varEvents(change: { before?: VarView; after?: VarView }, replaced: boolean) {
+  const { before, after } = change;
+  const ownerIn = ({ workspaceId, varsetId }: VarView) =>
+    workspaceId === null ? { varset: varsetId } : { workspace: workspaceId };
+  return changeEvents(vars, change, {
+    before: before && ownerIn(before),
+    after: after && { ...ownerIn(after), ...(replaced && { "replaced-secrets": ["value"] }) },
+  });
+}
+
 async function recordVar(
   tx: Tx,
   context: Context,
   change: { before?: VarView; after?: VarView },
   replaced = false,
 ): Promise<void> {
-  const { before, after } = change;
-  const ownerIn = ({ workspaceId, varsetId }: VarView) =>
-    workspaceId === null ? { varset: varsetId } : { workspace: workspaceId };
-  await recordChange(tx, context, vars, change, {
-    before: before && ownerIn(before),
-    after: after && { ...ownerIn(after), ...(replaced && { "replaced-secrets": ["value"] }) },
-  });
+  await recordEvents(tx, context, varEvents(change, replaced));
 }

@@ -8,7 +8,14 @@ import type { Context } from "../../shared/context.ts";
 import type { VarView } from "./definition.ts";
 import { valueOwner } from "./rules.ts";
 import { ownPlace, type PlaceOfWorkspace } from "../varsets/reads.ts";
-import { findPlace, findVarsetPlace, listVarsOfSets, listWinningVars } from "./store.ts";
+import {
+  findPlace,
+  findRankedPlace,
+  findVarsetPlace,
+  listVarsOfSets,
+  listWinningVars,
+  type RankedVar,
+} from "./store.ts";
 
 /**
  * One statement, for reading. Raises `not-found` where the caller may not see the workspace, or it has no such variable, and
@@ -36,6 +43,19 @@ export async function loadVarsetVar(
   if (place === undefined || !variableSetPermissions(place)["can-read"]) throw notFound("variable set");
   if (place.variable === undefined) throw notFound("variable");
   return place.variable;
+}
+
+/** One statement, for reading. Raises `not-found` also where the set does not apply to the workspace. */
+export async function loadVarInWorkspace(
+  tx: Tx,
+  context: Pick<Context, "actor">,
+  ids: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
+): Promise<RankedVar> {
+  const place = await findRankedPlace(tx, context.actor, ids);
+  if (place === undefined) throw notFound("workspace");
+  const { variable } = grantOnWorkspace("workspace", place, "can-read-variable");
+  if (variable === undefined) throw notFound("variable");
+  return variable;
 }
 
 /** The variables of sets of one organization that the caller may read, to show them beside the sets. */

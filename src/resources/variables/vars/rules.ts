@@ -3,11 +3,9 @@ import type { VarTable } from "../../../database/schema/variables.ts";
 import { createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
-import { vars } from "./definition.ts";
+import { vars, varsMax, type VarView } from "./definition.ts";
 import { keyFaults, type Named } from "./keys.ts";
 
-/** Of one workspace or one set: its whole list is one answer, and so has to stay bounded. */
-export const varsMax = 1000;
 export const valuesBytesMax = 8 * 1024 * 1024;
 
 /** What a variable's value is sealed for, so that it can't be moved to another row. */
@@ -22,6 +20,14 @@ export function newVar(attributes: CreateAttributes<typeof vars>, identity: Iden
 
 export const isRenamed = (before: Named, after: Named): boolean =>
   before.key !== after.key || before.category !== after.category;
+
+/**
+ * The value to store; undefined where it stays. A sensitive one is never the same, because the view does not have it: that
+ * nothing was replaced would tell that a guess was right.
+ */
+export function replacement({ value }: Pick<VarView, "value">, sent: string | undefined): string | undefined {
+  return sent === value ? undefined : sent;
+}
 
 type Changed = Named & Pick<VarTable, "sensitive">;
 

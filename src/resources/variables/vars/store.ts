@@ -16,10 +16,11 @@ import {
   workspaceFactsOf,
 } from "../../shared/grants/reads.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
-import { updateRow } from "../../shared/versions.ts";
+import { type ChangedRow, updateRow, updateRows } from "../../shared/versions.ts";
 import { appliedSets, ownPlace, type PlaceOfWorkspace } from "../varsets/reads.ts";
 import type { Readable, ReadableWorkspace, Writable } from "./owner.ts";
-import { type Others, valuesBytesMax, varsMax } from "./rules.ts";
+import { varsMax, type VarPrecedence } from "./definition.ts";
+import { type Others, valuesBytesMax } from "./rules.ts";
 
 // --- one, for reading
 
@@ -115,20 +116,96 @@ export function ownVars(tx: Tx, { column, thing }: Readable) {
 }
 type VarRows = ReturnType<typeof ownVars>;
 
-/** Of each category and key the variable that wins, with its place: a workspace's own, or that of a set that applies to it. */
-function winners(workspace: PlaceOfWorkspace) {
+/** A workspace's own variables and those of the sets that apply to it, each with its place among those of its category and key. */
+function candidates(workspace: PlaceOfWorkspace) {
   const { id, organizationId } = workspace;
+  return sql`(
+    select own.id, own.varset_id, own.category, own.key, ${sql.lit(ownPlace)} as place, '' as set_key from vars as own
+    where own.organization_id = ${organizationId} and own.workspace_id = ${id}
+    union all
+    select given.id, given.varset_id, given.category, given.key, s.place, s.name_key
+    from ${appliedSets(workspace)} as s
+    inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id)`;
+}
+
+/** Of each category and key the variable that wins, with its place. */
+function winners(workspace: PlaceOfWorkspace) {
   return sql<{ id: string; place: number }>`(
     select id, place from (
-      select id, place, row_number() over (partition by category, key order by place, set_key) as nth from (
-        select own.id, own.category, own.key, ${sql.lit(ownPlace)} as place, '' as set_key from vars as own
-        where own.organization_id = ${organizationId} and own.workspace_id = ${id}
-        union all
-        select given.id, given.category, given.key, s.place, s.name_key
-        from ${appliedSets(workspace)} as s
-        inner join vars as given on given.organization_id = ${organizationId} and given.varset_id = s.id
-      ) as candidates
+      select id, place, row_number() over (partition by category, key order by place, set_key) as nth
+      from ${candidates(workspace)} as candidates
     ) as ranked where nth = 1)`;
+}
+
+interface PrecedenceRow {
+  readonly winnerId: string;
+  /** Ids joined by commas, in their order; null where there are none. */
+  readonly overwrittenList: string | null;
+}
+
+/** The variables of one set, with what stands before and after each in a workspace. */
+function rankedInSet(workspace: PlaceOfWorkspace, varsetId: string) {
+  const order = sql`partition by category, key order by place, set_key`;
+  return sql<{ id: string } & PrecedenceRow>`(
+    select id, winner_id, overwritten_list from (
+      select id, varset_id,
+        first_value(id) over (${order}) as winner_id,
+        string_agg(id, ',') over (${order} rows between 1 following and unbounded following) as overwritten_list
+      from ${candidates(workspace)} as candidates
+    ) as ranked where varset_id = ${varsetId})`;
+}
+
+export type RankedVar = VarTable & { readonly precedence: VarPrecedence };
+
+const rankedVar = ({ winnerId, overwrittenList, ...row }: VarTable & PrecedenceRow): RankedVar => ({
+  ...row,
+  precedence: {
+    overwriterId: winnerId === row.id ? null : winnerId,
+    overwrittenIds: overwrittenList?.split(",") ?? [],
+  },
+});
+
+/** A set's variables as a workspace sees them, by key; undefined where the set does not apply to it. One statement. */
+export async function listVarsOfAppliedSet(
+  tx: Tx,
+  workspace: ReadableWorkspace,
+  varsetId: string,
+): Promise<RankedVar[] | undefined> {
+  const rows = await tx.db
+    .selectFrom(sql<{ id: string }>`${appliedSets(workspace)}`.as("s"))
+    .leftJoin(rankedInSet(workspace, varsetId).as("ranked"), (join) => join.on(sql`1`, "=", sql`1`))
+    .leftJoin("vars as v", "v.id", "ranked.id")
+    .selectAll("v")
+    .select(["ranked.winnerId", "ranked.overwrittenList"])
+    .where("s.id", "=", varsetId)
+    .orderBy("v.key")
+    .orderBy("v.id")
+    .execute();
+  if (rows.length === 0) return undefined;
+  return rows.filter((row) => row.id !== null).map((row) => rankedVar(row as VarTable & PrecedenceRow));
+}
+
+/** One statement: a variable of a set that applies to a workspace, and all that the caller holds on the workspace. */
+export async function findRankedPlace(
+  tx: Tx,
+  actor: Actor,
+  { workspaceId, varsetId, varId }: { readonly workspaceId: string; readonly varsetId: string; readonly varId: string },
+): Promise<(WorkspaceFacts & { readonly variable: RankedVar | undefined }) | undefined> {
+  const of = (column: string) => sql<string>`(select ${sql.ref(column)} from workspaces where id = ${workspaceId})`;
+  const place = { id: workspaceId, organizationId: of("organization_id"), projectId: of("project_id") };
+  const row = await tx.db
+    .selectFrom("workspaces as w")
+    .innerJoin("organizations as o", "o.id", "w.organizationId")
+    .leftJoin(rankedInSet(place, varsetId).as("ranked"), (join) => join.on("ranked.id", "=", varId))
+    .leftJoin("vars as v", "v.id", "ranked.id")
+    .select(["w.organizationId", "o.allowForceDeleteWorkspaces", "ranked.winnerId", "ranked.overwrittenList"])
+    .select(varColumns)
+    .select(workspaceAccessColumns(principalOf(actor)))
+    .where("w.id", "=", workspaceId)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const variable = variableIn(row) as (VarTable & PrecedenceRow) | undefined;
+  return { ...workspaceFactsOf(actor, row), variable: variable && rankedVar(variable) };
 }
 
 export function varsInForce(tx: Tx, workspace: ReadableWorkspace): VarRows {
@@ -189,6 +266,24 @@ export async function listVarsOfSets(tx: Tx, organizationId: string, ids: readon
 }
 
 // --- for a change
+
+/** How many bytes the value of each has, by its id. */
+export const storedValueBytes = (rows: readonly VarTable[]): ReadonlyMap<string, number> =>
+  new Map(rows.map(({ id, value }) => [id, value.length - sealedMoreBytes]));
+
+/** All of an owner's, with their values. */
+export async function findVars(tx: Tx, { column, thing }: Writable): Promise<VarTable[]> {
+  return tx.db
+    .selectFrom("vars")
+    .selectAll()
+    .where("organizationId", "=", thing.organizationId)
+    .where(column, "=", thing.id)
+    .execute();
+}
+
+export async function updateVarRows(tx: Tx, _owner: Writable, rows: readonly ChangedRow[]): Promise<void> {
+  await updateRows(tx, "vars", rows);
+}
 
 /** Locked with its owner. */
 export async function findVar(tx: Tx, { column, thing }: Writable, id: string): Promise<VarTable | undefined> {

@@ -175,8 +175,8 @@ export async function listVarsetRows(
 
 export interface PlaceOfWorkspace {
   readonly id: string;
-  readonly organizationId: string;
-  readonly projectId: string;
+  readonly organizationId: string | Expression<string>;
+  readonly projectId: string | Expression<string>;
 }
 
 /** The place of a workspace's own variables among those of sets. */

@@ -43,6 +43,22 @@ async function trailOf(org: Org): Promise<Json[]> {
   ]);
 }
 
+describe("changeWorkspaceDataRetentionPolicy, changeOrganizationDataRetentionPolicy", () => {
+  it("set a policy as POST does, and replace the one that is there", async () => {
+    const { org, paths } = await makeBoth();
+    const answers = await Promise.all(paths.map((path) => org.owner.patch(path, deleteOlder(33))));
+    expect(answers.map(({ status }) => status)).toEqual([200, 204]);
+    for (const path of paths) {
+      expect(data(await org.owner.get(path)).attributes).toEqual({ "delete-older-than-n-days": 33 });
+      expect((await org.owner.patch(path, deleteOlder(0))).status).toBe(422);
+      expect((await org.owner.patch(path, deleteOlder(7), { "if-match": '"9"' })).status).toBe(412);
+      expect((await org.owner.patch(path, dontDelete)).status).toBeLessThan(300);
+      expect(data(await org.owner.get(path)).type).toBe(dontDeletes);
+    }
+    expect(answers[0]?.body.data.type).toBe(deleteOlders);
+  });
+});
+
 describe("a policy, on a workspace and on an organization alike", () => {
   it("201: both types, as documents of their own type", async () => {
     const { org, workspace, paths } = await makeBoth();

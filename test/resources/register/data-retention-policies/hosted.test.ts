@@ -10,7 +10,7 @@ it("the hosted edition has no data retention: every endpoint answers 404, to eve
   expect(workspace.relationships["data-retention-policy"]).toBeUndefined();
   const body = { data: { type: "data-retention-policy-dont-deletes" } };
   for (const path of [`/workspaces/${workspace.id}`, `/organizations/${org.name}`]) {
-    for (const [method, sent] of [["GET"], ["POST", body], ["DELETE"]] as const) {
+    for (const [method, sent] of [["GET"], ["POST", body], ["PATCH", body], ["DELETE"]] as const) {
       for (const caller of [org.owner, api.admin]) {
         const answer = await caller.send(method, `${path}/relationships/data-retention-policy`, sent);
         expect([answer.status, details(answer)]).toEqual([

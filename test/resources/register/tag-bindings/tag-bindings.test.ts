@@ -33,6 +33,26 @@ const make = async (kind: (typeof kinds)[number]) =>
 /** Each list of bindings has two spellings. */
 const places = kinds.flatMap((kind) => ["tag-bindings", "relationships/tag-bindings"].map((name) => ({ kind, name })));
 
+describe.each(kinds)("POST /%s/:id/relationships/tag-bindings", (kind) => {
+  it("204: adds and changes, and keeps the others", async () => {
+    const { id } = await make(kind);
+    const path = `/${kind}/${id}/relationships/tag-bindings`;
+    const answer = await org.owner.post(path, bindings({ zone: "eu", cost: "42" }));
+    expect([answer.status, answer.body]).toEqual([204, undefined]);
+    expect((await org.owner.post(path, bindings({ cost: "43" }))).status).toBe(204);
+    expect(await read(path)).toEqual({ zone: "eu", cost: "43" });
+  });
+
+  it("422: a key twice, and nothing is added", async () => {
+    const { id } = await make(kind);
+    const path = `/${kind}/${id}/relationships/tag-bindings`;
+    const twice = { data: [...bindings({ zone: "eu" }).data, ...bindings({ zone: "us" }).data] };
+    const answer = await org.owner.post(path, twice);
+    expect([answer.status, pointers(answer)]).toEqual([422, ["/data/1/attributes/key"]]);
+    expect(await read(path)).toEqual({});
+  });
+});
+
 describe.each(places)("PATCH /$kind/:id/$name", ({ kind, name }) => {
   it("adds and changes, keeps the others, and answers in the order of the request", async () => {
     const { id } = await make(kind);

@@ -1,4 +1,4 @@
-/** trigger-prefixes and trigger-patterns: giving one something empties the other, unless both are sent. */
+/** trigger-prefixes and trigger-patterns: a list that is sent empties the other, unless both are sent. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org, resource } from "../../../support/builders.ts";
@@ -31,8 +31,8 @@ describe("updateWorkspace: triggers", () => {
       { prefixes: ["modules/"] },
       { prefixes: ["modules/"], patterns: [] },
     ],
-    ["no prefixes leave patterns alone", both, { prefixes: [] }, { prefixes: [], patterns: ["/live/**/*"] }],
-    ["no patterns leave prefixes alone", both, { patterns: [] }, { prefixes: ["modules/"], patterns: [] }],
+    ["empty prefixes empty patterns", both, { prefixes: [] }, { prefixes: [], patterns: [] }],
+    ["empty patterns empty prefixes", both, { patterns: [] }, { prefixes: [], patterns: [] }],
     ["both stand where both are sent", {}, both, both as Required<Triggers>],
     ["neither sent, neither changes", both, {}, both as Required<Triggers>],
     ["one sent empty beside the other", both, { prefixes: ["a/"], patterns: [] }, { prefixes: ["a/"], patterns: [] }],

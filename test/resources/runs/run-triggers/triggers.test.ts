@@ -242,6 +242,25 @@ describe("an apply", () => {
     );
   });
 
+  it("is named in the run that it starts, to those who may read its workspace", async () => {
+    const [source, target] = [await makeRunnable(api, org.name), await makeRunnable(api, org.name)];
+    await following(target, source);
+    const cause = await apply(source.id);
+    await fire();
+    const [team, both] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    for (const { id } of [team, both]) await grantWorkspace(api, org.id, target.id, id, "read");
+    await grantWorkspace(api, org.id, source.id, both.id, "read");
+    const [{ id }] = await runsOf(target.id);
+    const nameFor = async (caller: Caller) =>
+      data(await caller.get(`/runs/${id}`)).attributes["triggering-source-name"];
+    expect(await nameFor(org.owner)).toBe(source.attributes.name);
+    expect(await nameFor(await makeMember(api, org.name, [both.id]))).toBe(source.attributes.name);
+    expect(await nameFor(await makeMember(api, org.name, [team.id]))).toBeNull();
+    const { attributes } = data(await org.owner.get(`/runs/${cause}`));
+    expect(attributes["triggering-source-name"]).toBeNull();
+    expect(attributes["updated-at"]).toBe(attributes["status-timestamps"]["applied-at"]);
+  });
+
   it("takes auto-apply-run-trigger alone: auto-apply of the workspace does not count", async () => {
     const [source, target] = [
       await makeRunnable(api, org.name),

@@ -39,7 +39,7 @@ describe("showEntitlementSet", () => {
           "private-module-registry": false,
           "private-run-tasks": false,
           "run-tasks": false,
-          sso: false,
+          sso: true,
           sentinel: false,
           "state-storage": true,
           teams: true,
@@ -80,7 +80,7 @@ describe("showEntitlementSet", () => {
 
   it("is 404 for an organization that is not there, and can't be changed", async () => {
     expect((await org.owner.get(`/organizations/${unique("none")}/entitlement-set`)).status).toBe(404);
-    expect((await org.owner.patch(path(), resource("entitlement-sets", { sso: true }))).status).toBe(404);
+    expect((await org.owner.patch(path(), resource("entitlement-sets", { sentinel: true }))).status).toBe(404);
     expect((await org.owner.delete(path())).status).toBe(404);
   });
 

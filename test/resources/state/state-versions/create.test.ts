@@ -1,7 +1,7 @@
 /** A state in the request itself, or announced: what is answered, what is refused, and by which sentence. */
 import { describe, expect, it } from "vitest";
-import { useApi } from "../../../support/api.ts";
-import { details, pointers, resource } from "../../../support/builders.ts";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, details, pointers, resource } from "../../../support/builders.ts";
 import { deep } from "../../../support/depth.ts";
 import { base64, fetchState, inRequest, managed, md5, post, stateOf } from "../../../support/states.ts";
 import { contentsOf, expectFault, expectRefused, useStage } from "./support.ts";
@@ -37,6 +37,8 @@ describe("createStateVersion with the content: 201", () => {
         "hosted-json-state-download-url": null,
         "hosted-state-upload-url": null,
         "hosted-json-state-upload-url": null,
+        "sanitized-state-download-url": null,
+        "sanitized-state-upload-url": null,
         encrypted: false,
         "resources-processed": true,
         "state-version": 4,
@@ -64,6 +66,8 @@ describe("createStateVersion with the content: 201", () => {
         },
         run: { data: null },
         "created-by": { data: { id: stage.org.owner.id, type: "users" } },
+        "previous-state-version": { data: null },
+        "next-state-version": { data: null },
         outputs: {
           data: [{ id: expect.stringMatching(/^wsout-/), type: "state-version-outputs" }],
           links: { related: `/api/v2/state-versions/${id}/outputs` },
@@ -72,6 +76,24 @@ describe("createStateVersion with the content: 201", () => {
       links: { self: `/api/v2/state-versions/${id}` },
     });
     expect(await stage.show(id)).toEqual(answer.body.data);
+  });
+
+  it("names the versions before and after it, in shows and lists alike", async () => {
+    const versions = [];
+    for (const serial of [1, 2, 3]) versions.push(await stage.write(stateOf({ serial })));
+    const [first, second, third] = versions.map(({ id }) => ({ id, type: "state-versions" }));
+    const chain = ({ relationships }: Json) => [
+      relationships["previous-state-version"].data,
+      relationships["next-state-version"].data,
+    ];
+    expect(chain(versions[2])).toEqual([second, null]);
+    expect(chain(await stage.show(second?.id))).toEqual([first, third]);
+    const listed = data(await stage.owner.get(`/workspaces/${stage.workspace.id}/state-versions`));
+    expect(listed.map(chain)).toEqual([
+      [second, null],
+      [first, third],
+      [null, second],
+    ]);
   });
 
   it("keeps the bytes as they were sent, not what they mean", async () => {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { defineResource, type Operation } from "../../../../jsonapi/define.ts";
 import { JsonText } from "../../../../jsonapi/document.ts";
 import { text, wholeNumber } from "../../../../jsonapi/schemas.ts";
+import { backingDataOperations } from "../../../shared/backing-data.ts";
 import { executionDetailsOf, type PhaseView } from "../view.ts";
 
 const show = {
@@ -13,6 +14,12 @@ const show = {
   answer: "document",
 } as const satisfies Operation;
 
+const backingData = backingDataOperations("/applies/:apply_id", "nothing", {
+  thing: "an apply's",
+  noun: "log and JSON output",
+  separator: "-",
+});
+
 export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   type: "applies",
   doc: "What the engine changed.",
@@ -21,6 +28,10 @@ export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   hasExpiring: true,
   attributes: {
     "action-invocations": readOnly(wholeNumber(), "How many actions it invoked."),
+    "backing-data-status": readOnly(
+      text(),
+      "Whether its log and what the engine said in JSON are `present`, `backing_data_soft_deleted` or `backing_data_permanently_deleted`.",
+    ),
     "error-message": readOnly(text().nullable(), "Why it failed, where its log does not tell."),
     "execution-details": readOnly(z.record(z.string(), z.unknown()), "Who executes it.", { from: executionDetailsOf }),
     "log-read-url": readOnly(text(), "Where its log is read, without a token."),
@@ -42,5 +53,8 @@ export const applies = defineResource<PhaseView>()(({ readOnly, toMany }) => ({
   operations: {
     showApply: show,
     showRunApply: { ...show, path: "/runs/:run_id/apply", summary: "Show a run's apply" },
+    softDeleteApplyBackingData: backingData.softDelete,
+    restoreApplyBackingData: backingData.restore,
+    permanentlyDeleteApplyBackingData: backingData.permanentlyDelete,
   },
 }));

@@ -1,5 +1,6 @@
 /** Operations on applies. */
 import { implement } from "../../../shared/context.ts";
+import { moveBackingData } from "../backing-data.ts";
 import { loadPhase } from "../reads.ts";
 import { applies } from "./definition.ts";
 
@@ -10,4 +11,8 @@ export const applyResource = implement(applies, {
   showRunApply: async ({ context, params }) => ({
     view: await loadPhase(context.database.reader, context, "apply", { runId: params.runId }),
   }),
+  softDeleteApplyBackingData: ({ context, params }) => moveBackingData(context, "apply", params.applyId, "soft-delete"),
+  restoreApplyBackingData: ({ context, params }) => moveBackingData(context, "apply", params.applyId, "restore"),
+  permanentlyDeleteApplyBackingData: ({ context, params }) =>
+    moveBackingData(context, "apply", params.applyId, "permanently-delete"),
 });

@@ -5,7 +5,11 @@ import type { WorkspaceFacts } from "../../../../access/permissions.ts";
 import type { Tx } from "../../../../database/database.ts";
 import { prepared } from "../../../../database/prepared.ts";
 import type { RunLogChunkTable, RunPhaseTable } from "../../../../database/schema/runs.ts";
+import type { Granted } from "../../../../access/granted.ts";
+import type { WorkspaceView } from "../../../register/workspaces/view.ts";
 import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../../shared/grants/reads.ts";
+import { updateRow } from "../../../shared/versions.ts";
+import { dataPresent } from "../view.ts";
 
 /** What the log of a phase is known by; whoever adds to it holds the phase's row. */
 export type LoggedPhase = Pick<RunPhaseTable, "id" | "organizationId" | "attempt" | "logBytes" | "logEnded">;
@@ -38,7 +42,11 @@ export async function findStartOfAttempt(tx: Tx, { id, attempt }: LoggedPhase): 
 }
 
 export const findLoggedPhase = prepared<{ id: string }, LoggedPhase>((db, { id }) =>
-  db.selectFrom("runPhases").select(["id", "organizationId", "attempt", "logBytes", "logEnded"]).where("id", "=", id),
+  db
+    .selectFrom("runPhases")
+    .select(["id", "organizationId", "attempt", "logBytes", "logEnded"])
+    .where("id", "=", id)
+    .where("backingDataStatus", "=", dataPresent),
 );
 
 type ReadableLog = LoggedPhase & WorkspaceAccessRow;
@@ -50,7 +58,8 @@ const logForActor = prepared<{ id: string; principal: string }, ReadableLog>((db
     .innerJoin("organizations as o", "o.id", "f.organizationId")
     .select(["f.id", "f.organizationId", "f.attempt", "f.logBytes", "f.logEnded", "o.allowForceDeleteWorkspaces"])
     .select(workspaceAccessColumns(principal))
-    .where("f.id", "=", id),
+    .where("f.id", "=", id)
+    .where("f.backingDataStatus", "=", dataPresent),
 );
 
 /** One statement: the log, and what somebody holds on its workspace. */
@@ -61,6 +70,22 @@ export async function findReadableLog(
 ): Promise<(LoggedPhase & WorkspaceFacts) | undefined> {
   const [row] = await logForActor(tx, { id, principal: principalOf(actor) });
   return row && { ...row, ...workspaceFactsOf(actor, row) };
+}
+
+type AdministeredWorkspace = Granted<WorkspaceView, "can-update">;
+
+/** From now on the log is found, or not. */
+export async function updateBackingData(
+  tx: Tx,
+  _workspace: AdministeredWorkspace,
+  id: string,
+  backingDataStatus: string,
+): Promise<void> {
+  await updateRow(tx, "runPhases", id, { backingDataStatus });
+}
+
+export async function deleteLog(tx: Tx, _workspace: AdministeredWorkspace, phaseId: string): Promise<void> {
+  await tx.db.deleteFrom("runLogChunks").where("phaseId", "=", phaseId).execute();
 }
 
 type Range = { phaseId: string; from: number; before: number; end: number };

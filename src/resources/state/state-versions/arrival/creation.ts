@@ -40,7 +40,7 @@ export async function createStateVersion(
   const brought = await broughtBy(context, id, attributes);
   const view = await context.database.write(async (tx) => {
     const workspace = await loadWritable(tx, context, workspaceId, true);
-    const { position, latest, predecessorId, awaits } = await findSuccession(tx, workspace.id);
+    const { position, previous, latest, predecessorId, awaits } = await findSuccession(tx, workspace.id);
     const facts = { id, position, workspace, ownLineage: brought?.read.file.lineage, createdAt: now() };
     const announced = newStateVersion(attributes, facts, context.actor);
     const obstacle = attributes.force ? undefined : successionObstacle(latest, announced);
@@ -53,7 +53,7 @@ export async function createStateVersion(
       await insertContents(tx, workspace, brought.contents);
       await writeOutcome(tx, context, workspace, { version, rows, predecessorId, awaits });
     }
-    const shown = inWorkspace(version, workspace, context);
+    const shown = inWorkspace({ ...version, ...previous }, workspace, context);
     await recordChange(tx, context, stateVersions, { after: shown }, { after: { workspace: workspace.id } });
     return shown;
   });

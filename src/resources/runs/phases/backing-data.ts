@@ -1,0 +1,66 @@
+/**
+ * The data behind a plan or an apply that has ended, its log and what the engine said in JSON: hidden, restored, or removed for good.
+ * Readers need no check of their own: what is hidden is not found.
+ */
+import { type AppError, conflict, notFound } from "../../../kernel/errors.ts";
+import { grantWorkspace, loadWorkspace } from "../../register/workspaces/reads.ts";
+import { recordEvent } from "../../shared/audit-events/writes.ts";
+import { type BackingDataMove, backingDataMovesOf } from "../../shared/backing-data.ts";
+import { abandonHidden, hideContents, unhideContents } from "../../shared/contents/contents.ts";
+import type { Context } from "../../shared/context.ts";
+import { loadPhase } from "./reads.ts";
+import { deleteLog, updateBackingData } from "./logs/store.ts";
+import { dataPresent, isFinalPhase, type PhaseKind, type PhaseView } from "./view.ts";
+
+const moves = backingDataMovesOf(dataPresent);
+
+/** The contents of a run that belong to each of its phases. */
+const kindsOf: Readonly<Record<PhaseKind, readonly string[]>> = {
+  plan: ["plan", "plan-json", "provider-schemas", "lock-file", "generated-configuration"],
+  apply: ["errored-state"],
+};
+const typeOf = { plan: "plans", apply: "applies" } as const;
+
+/** Raises `not-found`, `forbidden`, and `conflict` where its status does not allow it. */
+export async function moveBackingData(
+  context: Context,
+  kind: PhaseKind,
+  id: string,
+  how: BackingDataMove,
+): Promise<void> {
+  // The hosted edition does not have these endpoints.
+  if (context.options.edition === "hosted") throw notFound("path");
+  await context.database.write(async (tx) => {
+    const { workspaceId } = await loadPhase(tx, context, kind, { id });
+    const workspace = grantWorkspace(await loadWorkspace(tx, context, { workspaceId }, true), "can-update");
+    // Once more, now that nobody else moves it.
+    const phase = await loadPhase(tx, context, kind, { id });
+    const obstacle = obstacleTo(how, phase);
+    if (obstacle !== undefined) throw obstacle;
+    const { to } = moves[how];
+    await updateBackingData(tx, workspace, id, to);
+    const move = { "soft-delete": hideContents, restore: unhideContents, "permanently-delete": abandonHidden }[how];
+    await move(tx, workspace, { column: "runId", id: phase.runId }, kindsOf[kind]);
+    if (how === "permanently-delete") await deleteLog(tx, workspace, id);
+    await recordEvent(tx, context, {
+      organizationId: phase.organizationId,
+      verb: `${how}-backing-data`,
+      subject: { type: typeOf[kind], id },
+      before: { "backing-data-status": phase.backingDataStatus },
+      after: { "backing-data-status": to },
+    });
+  });
+}
+
+function obstacleTo(how: BackingDataMove, phase: PhaseView): AppError | undefined {
+  // A plan that waits for confirmation is still to be applied.
+  if (phase.runEndedAt === null || !isFinalPhase(phase.status))
+    return conflict(
+      `The data of this ${phase.kind} is still needed: its run has not ended. Wait for it, or discard or cancel it.`,
+    );
+  const { from, to } = moves[how];
+  if (phase.backingDataStatus === from) return undefined;
+  return conflict(
+    `Status transition not allowed: the data of this ${phase.kind} is ${phase.backingDataStatus}, and only data that is ${from} can become ${to}.`,
+  );
+}

@@ -1,0 +1,94 @@
+/** Changes of several variables of one owner in one request: what is asked for, and what each row becomes. No I/O. */
+import type { VarTable } from "../../../database/schema/variables.ts";
+import { changedColumns } from "../../../jsonapi/columns.ts";
+import type { UpdateAttributes } from "../../../jsonapi/define.ts";
+import { parseBody } from "../../../jsonapi/input.ts";
+import { AppError, attributeFault, type Fault, refuseIfAny } from "../../../kernel/errors.ts";
+import { changesOf } from "../../shared/changes.ts";
+import { afterUpdate } from "../../shared/versions.ts";
+import { vars, type VarView } from "./definition.ts";
+import { changeFaults, isRenamed, keyTaken, replacement, valuesBytesMax } from "./rules.ts";
+
+export interface BatchChange {
+  readonly id: string;
+  readonly attributes: UpdateAttributes<typeof vars>;
+}
+
+/** Each item is read like the body of a change of one. Raises `invalid` with the faults of all of them. */
+export function wantedChanges(items: readonly { readonly id: string }[]): BatchChange[] {
+  const faults: Fault[] = [];
+  const seen = new Set<string>();
+  const changes = items.map((item, index): BatchChange => {
+    if (seen.has(item.id))
+      faults.push({ pointer: `/data/${index}/id`, detail: `The variable ${item.id} is sent twice` });
+    seen.add(item.id);
+    try {
+      const { attributes } = parseBody(vars, "update", { data: item }) as Pick<BatchChange, "attributes">;
+      return { id: item.id, attributes };
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error;
+      faults.push(...error.faults.map((fault) => atItem(fault, index)));
+      return { id: item.id, attributes: {} };
+    }
+  });
+  refuseIfAny(faults);
+  return changes;
+}
+
+const atItem = (fault: Fault, index: number): Fault => ({
+  ...fault,
+  ...(fault.pointer !== undefined && { pointer: fault.pointer.replace("/data", `/data/${index}`) }),
+});
+
+export interface PlannedUpdate {
+  readonly before: VarView;
+  readonly after: VarView;
+  readonly columns: Partial<Omit<VarTable, "value">>;
+  /** The new value, not sealed yet; undefined where it stays. */
+  readonly value: string | undefined;
+}
+
+/**
+ * `rows` are all that the owner has. A key can't be taken over from a variable that gives it up in the same request: the database
+ * compares row by row. Raises `invalid`, with the faults of all items.
+ */
+export function plannedUpdates(
+  rows: readonly VarView[],
+  changes: readonly BatchChange[],
+  valueBytes: ReadonlyMap<string, number>,
+  noun: string,
+): PlannedUpdate[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  const taken = new Set(rows.map(nameOf));
+  const bytes = new Map(valueBytes);
+  const faults: Fault[] = [];
+  const updates = changes.flatMap(({ id, attributes }, index): PlannedUpdate[] => {
+    const before = byId.get(id);
+    if (before === undefined) {
+      faults.push({ pointer: `/data/${index}/id`, detail: `${noun} has no variable ${id} here. Check the id.` });
+      return [];
+    }
+    const columns = changesOf<Omit<VarTable, "value">>(before, changedColumns(vars, attributes)) ?? {};
+    const value = replacement(before, attributes.value);
+    const changed = afterUpdate<VarView>(before, columns);
+    const after = { ...changed, value: changed.sensitive === 1 ? null : (value ?? before.value) };
+    const renamedToTaken = isRenamed(before, after) && taken.has(nameOf(after));
+    faults.push(
+      ...[...changeFaults(before, after), ...(renamedToTaken ? [keyTaken()] : [])].map((fault) => atItem(fault, index)),
+    );
+    taken.add(nameOf(after));
+    if (value !== undefined) bytes.set(id, Buffer.byteLength(value));
+    return [{ before, after, columns, value }];
+  });
+  if (bytes.values().reduce((sum, length) => sum + length, 0) > valuesBytesMax)
+    faults.push(
+      attributeFault(
+        "value",
+        `The values of ${noun.toLowerCase()}'s variables have at most ${valuesBytesMax} bytes together`,
+      ),
+    );
+  refuseIfAny(faults);
+  return updates;
+}
+
+const nameOf = ({ category, key }: Pick<VarView, "category" | "key">) => `${category}/${key}`;

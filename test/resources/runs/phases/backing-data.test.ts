@@ -1,0 +1,112 @@
+/** The data behind plans and applies: deleted so that it can be restored, restored, and removed for good. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  details,
+  grantWorkspace,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeWorkspace,
+  type Org,
+} from "../../../support/builders.ts";
+import { endedRun, finishedPlan, logUrlOf, storeAssessment, type StoredRun } from "../../../support/phases.ts";
+
+const api = useApi();
+let org: Org;
+let workspace: Json;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+  workspace = await makeWorkspace(api, org.name);
+});
+
+const kinds = [
+  { kind: "plan", path: "plans", outputs: ["json-output", "json-output-redacted", "json-schema"] },
+  { kind: "apply", path: "applies", outputs: ["errored-state"] },
+] as const;
+type Kind = (typeof kinds)[number]["kind"];
+
+const pathOf = (run: StoredRun, kind: Kind) => `/${kind === "plan" ? "plans" : "applies"}/${run[kind].id}`;
+const act = (run: StoredRun, kind: Kind, action: string, caller = org.owner) =>
+  caller.post(`${pathOf(run, kind)}/actions/${action}-backing-data`);
+const statusOf = async (run: StoredRun, kind: Kind) =>
+  data(await org.owner.get(pathOf(run, kind))).attributes["backing-data-status"];
+const log = async (run: StoredRun, kind: Kind) => (await fetch(logUrlOf(api, run[kind].id))).status;
+const readable = async (run: StoredRun, kind: Kind, outputs: readonly string[]) => {
+  const answers = await Promise.all(outputs.map((name) => org.owner.get(`${pathOf(run, kind)}/${name}`)));
+  return [...answers.map(({ status }) => status), await log(run, kind)];
+};
+
+describe.each(kinds)("the backing data of a $kind", ({ kind, path, outputs }) => {
+  const all = (status: number) => Array.from({ length: outputs.length + 1 }, () => status);
+
+  it("204: is hidden, restored, hidden again and removed, with an event for each", async () => {
+    const run = await endedRun(api, workspace, org.id);
+    expect([await statusOf(run, kind), await readable(run, kind, outputs)]).toEqual(["present", all(200)]);
+    expect((await act(run, kind, "soft-delete")).status).toBe(204);
+    expect([await statusOf(run, kind), await readable(run, kind, outputs)]).toEqual([
+      "backing_data_soft_deleted",
+      all(404),
+    ]);
+    expect((await act(run, kind, "restore")).status).toBe(204);
+    expect([await statusOf(run, kind), await readable(run, kind, outputs)]).toEqual(["present", all(200)]);
+    for (const action of ["soft-delete", "permanently-delete"]) expect((await act(run, kind, action)).status).toBe(204);
+    expect([await statusOf(run, kind), await readable(run, kind, outputs)]).toEqual([
+      "backing_data_permanently_deleted",
+      all(404),
+    ]);
+    const events = data(
+      await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${run[kind].id}`),
+    );
+    expect(events.map((event: Json) => event.attributes.action)).toEqual(
+      ["permanently-delete", "soft-delete", "restore", "soft-delete"].map((verb) => `${path}.${verb}-backing-data`),
+    );
+  });
+
+  it("leaves the other phase alone", async () => {
+    const run = await endedRun(api, workspace, org.id);
+    data(await act(run, kind, "soft-delete"));
+    const other = kinds.find((each) => each.kind !== kind);
+    expect(other && (await readable(run, other.kind, other.outputs))).not.toContain(404);
+  });
+
+  it("409: what its status does not allow", async () => {
+    const run = await endedRun(api, workspace, org.id);
+    expect((await act(run, kind, "restore")).status).toBe(409);
+    expect((await act(run, kind, "permanently-delete")).status).toBe(409);
+    data(await act(run, kind, "soft-delete"));
+    expect((await act(run, kind, "soft-delete")).status).toBe(409);
+    data(await act(run, kind, "permanently-delete"));
+    const refused = await act(run, kind, "restore");
+    expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining("permanently_deleted")]);
+  });
+
+  it("409: while the run has not ended, its data is still needed", async () => {
+    const run = await finishedPlan(api, workspace, org.id);
+    const refused = await act(run, kind, "soft-delete");
+    expect([refused.status, details(refused)[0]]).toEqual([409, expect.stringContaining("has not ended")]);
+  });
+
+  it.each([
+    ["write", 403],
+    ["admin", 204],
+  ] as const)("with '%s' on the workspace: %i", async (level, status) => {
+    const run = await endedRun(api, workspace, org.id);
+    const team = await makeTeam(api, org.name);
+    const own = await makeMember(api, org.name, [team.id]);
+    expect((await act(run, kind, "soft-delete", own)).status).toBe(404);
+    await grantWorkspace(api, org.id, workspace.id, team.id, level);
+    expect((await act(run, kind, "soft-delete", own)).status).toBe(status);
+  });
+});
+
+it("hides a plan also from those who read it as an assessment", async () => {
+  const run = await endedRun(api, workspace, org.id);
+  const id = await storeAssessment(api, { organizationId: org.id, workspaceId: workspace.id, runId: run.id });
+  const paths = ["json-output", "json-schema", "log-output"].map((name) => `/assessment-results/${id}/${name}`);
+  const statuses = () => Promise.all(paths.map(async (path) => (await org.owner.get(path)).status));
+  expect(await statuses()).toEqual([200, 200, 200]);
+  data(await act(run, "plan", "soft-delete"));
+  expect(await statuses()).toEqual([404, 404, 404]);
+});
