@@ -94,12 +94,13 @@ function faultOf(error: unknown): unknown {
 }
 
 function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
-  const audiences = [claims["aud"]].flat();
+  const audiences = new Set([claims["aud"]].flat());
+  const nameKey = name === undefined ? undefined : fold(name);
   const fit = trusts.filter(
     (trust) =>
-      audiences.includes(trust.audience) &&
-      claimsFit(JSON.parse(trust.claims) as Record<string, string>, claims) &&
-      (name === undefined || trust.nameKey === fold(name)),
+      (nameKey === undefined || trust.nameKey === nameKey) &&
+      audiences.has(trust.audience) &&
+      claimsFit(JSON.parse(trust.claims) as Record<string, string>, claims),
   );
   const [first, ...others] = fit;
   if (first === undefined) throw nobody;
