@@ -4,7 +4,7 @@
  */
 
 /** Of a longer text only so many bytes are compared; the rest counts as found. Two texts that share these are not different by chance. */
-const comparedMax = 1024;
+export const comparedMax = 1024;
 
 /** A stretch of bytes: from the first to the one after the last. */
 export type ByteSpan = readonly [from: number, to: number];

@@ -2,7 +2,7 @@
  * Hides the values of a run's sensitive variables in a plan, as they are hidden in its log. Equal values have equal stand-ins in the
  * whole plan, and different ones different ones; a text stays a text and a number a number. Pure.
  */
-import { LiteralMatcher } from "../../../kernel/literal-matcher.ts";
+import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
 import { formsOf, textsInHcl } from "../../../kernel/secret-forms.ts";
 import type { ExactJson } from "./exact-json.ts";
 
@@ -27,7 +27,8 @@ export class PlanMask {
   /** Raises TooManySecrets. */
   constructor(secrets: readonly SecretVariable[], json: ExactJson) {
     const forms = formsOf(secrets.flatMap(({ value, hcl }) => (hcl ? textsInHcl(value) : [value])));
-    if (forms.reduce((sum, { length }) => sum + length, 0) > formBytesMax) throw new TooManySecrets();
+    if (forms.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > formBytesMax)
+      throw new TooManySecrets();
     this.#matcher = new LiteralMatcher(forms);
     this.#json = json;
   }
