@@ -7,7 +7,8 @@ import { deep, seed } from "../support/depth.ts";
 const covered = (texts: readonly string[], text: string): string => {
   const hidden = [...text];
   for (const each of texts)
-    for (let at = text.indexOf(each); at !== -1; at = text.indexOf(each, at + 1)) hidden.fill("#", at, at + each.length);
+    for (let at = text.indexOf(each); at !== -1; at = text.indexOf(each, at + 1))
+      hidden.fill("#", at, at + each.length);
   return hidden.join("");
 };
 const found = (texts: readonly string[], text: string): string => {

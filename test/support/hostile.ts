@@ -70,7 +70,13 @@ export function hostilePlaces(description: Description, schema: Schema, bytesMax
   return placesOf(description, schema, [], bytesMax, 0);
 }
 
-function placesOf(description: Description, given: Schema, place: Place, bytesMax: number, depth: number): HostilePlace[] {
+function placesOf(
+  description: Description,
+  given: Schema,
+  place: Place,
+  bytesMax: number,
+  depth: number,
+): HostilePlace[] {
   const schema = description.resolved(given);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined)
@@ -138,7 +144,15 @@ export function withAt(value: unknown, [first, ...rest]: Place, replacement: unk
 // --- contents
 
 const state = (members: object): string =>
-  JSON.stringify({ version: 4, terraform_version: "1.9.5", serial: 1, lineage: "a", outputs: {}, resources: [], ...members });
+  JSON.stringify({
+    version: 4,
+    terraform_version: "1.9.5",
+    serial: 1,
+    lineage: "a",
+    outputs: {},
+    resources: [],
+    ...members,
+  });
 const listOf = (size: number, each: (index: number) => object): object[] =>
   numbered(size, (index) => JSON.stringify(each(index))).map((text) => JSON.parse(text) as object);
 const resource = (index: number, more: object = {}): object => ({
@@ -156,12 +170,24 @@ export const hostileStates: Readonly<Record<string, Make<string>>> = {
     state({ resources: [resource(0, { instances: listOf(size, (index_key) => ({ index_key, attributes: {} })) })] }),
   "the same resource": (size) => state({ resources: listOf(size, () => resource(0)) }),
   "long providers": (size) =>
-    state({ resources: [resource(0, { provider: hostileTexts["providers"]?.(size), module: hostileTexts["modules"]?.(size) })] }),
+    state({
+      resources: [
+        resource(0, { provider: hostileTexts["providers"]?.(size), module: hostileTexts["modules"]?.(size) }),
+      ],
+    }),
   "many outputs": (size) =>
-    state({ outputs: Object.fromEntries(listOf(size, () => ({ value: "a", type: "string" })).map((each, at) => [`o${at}`, each])) }),
+    state({
+      outputs: Object.fromEntries(
+        listOf(size, () => ({ value: "a", type: "string" })).map((each, at) => [`o${at}`, each]),
+      ),
+    }),
   "an output of a deep type": (size) => {
     const depth = Math.min(200, size >> 4);
-    return state({ outputs: { a: { value: [], type: JSON.parse(`${'["list",'.repeat(depth)}"string"${"]".repeat(depth)}`) as unknown } } });
+    return state({
+      outputs: {
+        a: { value: [], type: JSON.parse(`${'["list",'.repeat(depth)}"string"${"]".repeat(depth)}`) as unknown },
+      },
+    });
   },
   "a long text": (size) => state({ outputs: { a: { value: "a".repeat(size), type: "string" } } }),
   nested: times("[", '{"version":4,"a":'),
@@ -227,7 +253,8 @@ export const hostileArchives: Readonly<Record<string, Make<Buffer>>> = {
       ),
     );
   },
-  "a long header": (size) => zipped([Buffer.concat([pax({ comment: "a".repeat(Math.min(size, 900_000)) }), part(empty("x"))])]),
+  "a long header": (size) =>
+    zipped([Buffer.concat([pax({ comment: "a".repeat(Math.min(size, 900_000)) }), part(empty("x"))])]),
   "one large file": (size) => zipped([{ name: "a.tf", content: "a".repeat(size) }]),
   "no archive": (size) => gzipSync(Buffer.alloc(size, 0x61)),
 };

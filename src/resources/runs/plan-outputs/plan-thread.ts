@@ -10,7 +10,9 @@ import type { Context } from "../../shared/context.ts";
 import type { PlanSummary } from "../assessment-results/rules.ts";
 import type { PlanBytes } from "./drawing.ts";
 
-export type PlanTask = ({ readonly kind: "draw" } & PlanBytes) | { readonly kind: "summary"; readonly plan: Uint8Array };
+export type PlanTask =
+  | ({ readonly kind: "draw" } & PlanBytes)
+  | { readonly kind: "summary"; readonly plan: Uint8Array };
 export type PlanTaskResult =
   | { readonly drawn: Uint8Array }
   | { readonly summary: PlanSummary }

@@ -157,7 +157,11 @@ describe("showRedactedPlanJson", () => {
     const { id } = await makeRun(org.owner, own.id, { "plan-only": true });
     const { relationships } = (await org.owner.get(`/runs/${id}`)).body.data;
     const planId = relationships.plan.data.id;
-    const leaking = { actions: ["create"], before: null, after: { url: "https://hunter2-of-the-workspace@eu-west-1/" } };
+    const leaking = {
+      actions: ["create"],
+      before: null,
+      after: { url: "https://hunter2-of-the-workspace@eu-west-1/" },
+    };
     await storeOutput(
       api,
       { id, organizationId: org.id } as StoredRun,

@@ -300,7 +300,11 @@ describe("a plan with values of sensitive variables", () => {
 describe("a plan that is up to no good", () => {
   it.each([
     ["not JSON", "{", "what the engine wrote is not JSON as we know it"],
-    ["too deep", `{"resource_changes":${"[".repeat(600)}${"]".repeat(600)}}`, "what the engine wrote is not JSON as we know it"],
+    [
+      "too deep",
+      `{"resource_changes":${"[".repeat(600)}${"]".repeat(600)}}`,
+      "what the engine wrote is not JSON as we know it",
+    ],
     ["too many values", `{"resource_changes":[${"[],".repeat(2_000_001)}[]]}`, "it has more than 2000000 values"],
   ])("is refused: %s", (_what, plan, fault) => {
     expect(() => drawn(plan)).toThrow(new PlanFault(fault));
