@@ -19,6 +19,8 @@ export class PlanFault extends Error {}
 
 /** A plan of 32 MiB has about one value in 25 bytes. */
 const valuesMax = 2_000_000;
+/** What both may have together: a change without anything in it is drawn as a change. */
+const drawnLengthMax = 96 * 1024 * 1024;
 
 /** Raises PlanFault. */
 export function drawPlan({ plan, schemas, secrets }: PlanBytes): Uint8Array {
@@ -27,7 +29,10 @@ export function drawPlan({ plan, schemas, secrets }: PlanBytes): Uint8Array {
     const mask = new PlanMask(secrets, json);
     const known = read(plan, membersOf(drawnMembers), json);
     const provided = schemas && read(schemas, schemaMembers(changesOf(known)), json);
-    return Buffer.from(json.stringify(redactPlan(known, provided, { json, mask })));
+    const text = json.stringify(redactPlan(known, provided, { json, mask }));
+    if (text.length > drawnLengthMax) throw new PlanFault("too much would have to be drawn");
+    // In memory of its own, which can be handed over.
+    return new TextEncoder().encode(text);
   });
 }
 
@@ -52,6 +57,8 @@ function explained<T>(work: () => T): T {
     if (error instanceof TooManySecrets) throw new PlanFault("the run's sensitive variables are too long to be masked");
     if (error instanceof JsonError || error instanceof SyntaxError)
       throw new PlanFault("what the engine wrote is not JSON as we know it");
+    // A text that would be longer than any can be.
+    if (error instanceof RangeError) throw new PlanFault("too much would have to be drawn");
     throw error;
   }
 }

@@ -14,4 +14,5 @@ function carriedOut(task: PlanTask): PlanTaskResult {
   }
 }
 
-parentPort?.postMessage(carriedOut(workerData as PlanTask));
+const result = carriedOut(workerData as PlanTask);
+parentPort?.postMessage(result, "drawn" in result ? [result.drawn.buffer as ArrayBuffer] : []);

@@ -306,6 +306,7 @@ describe("a plan that is up to no good", () => {
       "what the engine wrote is not JSON as we know it",
     ],
     ["too many values", `{"resource_changes":[${"[],".repeat(2_000_001)}[]]}`, "it has more than 2000000 values"],
+    ["too much to draw", `{"resource_changes":[${"{},".repeat(999_999)}{}]}`, "too much would have to be drawn"],
   ])("is refused: %s", (_what, plan, fault) => {
     expect(() => drawn(plan)).toThrow(new PlanFault(fault));
   });
