@@ -46,7 +46,7 @@ const toldByTheGate = [
   "test/jobs/{processes,backup}.test.ts",
   "test/database/{crowd,fence,pooler,resealing}.test.ts",
   "test/moving/import.test.ts",
-  "test/contract/{storm,random-bodies}.test.ts",
+  "test/contract/{storm,random-bodies,growth}.test.ts",
   // By chance, against an oracle, or with thousands of rows; each has neighbours that tell the same by example.
   "test/resources/sharing/{access-previews/together,access-explanations/properties}.test.ts",
   "test/resources/register/workspaces/{search-oracle,large-organization,large-filters,lock-machine}.test.ts",

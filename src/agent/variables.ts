@@ -3,6 +3,7 @@
  * Refuses what would replace something that the agent itself relies on.
  */
 import { HclFault, readHcl } from "../kernel/hcl.ts";
+import { shownValues } from "../kernel/secret-forms.ts";
 import { version } from "../version.ts";
 import type { Job, JobVariable } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
@@ -151,18 +152,6 @@ export function secretsOf(job: Job): string[] {
     job.token,
     ...job.identityTokens.map(({ value }) => value),
     ...(job.sshKey === null ? [] : [job.sshKey]),
-    ...job.variables
-      .filter(({ sensitive }) => sensitive)
-      .flatMap(({ value, hcl }) => (hcl ? [value, ...scalarsIn(value)] : [value])),
+    ...job.variables.filter(({ sensitive }) => sensitive).flatMap(shownValues),
   ];
-}
-
-/** What would show of a value in HCL is what it holds, not its own spelling. None where it can't be read: then no engine is given it. */
-function scalarsIn(value: string): readonly string[] {
-  try {
-    return readHcl(value).scalars;
-  } catch (error) {
-    if (error instanceof HclFault) return [];
-    throw error;
-  }
 }

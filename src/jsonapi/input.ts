@@ -12,6 +12,8 @@ import type { Relationship, ToMany } from "./relationships.ts";
 export const linkageMax = 1000;
 const nestingMax = 16;
 const idLengthMax = 256;
+/** Of one value: whoever sends thousands of wrong items sees by the first what is wrong. */
+const issuesMax = 100;
 
 type Json = Record<string, unknown>;
 
@@ -99,7 +101,9 @@ function parseValue(attribute: AnyAttribute, name: string, value: unknown, fault
   const result = attribute.schema.safeParse(value);
   if (result.success) return result.data;
   faults.push(
-    ...result.error.issues.map((issue: z.core.$ZodIssue) => toFault(issue, ["data", "attributes", name], name)),
+    ...result.error.issues
+      .slice(0, issuesMax)
+      .map((issue: z.core.$ZodIssue) => toFault(issue, ["data", "attributes", name], name)),
   );
   return undefined;
 }
@@ -165,7 +169,7 @@ function parseMany(name: string, relationship: ToMany, data: unknown, faults: Fa
   const result = relationship.item.array().safeParse(data);
   if (result.success) return result.data;
   const base = ["data", "relationships", name, "data"];
-  faults.push(...result.error.issues.map((issue) => toFault(issue, base, name)));
+  faults.push(...result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, base, name)));
   return [];
 }
 
@@ -228,7 +232,7 @@ function saidOf(item: Identifier, schema: z.ZodType | undefined, at: string[], f
   if (schema === undefined || item.meta === undefined || item.meta === null) return {};
   const result = schema.safeParse(item.meta);
   if (result.success) return { meta: result.data };
-  faults.push(...result.error.issues.map((issue) => toFault(issue, at, "meta")));
+  faults.push(...result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, at, "meta")));
   return {};
 }
 
@@ -243,7 +247,7 @@ function isIdentifier(value: unknown, types: readonly string[]): value is Identi
 function parseCustom(schema: z.ZodType, json: unknown): unknown {
   const result = schema.safeParse(json);
   if (result.success) return result.data;
-  throw invalid(result.error.issues.map((issue) => toFault(issue, [], "request-body")));
+  throw invalid(result.error.issues.slice(0, issuesMax).map((issue) => toFault(issue, [], "request-body")));
 }
 
 // --- what is wrong, as sentences
@@ -309,31 +313,50 @@ function foldAliases(source: Json, pointer: string, faults: Fault[]): Json {
 /** Refuses what can't be stored or is nested absurdly, before anything looks at it. Raises `invalid`. */
 function refuseUnstorable(json: unknown): void {
   const faults: Fault[] = [];
-  walk(json, "", 0, faults);
+  walk(json, undefined, 0, faults);
   if (faults.length > 0) throw invalid(faults);
 }
 
 const unstorable = "contains a character that can't be stored (U+0000 or half of a surrogate pair)";
 const faultsMax = 20;
 
-function walk(value: unknown, pointer: string, depth: number, faults: Fault[]): void {
+/** Where something stands: only what is at fault needs it spelled out. */
+interface Step {
+  readonly above: Step | undefined;
+  readonly name: string | number;
+}
+
+const pointerOf = (step: Step | undefined): string =>
+  step === undefined ? "" : `${pointerOf(step.above)}/${escapePointer(String(step.name))}`;
+const isStorable = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
+
+function walk(value: unknown, step: Step | undefined, depth: number, faults: Fault[]): void {
   if (faults.length >= faultsMax) return;
   if (typeof value === "string") {
-    if (value.includes("\0") || !value.isWellFormed())
-      faults.push({ pointer, detail: `The text at ${pointer} ${unstorable}` });
+    if (isStorable(value)) return;
+    const pointer = pointerOf(step);
+    faults.push({ pointer, detail: `The text at ${pointer} ${unstorable}` });
     return;
   }
   if (typeof value !== "object" || value === null) return;
   if (depth === nestingMax) {
     throw new AppError("invalid", [
-      { pointer: pointer.slice(0, 200), detail: `The request body is nested more than ${nestingMax} levels deep` },
+      {
+        pointer: pointerOf(step).slice(0, 200),
+        detail: `The request body is nested more than ${nestingMax} levels deep`,
+      },
     ]);
   }
+  if (Array.isArray(value)) {
+    for (const [name, item] of value.entries()) walk(item, { above: step, name }, depth + 1, faults);
+    return;
+  }
   for (const [name, member] of Object.entries(value)) {
-    const at = `${pointer}/${escapePointer(name)}`;
-    if (name.includes("\0") || !name.isWellFormed())
+    if (!isStorable(name)) {
+      const pointer = pointerOf(step);
       faults.push({ pointer, detail: `A name at ${pointer || "/"} ${unstorable}` });
-    walk(member, at, depth + 1, faults);
+    }
+    walk(member, { above: step, name }, depth + 1, faults);
   }
 }
 

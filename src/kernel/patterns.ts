@@ -110,3 +110,54 @@ function advance(from: Positions, to: Positions, character: number): void {
     else if (each === token.anything || (each === token.star && character !== slash)) to.add(at);
   }
 }
+
+/**
+ * `*` any characters, `?` one, for texts without folders. All places of the pattern that the text so far leads to are kept as bits, so that
+ * a character costs the same whatever both are: a word for 32 characters of the pattern.
+ */
+export function wildcard(pattern: string): Matches {
+  const places = [...pattern.replace(/\*+/g, "*")];
+  const words = (places.length >> 5) + 1;
+  const stars = new Uint32Array(words);
+  const anywhere = new Uint32Array(words);
+  const byLetter = new Map<string, Uint32Array>();
+  for (const [place, letter] of places.entries()) {
+    const [word, bit] = [place >> 5, 1 << (place & 31)];
+    if (letter === "*") stars[word]! |= bit;
+    else if (letter === "?") anywhere[word]! |= bit;
+    else {
+      const own = byLetter.get(letter) ?? new Uint32Array(words);
+      own[word]! |= bit;
+      byLetter.set(letter, own);
+    }
+  }
+  const none = new Uint32Array(words);
+  /** A star may stand for nothing: whoever is at one is also at the place after it. No two stars are neighbours. */
+  const passStars = (at: Uint32Array): void => {
+    let carry = 0;
+    for (let word = 0; word < words; word += 1) {
+      const passed = (at[word]! & stars[word]!) >>> 0;
+      at[word] = at[word]! | (passed << 1) | carry;
+      carry = passed >>> 31;
+    }
+  };
+  return (text) => {
+    let [at, next] = [new Uint32Array(words), new Uint32Array(words)];
+    at[0] = 1;
+    passStars(at);
+    for (const letter of text) {
+      const own = byLetter.get(letter) ?? none;
+      let [carry, isAnywhere] = [0, 0];
+      for (let word = 0; word < words; word += 1) {
+        const moved = (at[word]! & (own[word]! | anywhere[word]!)) >>> 0;
+        next[word] = (moved << 1) | carry | (at[word]! & stars[word]!);
+        carry = moved >>> 31;
+        isAnywhere |= next[word]!;
+      }
+      if (isAnywhere === 0) return false;
+      passStars(next);
+      [at, next] = [next, at];
+    }
+    return (at[places.length >> 5]! & (1 << (places.length & 31))) !== 0;
+  };
+}

@@ -1,7 +1,8 @@
 /** Secrets never show, however the stream is cut; and everything else does. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formsOf, masked, Masker } from "../../src/agent/masking.ts";
+import { masked, Masker } from "../../src/agent/masking.ts";
+import { formsOf } from "../../src/kernel/secret-forms.ts";
 import { deep, seed } from "../support/depth.ts";
 
 const options = { seed, numRuns: deep(300, 10_000) };

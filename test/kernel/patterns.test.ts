@@ -1,7 +1,7 @@
 /** Patterns that people write: what they match, and that nobody can make us busy with one. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { expression, expressionFault, globs } from "../../src/kernel/patterns.ts";
+import { expression, expressionFault, globs, wildcard } from "../../src/kernel/patterns.ts";
 import { deep, seed } from "../support/depth.ts";
 
 describe("globs", () => {
@@ -89,5 +89,33 @@ describe("expressions", () => {
     // Some engines would need 2 to the power of 10,000 steps.
     expect(expression("^(a+)+$")(`${"a".repeat(10_000)}b`)).toBe(false);
     expect(globs([`${"*a".repeat(100)}b`])("a".repeat(4000))).toBe(false);
+  });
+});
+
+describe("wildcard", () => {
+  it.each([
+    ["repo:acme/*:ref:refs/heads/main", "repo:acme/app:ref:refs/heads/main", true],
+    ["repo:acme/*:ref:refs/heads/main", "repo:acme/app:ref:refs/heads/mainly", false],
+    ["*", "", true],
+    ["", "", true],
+    ["", "a", false],
+    ["a?c", "a🍄c", true],
+    ["a**c", "ac", true],
+    [`${"a".repeat(40)}*${"b".repeat(40)}`, `${"a".repeat(40)}x${"b".repeat(40)}`, true],
+    [`${"a".repeat(31)}*`, "a".repeat(31), true],
+    [`${"a".repeat(32)}*`, "a".repeat(31), false],
+  ])("%s on %s: %s", (pattern, text, matches) => {
+    expect(wildcard(pattern)(text)).toBe(matches);
+  });
+
+  it("matches what an expression matches that says the same", () => {
+    const letters = (unit: string) => fc.string({ unit: fc.constantFrom(...unit), maxLength: 80 });
+    fc.assert(
+      fc.property(letters("ab*?"), letters("ab"), (pattern, text) => {
+        const same = expression(`^${pattern.replaceAll("*", ".*").replaceAll("?", ".")}$`);
+        expect(wildcard(pattern)(text)).toBe(same(text));
+      }),
+      { numRuns: deep(500, 20_000), seed },
+    );
   });
 });

@@ -2,8 +2,9 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { beforeAll, describe, expect, test } from "vitest";
 import { callerOn } from "../support/api.ts";
 import { data, resource } from "../support/builders.ts";
@@ -44,7 +45,7 @@ describe("the package", () => {
     expect(readdirSync(packed).sort()).toEqual(
       ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY.txt", "bin", "dist", "lib", "package.json"].sort(),
     );
-    expect(readdirSync(join(packed, "lib")).sort()).toEqual(["cadastre.js", "log-mover.js"]);
+    expect(readdirSync(join(packed, "lib")).sort()).toEqual(["cadastre.js", "log-mover.js", "plan-worker.js"]);
     const notices = readFileSync(join(packed, "THIRD-PARTY.txt"), "utf8");
     // Of the service, and of the console.
     for (const name of ["fastify", "pg", "react-dom", "@mantine/core"]) expect(notices).toContain(`\n${name} `);
@@ -52,9 +53,19 @@ describe("the package", () => {
   });
 
   test("tells nothing of the machine on which it was made", () => {
-    for (const name of ["lib/cadastre.js", "lib/log-mover.js"])
+    for (const name of ["lib/cadastre.js", "lib/log-mover.js", "lib/plan-worker.js"])
       expect(readFileSync(join(packed, name), "utf8")).not.toContain(process.cwd());
   });
+});
+
+test("the thread that reads plans is whole", async () => {
+  const plan = Buffer.from(
+    '{"resource_changes":[{"type":"t","provider_name":"p","change":{"after":{"a":"hunter2"}}}]}',
+  );
+  const workerData = { kind: "draw", plan, schemas: undefined, secrets: [{ value: "hunter2", hcl: false }] };
+  const worker = new Worker(resolve(packed, "lib/plan-worker.js"), { workerData, execArgv: [] });
+  const [{ drawn }] = (await once(worker, "message")) as [{ drawn: Uint8Array }];
+  expect(Buffer.from(drawn).toString()).toContain('"after":{"a":"(sensitive variable 1)"}');
 });
 
 describe("npx in an empty folder", () => {

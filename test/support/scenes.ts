@@ -27,8 +27,10 @@ import { signInTwists } from "./sign-in-scenes.ts";
 import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
 
 export interface Staged {
-  /** Sends it as this caller; a URL that is signed is its own permission, whoever sends it. */
-  send(caller: Caller): Promise<Answer>;
+  /** Sends it as this caller, or with another body; a URL that is signed is its own permission, whoever sends it. */
+  send(caller: Caller, body?: unknown): Promise<Answer>;
+  readonly path: string;
+  readonly body: unknown;
   /** Who may, where that is neither an owner nor a site admin. */
   readonly callers: readonly Caller[];
 }
@@ -41,10 +43,12 @@ export async function staged(route: Route, scene: Scene): Promise<Staged> {
   const { api } = scene;
   return {
     callers: own === undefined ? [] : [own],
-    send: (caller) =>
+    path: url?.slice(api.url.length) ?? path,
+    body: sent,
+    send: (caller, changed = sent) =>
       url === undefined
-        ? caller.send(operation.method, path, sent)
-        : api.nobody.send(operation.method, url.slice(api.url.length), sent),
+        ? caller.send(operation.method, path, changed)
+        : api.nobody.send(operation.method, url.slice(api.url.length), changed),
   };
 }
 

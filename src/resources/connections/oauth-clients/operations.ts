@@ -224,8 +224,8 @@ async function keepToken(tx: Tx, context: Context, client: Changeable, secret: s
 
 /** Gives how many more there are. */
 async function replaceProjects(tx: Tx, client: Changeable, wanted: readonly string[]): Promise<number> {
-  const gone = client.projectIds.filter((id) => !wanted.includes(id));
-  const come = wanted.filter((id) => !client.projectIds.includes(id));
+  const [before, after] = [new Set(client.projectIds), new Set(wanted)];
+  const [gone, come] = [[...before.difference(after)], [...after.difference(before)]];
   const removed = await removeProjects(tx, client, gone);
   const added = await addProjects(tx, client, come);
   return added.length - removed.length;

@@ -55,7 +55,7 @@ export const identityTrusts = defineResource<IdentityTrustView>()(({ required, o
     audience: required(text({ min: 1, max: 512 }), "Whom they must be meant for: the claim `aud`."),
     claims: required(
       claims,
-      "What else they must say, claim by claim. `*` stands for any characters, `?` for one; of a list, one item must fit. At least one must tell pipelines apart: not `iss`, `aud`, `exp`, `nbf`, `iat` or `jti`, and not by wildcards alone.",
+      "What else they must say, claim by claim. `*` stands for any characters, `?` for one; of a list, one of the first 256 items must fit. What is longer than 1,024 characters fits nothing. At least one must tell pipelines apart: not `iss`, `aud`, `exp`, `nbf`, `iat` or `jti`, and not by wildcards alone.",
       { column: false, from: (trust) => JSON.parse(trust.claims) as object },
     ),
     "token-seconds": optional(

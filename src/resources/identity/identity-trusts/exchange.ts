@@ -95,12 +95,13 @@ function faultOf(error: unknown): unknown {
 }
 
 function fitting(trusts: readonly TrustOfIssuer[], claims: Claims, name: string | undefined): TrustOfIssuer {
-  const audiences = [claims["aud"]].flat();
+  const audiences = new Set([claims["aud"]].flat());
+  const nameKey = name === undefined ? undefined : fold(name);
   const fit = trusts.filter((trust) => {
+    if (!audiences.has(trust.audience) || (nameKey !== undefined && trust.nameKey !== nameKey)) return false;
     const wanted = JSON.parse(trust.claims) as Record<string, string>;
-    const isMeant = audiences.includes(trust.audience) && (name === undefined || trust.nameKey === fold(name));
     // Some were stored before a trust had to leave anybody out.
-    return isMeant && restrictsPipelines(wanted) && claimsFit(wanted, claims);
+    return restrictsPipelines(wanted) && claimsFit(wanted, claims);
   });
   const [first, ...others] = fit;
   if (first === undefined) throw nobody;

@@ -3,6 +3,7 @@ import type { IdentityTrustTable } from "../../../database/schema/identity.ts";
 import { changedColumns, createdColumns } from "../../../jsonapi/columns.ts";
 import type { CreateAttributes, UpdateAttributes } from "../../../jsonapi/define.ts";
 import { attributeFault, type Fault } from "../../../kernel/errors.ts";
+import { wildcard } from "../../../kernel/patterns.ts";
 import { identityTrusts } from "./definition.ts";
 
 export function newIdentityTrust(
@@ -31,26 +32,19 @@ export const tooMany = (): Fault => ({
 
 export type Claims = Readonly<Record<string, unknown>>;
 
+/** OpenID Connect allows 255 in the longest that identify somebody. A longer one fits no pattern. */
+export const claimLengthMax = 1024;
+/** How many items of a claim that is a list are looked at. */
+export const claimItemsMax = 256;
+
 /** Whether a token says all that is asked for. */
 export function claimsFit(patterns: Readonly<Record<string, string>>, claims: Claims): boolean {
   return Object.entries(patterns).every(([name, pattern]) => {
     const said = Object.hasOwn(claims, name) ? claims[name] : undefined;
-    return (Array.isArray(said) ? said : [said]).some((each) => {
+    const fits = wildcard(pattern);
+    return (Array.isArray(said) ? said.slice(0, claimItemsMax) : [said]).some((each: unknown) => {
       const isPlain = typeof each === "string" || typeof each === "number" || typeof each === "boolean";
-      return isPlain && globFits(pattern, String(each));
+      return isPlain && String(each).length <= claimLengthMax && fits(String(each));
     });
   });
-}
-
-/** `*` any characters, `?` one. In time of pattern × text at most, whatever both are: it goes back to the last star alone. */
-export function globFits(pattern: string, text: string): boolean {
-  let [at, of, star, from] = [0, 0, -1, 0];
-  while (at < text.length) {
-    if (pattern[of] === "*") [star, from, of] = [of, at, of + 1];
-    else if (of < pattern.length && (pattern[of] === "?" || pattern[of] === text[at])) [at, of] = [at + 1, of + 1];
-    else if (star >= 0) [from, at, of] = [from + 1, from + 1, star + 1];
-    else return false;
-  }
-  while (pattern[of] === "*") of += 1;
-  return of === pattern.length;
 }

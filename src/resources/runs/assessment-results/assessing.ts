@@ -9,13 +9,14 @@ import { setRunColumns } from "../../register/workspaces/writes.ts";
 import type { AssessmentHappening } from "../../connections/notification-configurations/happenings.ts";
 import { announce } from "../../connections/notification-configurations/writes.ts";
 import { recordEvent } from "../../shared/audit-events/writes.ts";
-import { findContent, readContent } from "../../shared/contents/contents.ts";
+import { findContent } from "../../shared/contents/contents.ts";
 import type { Context } from "../../shared/context.ts";
 import { movedBy } from "../proofs.ts";
 import { isFinal } from "../runs/machine.ts";
 import { loadRunToMove } from "../runs/reads.ts";
 import { advance, createRun } from "../runs/writes.ts";
-import { type Findings, findingsOf, nothingFound } from "./rules.ts";
+import { bytesOf, summaryInThread } from "../plan-outputs/plan-thread.ts";
+import { type Findings, findingsOf, nothingFound, type PlanSummary } from "./rules.ts";
 import {
   deleteResult,
   findDueWorkspaces,
@@ -90,21 +91,15 @@ async function begin(tx: Tx, context: Context, workspaceId: string): Promise<boo
 const mayAssess = (workspace: WorkspaceView): boolean =>
   assessmentsEnabledOf(workspace) === true && executionModeOf(workspace) !== "local" && workspace.lockedByType === null;
 
-/** What the plan tells, read before the transaction; undefined where there is none, or more than is looked at. */
-async function lookInto(context: Context, { runId }: Underway): Promise<unknown> {
+/** What the plan says, read before the transaction; undefined where there is none, or it can't be read. */
+async function lookInto(context: Context, { runId, organizationId }: Underway): Promise<PlanSummary | undefined> {
   const content = await findContent(context.database.reader, { column: "runId", id: runId }, "plan-json");
   if (content === undefined || content.size > planBytesMax) return undefined;
-  const pieces: Uint8Array[] = [];
-  for await (const piece of readContent(context, content)) pieces.push(piece);
-  try {
-    return JSON.parse(Buffer.concat(pieces).toString()) as unknown;
-  } catch {
-    return undefined;
-  }
+  return summaryInThread(organizationId, () => bytesOf(context, content));
 }
 
 /** Tells what came of it, once it has ended. A run that began meanwhile cancels it, and then nothing is told. */
-async function settle(tx: Tx, context: Context, underway: Underway, plan: unknown): Promise<boolean> {
+async function settle(tx: Tx, context: Context, underway: Underway, plan: PlanSummary | undefined): Promise<boolean> {
   const [workspace] = await loadWorkspaces(tx, context, [underway.workspaceId]);
   if (workspace === undefined) return false;
   const by = movedBy("by itself", workspace);

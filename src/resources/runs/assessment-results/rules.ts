@@ -29,8 +29,14 @@ export const nothingFound: Findings = {
   checksUnknown: 0,
 };
 
-/** `resourceCount`: how many the workspace manages. */
-export function findingsOf(plan: unknown, resourceCount: number): Findings {
+/** How many resources have drifted, and how many checks have which status. */
+export interface PlanSummary {
+  readonly drifted: number;
+  readonly checks: Readonly<Record<"pass" | "fail" | "error" | "unknown", number>>;
+}
+
+/** Of a plan, as far as it has `resource_drift` and `checks`. */
+export function summaryOf(plan: unknown): PlanSummary {
   const drifted = listIn(plan, "resource_drift").filter((each) => {
     const actions = isObject(each) ? listIn(each["change"], "actions") : [];
     return actions.some((action) => action !== "no-op" && action !== "read");
@@ -41,12 +47,20 @@ export function findingsOf(plan: unknown, resourceCount: number): Findings {
   });
   const counted = (status: string) => checks.filter((check) => isObject(check) && check["status"] === status).length;
   return {
+    drifted,
+    checks: { pass: counted("pass"), fail: counted("fail"), error: counted("error"), unknown: counted("unknown") },
+  };
+}
+
+/** `resourceCount`: how many the workspace manages. */
+export function findingsOf({ drifted, checks }: PlanSummary, resourceCount: number): Findings {
+  return {
     drifted: Number(drifted > 0),
     resourcesDrifted: drifted,
     resourcesUndrifted: Math.max(resourceCount - drifted, 0),
-    checksPassed: counted("pass"),
-    checksFailed: counted("fail"),
-    checksErrored: counted("error"),
-    checksUnknown: counted("unknown"),
+    checksPassed: checks.pass,
+    checksFailed: checks.fail,
+    checksErrored: checks.error,
+    checksUnknown: checks.unknown,
   };
 }

@@ -31,12 +31,12 @@ export async function findResult(tx: Tx, actor: Actor, id: string): Promise<Asse
   return row && { ...row, ...workspaceFactsOf(actor, row) };
 }
 
-export type Underway = Pick<AssessmentResultTable, "id" | "runId" | "workspaceId">;
+export type Underway = Pick<AssessmentResultTable, "id" | "runId" | "organizationId" | "workspaceId">;
 
 export async function findUnderway(tx: Tx): Promise<Underway[]> {
   return tx.db
     .selectFrom("assessmentResults")
-    .select(["id", "runId", "workspaceId"])
+    .select(["id", "runId", "organizationId", "workspaceId"])
     .where("finished", "=", 0)
     .orderBy("id")
     .execute();

@@ -1,16 +1,17 @@
-/** Handing out what engines said about plans in JSON. The whole plan has secrets in clear; drawing one takes memory, so that is bounded. */
+/** Handing out what engines said about plans in JSON. The whole plan has secrets in clear. */
 import { grant } from "../../../access/granted.ts";
 import { workspacePermissions } from "../../../access/permissions.ts";
 import { mayReadWholePlan } from "../../../access/plans.ts";
 import type { ContentAnswer } from "../../../jsonapi/define.ts";
-import { AppError, conflict, notFound } from "../../../kernel/errors.ts";
+import { conflict, notFound } from "../../../kernel/errors.ts";
 import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { loadPhase } from "../phases/reads.ts";
 import { isFinalPhase, type PhaseView } from "../phases/view.ts";
+import { sensitiveVariables } from "../runs/reads.ts";
 import { planOutputs } from "./definition.ts";
-import { parsePlan, redactPlan } from "./redaction.ts";
+import { bytesOf, drawnInThread } from "./plan-thread.ts";
 
 export const planOutputResource = implement(planOutputs, {
   showPlanJson: ({ context, params }) => forAdmins(context, { id: params.planId }, "plan-json"),
@@ -22,8 +23,7 @@ export const planOutputResource = implement(planOutputs, {
     const plan = await loadPhase(context.database.reader, context, "plan", { id: params.planId });
     const content = await outputOf(context, plan, "plan-json");
     if (content === undefined) return undefined;
-    const schemas = await findContent(context.database.reader, ofRun(plan), "provider-schemas");
-    const bytes = await inTurn(() => redacted(context, content, schemas));
+    const bytes = await redacted(context, plan, content);
     return { size: bytes.length, bytes: oneOf(bytes) };
   },
 
@@ -74,48 +74,19 @@ async function outputOf(context: Context, plan: PhaseView, kind: string): Promis
 const planBytesMax = 32 * 1024 * 1024;
 const schemaBytesMax = 64 * 1024 * 1024;
 
-/** One after the other: each may take some hundred megabytes for a moment. */
-let last: Promise<unknown> = Promise.resolve();
-let waiting = 0;
-const waitingMax = 32;
-
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (waiting >= waitingMax)
-    throw new AppError("too-many-requests", "Too many plans are being drawn at once. Try again shortly.", {
-      retryAfterSeconds: 2,
-    });
-  waiting += 1;
-  const mine = last.then(work, work).finally(() => (waiting -= 1));
-  last = mine.catch(() => {});
-  return mine;
-}
-
-/** Raises `conflict` for what can't be drawn. */
-async function redacted(
-  context: Context,
-  plan: StoredContent,
-  schemas: StoredContent | undefined,
-): Promise<Uint8Array> {
-  if (plan.size > planBytesMax || (schemas?.size ?? 0) > schemaBytesMax)
+/** Raises `conflict` for what can't be drawn, and `too-many-requests`. */
+async function redacted(context: Context, plan: PhaseView, content: StoredContent): Promise<Uint8Array> {
+  const schemas = await findContent(context.database.reader, ofRun(plan), "provider-schemas");
+  if (content.size > planBytesMax || (schemas?.size ?? 0) > schemaBytesMax)
     throw conflict(
-      `This plan is too large to be drawn: it has ${plan.size} bytes and its providers' schemas ${schemas?.size ?? 0}, of at most ${planBytesMax} and ${schemaBytesMax}. Its log tells what changes, and admins of the workspace fetch all of it as json-output.`,
+      `This plan is too large to be drawn: it has ${content.size} bytes and its providers' schemas ${schemas?.size ?? 0}, of at most ${planBytesMax} and ${schemaBytesMax}. Its log tells what changes, and admins of the workspace fetch all of it as json-output.`,
     );
-  try {
-    const known = schemas && (JSON.parse(await textOf(context, schemas)) as unknown);
-    return Buffer.from(JSON.stringify(redactPlan(parsePlan(await textOf(context, plan)), known)));
-  } catch (error) {
-    // JSON that is none, or too deep.
-    if (!(error instanceof SyntaxError || error instanceof RangeError)) throw error;
-    throw conflict(
-      "This plan can't be drawn: what the engine wrote is not JSON as we know it. Its log tells what changes.",
-    );
-  }
-}
-
-async function textOf(context: Context, content: StoredContent): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of readContent(context, content)) pieces.push(piece);
-  return Buffer.concat(pieces).toString();
+  const secrets = await sensitiveVariables(context.database.reader, context, plan.runId);
+  return drawnInThread(plan.organizationId, async () => ({
+    plan: await bytesOf(context, content),
+    schemas: schemas && (await bytesOf(context, schemas)),
+    secrets: secrets.map(({ value, hcl }) => ({ value, hcl })),
+  }));
 }
 
 async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -1,23 +1,17 @@
 /**
  * A JSON plan without its secrets, in the form that engines draw plans from. Every place that is marked sensitive, before or after,
- * loses its value on both sides. What stands there instead has the same JSON type, and is equal or different between the two as the
- * values were; else changes would vanish from what is drawn. Pure.
+ * loses its value on both sides; values of sensitive variables are masked wherever else they stand. What stands there instead has the
+ * same JSON type, and is equal or different between the two as the values were; else changes would vanish from what is drawn. Pure.
  */
+import type { ExactJson } from "./exact-json.ts";
+import type { PlanMask } from "./masking.ts";
 import { isDeclared, type Shape, shapeAt, shapeOfSchema } from "./shapes.ts";
-
-/** In the language since, but not yet in its types. */
-declare global {
-  interface JSON {
-    rawJSON(text: string): object;
-    isRawJSON(value: unknown): boolean;
-  }
-}
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 type Loose = { readonly [name: string]: unknown };
 
 const isObject = (value: unknown): value is Loose =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value);
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 /** Names come from the plan: none may reach what every object has. */
 const within = (value: unknown, place: string | number): unknown =>
@@ -25,20 +19,25 @@ const within = (value: unknown, place: string | number): unknown =>
     ? (value as Record<string | number, unknown>)[place]
     : undefined;
 
-/** Numbers that would not come out as they went in stay as they are written. Raises SyntaxError. */
-export const parsePlan = (text: string): unknown =>
-  JSON.parse(text, (_name, value: unknown, { source }: { source?: string } = {}) =>
-    typeof value === "number" && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value,
-  );
+/** How a plan is read: its numbers, and what is masked in it. */
+export interface PlanReading {
+  readonly json: ExactJson;
+  readonly mask: PlanMask;
+}
 
 /** What `json-output-redacted` gives, of what `show -json` and `providers schema -json` gave. */
-export function redactPlan(plan: unknown, schemas: unknown): object {
+export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading): object {
   const of = (name: string) => within(plan, name);
   const changes = ["resource_changes", "resource_drift"].map((name) => listOf(of(name)));
   const deferred = listOf(of("deferred_changes"));
-  const named = [...changes.flat(), ...deferred.map((each) => within(each, "resource_change"))];
-  const provided = providersOf(named, schemas);
-  const redacted = (change: unknown) => redactResource(change, provided);
+  const provided = providersOf(changesOf(plan), schemas);
+  const shapes = new Map<unknown, Shape>();
+  const redacted = (change: unknown) => {
+    const schema = schemaOf(provided, change);
+    const shape = shapes.get(schema) ?? shapeOfSchema(schema);
+    shapes.set(schema, shape);
+    return redactResource(change, shape, reading);
+  };
   const [resourceChanges, resourceDrift] = changes.map((list) => list.map(redacted));
   return {
     plan_format_version: of("format_version") ?? "1.2",
@@ -51,13 +50,20 @@ export function redactPlan(plan: unknown, schemas: unknown): object {
       })),
     }),
     output_changes: Object.fromEntries(
-      entriesOf(of("output_changes")).map(([name, change]) => [name, redactChange(change, undefined)]),
+      entriesOf(of("output_changes")).map(([name, change]) => [name, redactChange(change, undefined, reading)]),
     ),
     relevant_attributes: listOf(of("relevant_attributes")),
     provider_format_version: within(schemas, "format_version") ?? "1.0",
     provider_schemas: provided,
   };
 }
+
+/** Every change of a resource that the plan names. */
+export const changesOf = (plan: unknown): unknown[] => [
+  ...listOf(within(plan, "resource_changes")),
+  ...listOf(within(plan, "resource_drift")),
+  ...listOf(within(plan, "deferred_changes")).map((each) => within(each, "resource_change")),
+];
 
 const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
 
@@ -78,29 +84,34 @@ const kept = [
   "action_reason",
 ];
 
-function redactResource(change: unknown, provided: Providers): object {
-  const shape = shapeOfSchema(schemaOf(change, provided));
+function redactResource(change: unknown, shape: Shape, reading: PlanReading): object {
   return {
     ...Object.fromEntries(entriesOf(change).filter(([name]) => kept.includes(name))),
-    change: redactChange(within(change, "change"), shape),
+    change: redactChange(within(change, "change"), shape, reading),
   };
 }
 
-const keptOfChange = ["actions", "importing", "generated_config", "before_identity", "after_identity"];
+/** Beside the two sides: what is imported, what it is known by, and the configuration that was written for it. */
+const valuesOfChange = ["importing", "generated_config", "before_identity", "after_identity"];
 
-function redactChange(change: unknown, shape: Shape): object {
+function redactChange(change: unknown, shape: Shape, reading: PlanReading): object {
   const marks = united(within(change, "before_sensitive"), within(change, "after_sensitive"));
-  const stand = new StandIns();
+  const side = new ChangeSide(reading);
   const of = (name: string) => within(change, name);
   return {
-    ...Object.fromEntries(entriesOf(change).filter(([name]) => keptOfChange.includes(name))),
-    before: redact(of("before"), marks, shape, stand),
-    after: redact(of("after"), marks, shape, stand),
-    after_unknown: redactUnknown(of("after_unknown"), marks, shape, stand),
-    before_sensitive: of("before_sensitive") ?? false,
-    after_sensitive: of("after_sensitive") ?? false,
+    ...(of("actions") !== undefined && { actions: of("actions") }),
+    ...Object.fromEntries(
+      entriesOf(change)
+        .filter(([name]) => valuesOfChange.includes(name))
+        .map(([name, value]) => [name, reading.mask.values(value)]),
+    ),
+    before: side.redact(of("before"), marks, shape),
+    after: side.redact(of("after"), marks, shape),
+    after_unknown: side.withKeys(of("after_unknown"), marks, shape),
+    before_sensitive: side.withKeys(of("before_sensitive"), marks, shape),
+    after_sensitive: side.withKeys(of("after_sensitive"), marks, shape),
     ...(of("replace_paths") !== undefined && {
-      replace_paths: listOf(of("replace_paths")).map((path) => reachable(listOf(path), marks)),
+      replace_paths: listOf(of("replace_paths")).map((path) => side.reachable(listOf(path), marks, shape)),
     }),
   };
 }
@@ -124,48 +135,70 @@ function united(one: unknown, other: unknown): Marks {
 const below = (marks: Marks, place: string | number): Marks =>
   marks === true || marks === undefined ? marks : Object.hasOwn(marks, place) ? marks[place] : undefined;
 
-function redact(value: unknown, marks: Marks, shape: Shape, stand: StandIns): unknown {
-  if (marks === undefined || value === undefined) return value ?? null;
-  if (Array.isArray(value))
-    return value.map((item: unknown, at) => redact(item, below(marks, at), shapeAt(shape, at), stand));
-  if (isObject(value)) {
-    const members = Object.entries(value).map(([name, member]): [string, unknown] => [
-      marks === true && !isDeclared(shape, name) ? stand.forKey(name) : name,
-      redact(member, below(marks, name), shapeAt(shape, name), stand),
-    ]);
-    return Object.fromEntries(members);
-  }
-  return marks === true ? stand.for(value as Json) : value;
-}
-
-/** It says where something is not known yet, and nothing of what is; but its keys are those of the values. */
-function redactUnknown(unknown: unknown, marks: Marks, shape: Shape, stand: StandIns): unknown {
-  if (Array.isArray(unknown))
-    return unknown.map((item: unknown, at) => redactUnknown(item, below(marks, at), shapeAt(shape, at), stand));
-  if (!isObject(unknown)) return unknown ?? false;
-  return Object.fromEntries(
-    Object.entries(unknown).map(([name, member]) => [
-      marks === true && !isDeclared(shape, name) ? stand.forKey(name) : name,
-      redactUnknown(member, below(marks, name), shapeAt(shape, name), stand),
-    ]),
-  );
-}
-
-/** A path as far as it leads to something that is not secret. */
-function reachable(path: readonly unknown[], marks: Marks): unknown[] {
-  const steps: unknown[] = [];
-  let here = marks;
-  for (const step of path) {
-    if (here === true) break;
-    steps.push(step);
-    here = below(here, step as string | number);
-  }
-  return steps;
-}
-
-/** Within one change, equal values have equal stand-ins and different ones different ones. */
-class StandIns {
+/** One change: equal values have equal stand-ins on both of its sides, and different ones different ones. */
+class ChangeSide {
+  readonly #json: ExactJson;
+  readonly #mask: PlanMask;
   readonly #seen = new Map<string, Map<unknown, number>>();
+
+  constructor({ json, mask }: PlanReading) {
+    this.#json = json;
+    this.#mask = mask;
+  }
+
+  redact(value: unknown, marks: Marks, shape: Shape): unknown {
+    if (value === undefined) return null;
+    if (marks === undefined && this.#mask.isEmpty) return value;
+    if (Array.isArray(value))
+      return value.map((item: unknown, at) => this.redact(item, below(marks, at), shapeAt(shape, at)));
+    if (isObject(value))
+      return Object.fromEntries(
+        Object.entries(value).map(([name, member]) => [
+          this.#key(name, marks, shape),
+          this.redact(member, below(marks, name), shapeAt(shape, name)),
+        ]),
+      );
+    return marks === true ? this.#standIn(value as Json) : this.#mask.leaf(value);
+  }
+
+  /** What says of places whether they are known, or secret, and nothing of what is there; but its keys are those of the values. */
+  withKeys(flags: unknown, marks: Marks, shape: Shape): unknown {
+    if (Array.isArray(flags))
+      return flags.map((item: unknown, at) => this.withKeys(item, below(marks, at), shapeAt(shape, at)));
+    if (!isObject(flags)) return flags ?? false;
+    return Object.fromEntries(
+      Object.entries(flags).map(([name, member]) => [
+        this.#key(name, marks, shape),
+        this.withKeys(member, below(marks, name), shapeAt(shape, name)),
+      ]),
+    );
+  }
+
+  /** A path as far as it leads to something that is not secret. */
+  reachable(path: readonly unknown[], marks: Marks, shape: Shape): unknown[] {
+    const steps: unknown[] = [];
+    let [here, form] = [marks, shape];
+    for (const step of path) {
+      if (here === true) break;
+      steps.push(typeof step === "string" ? this.#key(step, here, form) : step);
+      [here, form] = [below(here, step as string | number), shapeAt(form, step as string | number)];
+    }
+    return steps;
+  }
+
+  /** Names of the schema stay: engines look them up. */
+  #key(name: string, marks: Marks, shape: Shape): string {
+    if (isDeclared(shape, name)) return name;
+    return marks === true ? `(sensitive key ${this.#place("key", name)})` : this.#mask.text(name);
+  }
+
+  #standIn(value: Json): Json {
+    if (value === null) return null;
+    if (typeof value === "boolean") return this.#place("flag", value) === 2;
+    const number = this.#json.numberIn(value);
+    if (number !== undefined) return this.#place("number", number);
+    return `(sensitive value ${this.#place("text", value)})`;
+  }
 
   #place(kind: string, value: unknown): number {
     const known = this.#seen.get(kind) ?? new Map<unknown, number>();
@@ -174,29 +207,18 @@ class StandIns {
     known.set(value, place);
     return place;
   }
-
-  for(value: Json): Json {
-    if (value === null) return null;
-    if (typeof value === "string") return `(sensitive value ${this.#place("text", value)})`;
-    if (typeof value === "boolean") return this.#place("flag", value) === 2;
-    return this.#place("number", JSON.stringify(value));
-  }
-
-  forKey(name: string): string {
-    return `(sensitive key ${this.#place("key", name)})`;
-  }
 }
 
 // --- schemas
 
 type Providers = { readonly [provider: string]: { readonly [kind: string]: { readonly [type: string]: unknown } } };
 
-const kindOf = (change: unknown): string =>
+export const kindOf = (change: unknown): string =>
   within(change, "mode") === "data" ? "data_source_schemas" : "resource_schemas";
 
-const schemaOf = (change: unknown, provided: Providers): unknown =>
+const schemaOf = (schemas: unknown, change: unknown): unknown =>
   within(
-    within(within(provided, String(within(change, "provider_name"))), kindOf(change)),
+    within(within(schemas, String(within(change, "provider_name"))), kindOf(change)),
     String(within(change, "type")),
   );
 
@@ -206,6 +228,7 @@ const schemaOf = (change: unknown, provided: Providers): unknown =>
  */
 function providersOf(changes: readonly unknown[], schemas: unknown): Providers {
   const provided: Record<string, Record<string, Record<string, unknown>>> = Object.create(null);
+  const improvised = new Map<unknown, Record<string, unknown>>();
   for (const change of changes) {
     const [provider, kind, type] = [
       String(within(change, "provider_name")),
@@ -214,16 +237,22 @@ function providersOf(changes: readonly unknown[], schemas: unknown): Providers {
     ];
     const kinds = (provided[provider] ??= Object.create(null) as Record<string, Record<string, unknown>>);
     const types = (kinds[kind] ??= Object.create(null) as Record<string, unknown>);
-    const known = within(within(within(within(schemas, "provider_schemas"), provider), kind), type);
-    types[type] = known ?? improvised(change, types[type]);
+    types[type] ??= schemaOf(within(schemas, "provider_schemas"), change) ?? improvise(improvised);
+    addNames(change, improvised.get(types[type]));
   }
   return provided;
 }
 
-function improvised(change: unknown, before: unknown): object {
-  const values = ["before", "after", "after_unknown"].map((name) => within(within(change, "change"), name));
-  const names = values.flatMap((value) => (isObject(value) ? Object.keys(value) : []));
-  const attributes = names.map((name) => [name, { type: "dynamic", optional: true }]);
-  const known = entriesOf(within(within(before, "block"), "attributes"));
-  return { version: 0, block: { attributes: Object.fromEntries([...known, ...attributes]) } };
+function improvise(improvised: Map<unknown, Record<string, unknown>>): object {
+  const attributes: Record<string, unknown> = Object.create(null);
+  const schema = { version: 0, block: { attributes } };
+  improvised.set(schema, attributes);
+  return schema;
+}
+
+function addNames(change: unknown, attributes: Record<string, unknown> | undefined): void {
+  if (attributes === undefined) return;
+  for (const side of ["before", "after", "after_unknown"])
+    for (const [name] of entriesOf(within(within(change, "change"), side)))
+      attributes[name] ??= { type: "dynamic", optional: true };
 }

@@ -17,7 +17,19 @@ export async function pinned(
   return vault.seal(ownerOf(id), Buffer.from(JSON.stringify(inForce)));
 }
 
-/** What was pinned, for whoever executes the run; none once it has ended. */
+/**
+ * What is left of them when the run ends: the sensitive ones, which are masked in its plan for as long as that can be read. None where
+ * nothing is to be masked.
+ */
+export function pinnedSecrets(
+  { vault }: Pick<Context, "vault">,
+  run: Pick<RunInPlace, "id" | "pinnedVariables">,
+): Uint8Array | null {
+  const secrets = pinnedVariables({ vault }, run).filter(({ sensitive }) => sensitive);
+  return secrets.length === 0 ? null : vault.seal(ownerOf(run.id), Buffer.from(JSON.stringify(secrets)));
+}
+
+/** What was pinned, for whoever executes the run; once it has ended, only what is sensitive. */
 export function pinnedVariables(
   { vault }: Pick<Context, "vault">,
   { id, pinnedVariables }: Pick<RunInPlace, "id" | "pinnedVariables">,

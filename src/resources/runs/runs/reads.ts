@@ -8,9 +8,11 @@ import type { Context } from "../../shared/context.ts";
 import { grantOnWorkspace } from "../../shared/grants/reads.ts";
 import { hasLeaseEnded, loadWorkspace } from "../../register/workspaces/reads.ts";
 import { movedBy, type Moving } from "../proofs.ts";
+import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
 import { runs } from "./definition.ts";
 import { includedWithRuns } from "./includes.ts";
-import { findRun, findRunInPlace, findRuns } from "./store.ts";
+import { pinnedVariables } from "./pins.ts";
+import { findRun, findRunBeside, findRunInPlace, findRuns } from "./store.ts";
 import type { RunInPlace, RunView } from "./view.ts";
 
 export { capacityOf } from "./list.ts";
@@ -79,4 +81,21 @@ export async function runsBeside(
   const found = (await findRuns(tx, context, ids)).filter((run) => workspacePermissions(run)["can-read-run"]);
   const further = await includedWithRuns(tx, context, found, beside);
   return [...found.map((view) => ({ definition: runs, view })), ...(further ?? [])];
+}
+
+/**
+ * The sensitive variables that a run had, to mask them. A run of before they were kept has those that its workspace has now. For one that
+ * the caller was found to read. One or two statements.
+ */
+export async function sensitiveVariables(
+  tx: Tx,
+  { vault }: Pick<Context, "vault">,
+  runId: string,
+): Promise<EffectiveVariable[]> {
+  const run = await findRunBeside(tx, runId);
+  if (run === undefined) return [];
+  const place = { id: run.workspaceId, organizationId: run.organizationId, projectId: run.projectId };
+  const given =
+    run.pinnedVariables === null ? await effectiveVariables(tx, vault, place) : pinnedVariables({ vault }, run);
+  return given.filter(({ sensitive }) => sensitive);
 }

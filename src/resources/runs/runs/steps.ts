@@ -21,7 +21,7 @@ import { afterApplied } from "../run-triggers/writes.ts";
 import { countsForFigures, figuresOf, figuresOver, scheduleAfter } from "./figures.ts";
 import { Ledger } from "./ledger.ts";
 import { isFinal, refusalOf, type RunFacts, type Step, stepOf } from "./machine.ts";
-import { pinned } from "./pins.ts";
+import { pinned, pinnedSecrets } from "./pins.ts";
 import { columnsAfter, type Happening, type Moved } from "./rules.ts";
 import {
   discardWaitingRuns,
@@ -165,14 +165,16 @@ async function carryOut(
   const { hasChanges, event } = happening;
   const step = stepFor({ ...factsOf(run), ...(hasChanges !== undefined && { hasChanges }) }, event);
   const moved = columnsAfter(run, step, happening, context.actor, now());
+  const hasEnded = isFinal(step.to.at(-1) ?? run.status);
   const pins = event === "admit" ? { pinnedVariables: await pinned(tx, context, run) } : {};
-  await updateRun(tx, run, run.id, { ...moved.run, ...pins });
+  const kept = hasEnded && wasPlanned(run) ? { pinnedVariables: pinnedSecrets(context, run) } : {};
+  await updateRun(tx, run, run.id, { ...moved.run, ...pins, ...kept });
   await updatePhases(tx, run, context.vault, phaseChanges(run, moved));
   await ledger.comment(tx, run, happening.comment);
   if (event === "cancel" && step.to.length === 0) ledger.tell(run, "cancel_requested");
   if (event === "force-cancel") ledger.tell(run, "force_canceled");
   ledger.reached(run, step, happening.description);
-  if (isFinal(step.to.at(-1) ?? run.status)) await dropExecution(tx, run);
+  if (hasEnded) await dropExecution(tx, run);
   return { after: { ...run, ...moved.run, version: run.version + 1 }, step };
 }
 
@@ -190,12 +192,13 @@ function phaseChanges(run: RunInPlace, { plan, apply }: Moved): PhaseChange[] {
   return changes;
 }
 
+const wasPlanned = ({ planStatus }: RunInPlace): boolean => planStatus === "running" || planStatus === "finished";
+
 const executionKinds = ["plan", "lock-file"] as const;
 
 /** The plan file holds secrets, and nobody may apply it any more. */
 async function dropExecution(tx: Tx, run: RunInPlace): Promise<void> {
-  if (run.planStatus === "running" || run.planStatus === "finished")
-    await abandonContents(tx, { column: "runId", id: run.id }, executionKinds);
+  if (wasPlanned(run)) await abandonContents(tx, { column: "runId", id: run.id }, executionKinds);
 }
 
 /** What a step changes in the workspace: its lock, its current run, and with the end of an apply its state. */

@@ -112,10 +112,11 @@ export function withRunVariables(
   inForce: readonly EffectiveVariable[],
   own: readonly { readonly key: string; readonly value: string }[],
 ): EffectiveVariable[] {
-  const isOf = (key: string) => (variable: EffectiveVariable) =>
-    variable.category === "terraform" && variable.key === key;
-  const given = own.filter(({ key }) => !inForce.some((variable) => isOf(key)(variable) && variable.priority));
-  const kept = inForce.filter((variable) => !given.some(({ key }) => isOf(key)(variable)));
+  const isTerraforms = ({ category }: EffectiveVariable) => category === "terraform";
+  const fixed = new Set(inForce.flatMap((each) => (isTerraforms(each) && each.priority ? [each.key] : [])));
+  const given = own.filter(({ key }) => !fixed.has(key));
+  const replaced = new Set(given.map(({ key }) => key));
+  const kept = inForce.filter((each) => !isTerraforms(each) || !replaced.has(each.key));
   return [
     ...kept,
     ...given.map(({ key, value }) => ({

@@ -1,7 +1,7 @@
 /** Assessments of drift: when one is made, what it tells, and who may see it. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { assess } from "../../../../src/resources/runs/assessment-results/assessing.ts";
-import { findingsOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
+import { findingsOf, summaryOf } from "../../../../src/resources/runs/assessment-results/rules.ts";
 import type { Json } from "../../../support/api.ts";
 import { useApi } from "../../../support/api.ts";
 import {
@@ -184,6 +184,6 @@ describe("showAssessmentResult and what hangs on it", () => {
 describe("findingsOf", () => {
   it("finds nothing in what is no plan", () => {
     for (const odd of [null, 7, [], { resource_drift: "x", checks: [null] }, { resource_drift: [null, {}] }])
-      expect(findingsOf(odd, 3)).toMatchObject({ drifted: 0, resourcesDrifted: 0, resourcesUndrifted: 3 });
+      expect(findingsOf(summaryOf(odd), 3)).toMatchObject({ drifted: 0, resourcesDrifted: 0, resourcesUndrifted: 3 });
   });
 });

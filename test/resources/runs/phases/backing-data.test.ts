@@ -32,7 +32,7 @@ const act = (run: StoredRun, kind: Kind, action: string, caller = org.owner) =>
   caller.post(`${pathOf(run, kind)}/actions/${action}-backing-data`);
 const statusOf = async (run: StoredRun, kind: Kind) =>
   data(await org.owner.get(pathOf(run, kind))).attributes["backing-data-status"];
-const log = async (run: StoredRun, kind: Kind) => (await fetch(logUrlOf(api, run[kind].id))).status;
+const log = async (run: StoredRun, kind: Kind) => (await fetch(await logUrlOf(api, run[kind].id))).status;
 const readable = async (run: StoredRun, kind: Kind, outputs: readonly string[]) => {
   const answers = await Promise.all(outputs.map((name) => org.owner.get(`${pathOf(run, kind)}/${name}`)));
   return [...answers.map(({ status }) => status), await log(run, kind)];

@@ -12,7 +12,8 @@ import {
   makeWorkspace,
   type Org,
 } from "../../../support/builders.ts";
-import { endPlan, finishedPlan, storeOutput, storeRun } from "../../../support/phases.ts";
+import { endPlan, finishedPlan, storeOutput, type StoredRun, storeRun } from "../../../support/phases.ts";
+import { bring, makeRun, makeRunnable } from "../../../support/runs.ts";
 
 const api = useApi();
 let org: Org;
@@ -142,6 +143,48 @@ describe("showRedactedPlanJson", () => {
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
     expect(answer.status).toBe(409);
     expect(details(answer)[0]).toContain("is not JSON as we know it");
+  });
+
+  it("200: values of sensitive variables are masked, also once the run has ended", async () => {
+    const own = await makeRunnable(api, org.name);
+    for (const [key, value, sensitive] of [
+      ["password", "hunter2-of-the-workspace", true],
+      ["region", "eu-west-1", false],
+    ] as const) {
+      const attributes = { key, value, sensitive, category: "terraform" };
+      await org.owner.post(`/workspaces/${own.id}/vars`, { data: { type: "vars", attributes } });
+    }
+    const { id } = await makeRun(org.owner, own.id, { "plan-only": true });
+    const { relationships } = (await org.owner.get(`/runs/${id}`)).body.data;
+    const planId = relationships.plan.data.id;
+    const leaking = {
+      actions: ["create"],
+      before: null,
+      after: { url: "https://hunter2-of-the-workspace@eu-west-1/" },
+    };
+    await storeOutput(
+      api,
+      { id, organizationId: org.id } as StoredRun,
+      "plan-json",
+      JSON.stringify({ resource_changes: [{ type: "thing", name: "one", provider_name: provider, change: leaking }] }),
+    );
+    await bring(api, id, "finished");
+    const { status, body } = await org.owner.get(`/plans/${planId}/json-output-redacted`);
+    expect(status).toBe(200);
+    expect(body.resource_changes[0].change.after).toEqual({ url: "https://(sensitive variable 1)@eu-west-1/" });
+    // A value that is changed later is not what this run had.
+    const [variable] = (await org.owner.get(`/workspaces/${own.id}/vars`)).body.data;
+    await org.owner.delete(`/workspaces/${own.id}/vars/${variable.id}`);
+    const later = await org.owner.get(`/plans/${planId}/json-output-redacted`);
+    expect(JSON.stringify(later.body)).not.toContain("hunter2");
+  });
+
+  it("409: JSON of too many values, whatever they are", async () => {
+    const hostile = `{"resource_changes":[${"[1.0],".repeat(4 * 1024 * 1024)}0]}`;
+    const run = await finishedPlan(api, workspace, org.id, { plan: hostile });
+    const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);
+    expect(answer.status).toBe(409);
+    expect(details(answer)[0]).toMatch(/^This plan can't be drawn: it has more than \d+ values\./);
   });
 
   it("answers many who ask at once", async () => {

@@ -1,0 +1,76 @@
+/**
+ * Hides the values of a run's sensitive variables in a plan, as they are hidden in its log. Equal values have equal stand-ins in the
+ * whole plan, and different ones different ones; a text stays a text and a number a number. Pure.
+ */
+import { comparedMax, LiteralMatcher } from "../../../kernel/literal-matcher.ts";
+import { formsOf, shownValues } from "../../../kernel/secret-forms.ts";
+import type { ExactJson } from "./exact-json.ts";
+
+/** A sensitive variable, as far as it is masked. */
+export interface SecretVariable {
+  readonly value: string;
+  readonly hcl: boolean;
+}
+
+/** The run's secrets are more than are looked for. */
+export class TooManySecrets extends Error {}
+
+const formBytesMax = 4 * 1024 * 1024;
+/** More than any number of a plan, and few enough digits to stay exact. */
+const firstNumber = 900_000_000_000_000;
+
+export class PlanMask {
+  readonly #matcher: LiteralMatcher;
+  readonly #json: ExactJson;
+  readonly #seen = new Map<string, number>();
+
+  /** Raises TooManySecrets. */
+  constructor(secrets: readonly SecretVariable[], json: ExactJson) {
+    const forms = formsOf(secrets.flatMap(shownValues));
+    if (forms.reduce((sum, { length }) => sum + Math.min(length, comparedMax), 0) > formBytesMax)
+      throw new TooManySecrets();
+    this.#matcher = new LiteralMatcher(forms);
+    this.#json = json;
+  }
+
+  get isEmpty(): boolean {
+    return this.#matcher.isEmpty;
+  }
+
+  /** A text, number or whatever else has no parts. */
+  leaf(value: unknown): unknown {
+    if (this.isEmpty) return value;
+    const number = this.#json.numberIn(value);
+    if (number === undefined) return typeof value === "string" ? this.text(value) : value;
+    const isSecret = this.#matcher.spans(Buffer.from(number)).length > 0;
+    return isSecret ? firstNumber + this.#place(number) : value;
+  }
+
+  text(text: string): string {
+    if (this.isEmpty) return text;
+    const bytes = Buffer.from(text);
+    const spans = this.#matcher.spans(bytes);
+    if (spans.length === 0) return text;
+    const pieces: string[] = [];
+    let at = 0;
+    for (const [from, to] of spans) {
+      const hidden = bytes.toString("utf8", from, to);
+      pieces.push(bytes.toString("utf8", at, from), `(sensitive variable ${this.#place(hidden)})`);
+      at = to;
+    }
+    return [...pieces, bytes.toString("utf8", at)].join("");
+  }
+
+  /** Everything in a value whose keys are not somebody's. */
+  values(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item: unknown) => this.values(item));
+    if (typeof value !== "object" || value === null) return this.leaf(value);
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, this.values(member)]));
+  }
+
+  #place(hidden: string): number {
+    const place = this.#seen.get(hidden) ?? this.#seen.size + 1;
+    this.#seen.set(hidden, place);
+    return place;
+  }
+}

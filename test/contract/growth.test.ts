@@ -1,0 +1,212 @@
+/**
+ * Nothing that anybody sends takes the server clearly longer than it is large: hostile input of growing size for every field, query parameter,
+ * path, header and content, made from the OpenAPI document, so that a new field is in it from its first line. `npm run test:growth` tries
+ * every kind of text everywhere; otherwise each place gets a few.
+ */
+import { beforeAll, describe, expect, inject, it } from "vitest";
+import { Description, type Operation } from "../../fuzz/document.ts";
+import { readFileSync } from "node:fs";
+import { globs, wildcard } from "../../src/kernel/patterns.ts";
+import { claimsFit } from "../../src/resources/identity/identity-trusts/rules.ts";
+import { drawPlan, readPlanMembers } from "../../src/resources/runs/plan-outputs/drawing.ts";
+import { readLargeStates } from "../../src/resources/state/state-versions/upkeep/upkeep.ts";
+import { shownValues } from "../../src/kernel/secret-forms.ts";
+import { type Caller, useApi } from "../support/api.ts";
+import { deep, isDeep } from "../support/depth.ts";
+import { expectLinear } from "../support/growth.ts";
+import {
+  hostileArchives,
+  hostilePlaces,
+  hostilePlans,
+  hostileStates,
+  hostileTexts,
+  someTexts,
+  withAt,
+} from "../support/hostile.ts";
+import { staged } from "../support/scenes.ts";
+import { upkeepOf } from "../support/states.ts";
+import { intact, makeTenant, pathOf, type Route, routes, type Tenant, withQuery } from "../support/tenant.ts";
+
+const api = useApi();
+const document = new Description(
+  JSON.parse(readFileSync(new URL("../goldens/openapi.json", import.meta.url), "utf8")) as never,
+);
+const byId = new Map(document.operations.map((operation) => [operation.id, operation]));
+const isStream = ({ operation }: Route) => typeof operation.body === "object" && "stream" in operation.body;
+const stepsOf = deep(2, 4);
+/** Little of it depends on the engine. */
+const describeHere = describe.runIf(isDeep || inject("engine") === "sqlite");
+
+let tenant: Tenant;
+let turn = 0;
+beforeAll(async () => {
+  tenant = await makeTenant(api);
+});
+
+const described = (route: Route): Operation => {
+  const found = byId.get(route.id);
+  if (found === undefined) throw new Error(`test/goldens/openapi.json has no ${route.id}`);
+  return found;
+};
+
+describeHere("fields of bodies", () => {
+  const bodyBytesMax = deep(300_000, 900_000);
+  const withBody = routes.filter((route) => route.operation.body !== undefined && !isStream(route));
+
+  it.each(withBody)("$id", async (route) => {
+    tenant = await intact(api, tenant);
+    const request = await staged(route, { api, tenant });
+    const caller: Caller = request.callers[0] ?? (/admin/i.test(route.operation.path) ? api.admin : tenant.owner);
+    for (const { schema = {} } of Object.values(described(route).bodies))
+      for (const { place, make, sizesMax } of hostilePlaces(document, schema, bodyBytesMax))
+        for (const sizeMax of sizesMax)
+          for (const family of someTexts((turn += 1), isDeep).slice(0, deep(1, 100)))
+            await expectLinear(
+              `${route.id} ${place.join(".")}: ${family}`,
+              async (size) => {
+                const body = JSON.stringify(withAt(request.body, place, make(family, size)));
+                const { status } = await request.send(caller, body);
+                expect(status, `${route.id} ${place.join(".")}: ${family}, ${size} bytes`).toBeLessThan(500);
+              },
+              sizeMax,
+              stepsOf,
+            );
+  });
+});
+
+describeHere("addresses and headers", () => {
+  const queryBytesMax = 2_600;
+  const gets = routes.filter(({ operation }) => operation.method === "GET" && !operation.signed);
+
+  it.each(gets)("parameters of $id", async (route) => {
+    tenant = await intact(api, tenant);
+    const path = pathOf(route.operation, tenant.params);
+    const names = described(route).parameters.filter((each) => each.in === "query");
+    for (const { name } of [...names, { name: "include" }, { name: "unknown" }])
+      for (const family of someTexts((turn += 1), isDeep)) {
+        const ask = (size: number) => {
+          const value = encodeURIComponent(hostileTexts[family]?.(size) ?? "").slice(0, 7_800);
+          return api.admin.get(withQuery(path, `?${encodeURIComponent(name)}=${value.replace(/%.?$/, "")}`));
+        };
+        await expectLinear(`${route.id} ?${name}: ${family}`, ask, queryBytesMax, 1);
+      }
+    const last = path.split("?")[0]?.replace(/[^/]*$/, "") ?? "";
+    for (const family of someTexts((turn += 1), isDeep))
+      await expectLinear(
+        `${route.id} in its path: ${family}`,
+        (size) => api.admin.get(last + encodeURIComponent(hostileTexts[family]?.(size) ?? "").slice(0, 7_800)),
+        queryBytesMax,
+        1,
+      );
+  });
+
+  const headers = [
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "content-type",
+    "cookie",
+    "forwarded",
+    "if-match",
+    "if-none-match",
+    "origin",
+    "range",
+    "referer",
+    "traceparent",
+    "user-agent",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-request-id",
+    "x-terraform-integration",
+  ];
+
+  it.each(headers)("%s", async (name) => {
+    const paths = [
+      `/organizations/${tenant.name}/workspaces`,
+      `/workspaces/${tenant.params["workspace_id"]}`,
+      "/api/v2/openapi.json",
+      "/api/v2/ping",
+    ];
+    for (const path of paths)
+      for (const family of isDeep ? Object.keys(hostileTexts) : someTexts((turn += 1), false)) {
+        const value = (size: number) => (hostileTexts[family]?.(size) ?? "").replaceAll("\n", "");
+        await expectLinear(
+          `${name} of ${path}: ${family}`,
+          (size) => api.admin.get(path, { [name]: value(size) }),
+          12_000,
+          1,
+        );
+        await expectLinear(
+          `${name} of a change: ${family}`,
+          (size) => api.admin.patch(`/workspaces/${tenant.params["workspace_id"]}`, "{}", { [name]: value(size) }),
+          12_000,
+          1,
+        );
+      }
+  });
+});
+
+describeHere("contents", () => {
+  const bytesMax = deep(2, 16) * 1024 * 1024;
+  const kinds = { ...hostileStates, ...hostileArchives, ...(isDeep ? { ...hostilePlans, ...hostileTexts } : {}) };
+
+  it.each(routes.filter(isStream))("$id", async (route) => {
+    tenant = await intact(api, tenant);
+    for (const [kind, make] of Object.entries(kinds))
+      await expectLinear(
+        `${route.id}: ${kind}`,
+        async (size) => {
+          const request = await staged(route, { api, tenant });
+          await request.send(request.callers[0] ?? tenant.owner, make(size));
+          await readLargeStates(upkeepOf(api));
+        },
+        bytesMax,
+        deep(1, 3),
+      );
+  });
+
+  it.each(Object.entries(hostilePlans))("a plan of %s", async (kind, make) => {
+    const secrets = [
+      { value: "hunter2", hcl: false },
+      { value: "aaaa", hcl: false },
+      { value: `${"a".repeat(500)}b`, hcl: false },
+    ];
+    const attempt = (work: () => unknown) => {
+      try {
+        return work();
+      } catch {
+        // A refusal must not take long either.
+        return undefined;
+      }
+    };
+    await expectLinear(
+      kind,
+      (size) => {
+        const bytes = Buffer.from(make(size));
+        attempt(() => drawPlan({ plan: bytes, schemas: bytes, secrets }));
+        attempt(() => readPlanMembers(bytes, ["resource_drift", "checks"]));
+      },
+      deep(1, 16) * 512 * 1024,
+      deep(2, 3),
+    );
+  });
+});
+
+describeHere("patterns and what they are held against", () => {
+  const kinds = Object.entries(hostileTexts).filter((_, index) => isDeep || index % 3 === 0);
+
+  it.each(kinds)("%s", async (kind, make) => {
+    for (const pattern of [`${"*a".repeat(255)}b`, make(512)].slice(0, deep(1, 2))) {
+      await expectLinear(`${kind} and a wildcard`, (size) => wildcard(pattern)(make(size)), 100_000, 2);
+      await expectLinear(`${kind} and a glob`, (size) => globs([pattern])(make(size)), 4_000, 2);
+      await expectLinear(
+        `${kind} as a claim`,
+        (size) => claimsFit({ sub: pattern }, { sub: [make(size)] }),
+        100_000,
+        2,
+      );
+    }
+    await expectLinear(`${kind} in HCL`, (size) => shownValues({ value: make(size), hcl: true }), 256 * 1024, 3);
+  });
+});

@@ -1,0 +1,50 @@
+/** Many texts in one pass: what they cover together, against a search for each. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LiteralMatcher } from "../../src/kernel/literal-matcher.ts";
+import { deep, seed } from "../support/depth.ts";
+
+const covered = (texts: readonly string[], text: string): string => {
+  const hidden = [...text];
+  for (const each of texts)
+    for (let at = text.indexOf(each); at !== -1; at = text.indexOf(each, at + 1))
+      hidden.fill("#", at, at + each.length);
+  return hidden.join("");
+};
+const found = (texts: readonly string[], text: string): string => {
+  const hidden = [...text];
+  for (const [from, to] of new LiteralMatcher(texts.map((each) => Buffer.from(each))).spans(Buffer.from(text)))
+    hidden.fill("#", from, to);
+  return hidden.join("");
+};
+
+describe("LiteralMatcher", () => {
+  it("covers what a search for each text covers, however they overlap", () => {
+    const word = (max: number) => fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: max });
+    fc.assert(
+      fc.property(fc.array(word(5), { maxLength: 6 }), word(60), (texts, text) => {
+        expect(found(texts, text)).toBe(covered(texts, text));
+      }),
+      { numRuns: deep(1000, 50_000), seed },
+    );
+  });
+
+  it("gives stretches that are apart, in order", () => {
+    const spans = new LiteralMatcher([Buffer.from("aba"), Buffer.from("b")]).spans(Buffer.from("ababa-b"));
+    expect(spans).toEqual([
+      [0, 5],
+      [6, 7],
+    ]);
+  });
+
+  it("takes a long text for found by its beginning, to its end", () => {
+    const long = Array.from({ length: 600 }, (_, index) => index).join(",");
+    expect(found([long], `a${long}b`)).toBe(`a${"#".repeat(long.length)}b`);
+    expect(found([long], `a${long.slice(0, 500)}b`)).toBe(`a${long.slice(0, 500)}b`);
+  });
+
+  it("is empty without texts", () => {
+    expect(new LiteralMatcher([]).isEmpty).toBe(true);
+    expect(new LiteralMatcher([]).spans(Buffer.from("a"))).toEqual([]);
+  });
+});
