@@ -16,8 +16,8 @@ const copied = {
   "packaging/README.md": "README.md",
 } as const;
 
-/** What is started by its path: the command line, and the thread that moves the embedded database's log. */
-const programs = ["src/cli/cadastre.ts", "src/database/engines/log-mover.ts"];
+/** What is started by its path: the command line, the process of a job, and the thread that moves the embedded database's log. */
+const programs = ["src/cli/cadastre.ts", "src/agent/job-process.ts", "src/database/engines/log-mover.ts"];
 
 /** Gives the packages whose code is in it. */
 export async function build(version: string): Promise<Contained[]> {

@@ -2,8 +2,11 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError } from "../kernel/settings.ts";
+import { foldersOf } from "./directory.ts";
 import { removeTree } from "./files.ts";
+import type { Job } from "./job.ts";
 import { isRoot } from "../sandbox/choose.ts";
 import { killEverythingOf, runMark } from "../sandbox/processes.ts";
 import { keepLostState } from "./state.ts";
@@ -53,16 +56,29 @@ function identity(pid: number): string {
 /** What an agent left that was killed: what its engines started is killed, states of applies are kept, all else is removed. */
 export async function clearHome(home: string, lost: string, say: (line: string) => void): Promise<void> {
   for (const name of await readdir(join(home, "jobs"))) {
-    const root = join(home, "jobs", name);
-    killEverythingOf({ uid: undefined, mark: runMark(name) });
-    for (const file of statesIn(join(root, "configuration"))) {
-      const kept = await keepLostState(lost, { runId: name, phase: "apply" }, root, file).catch(() => undefined);
-      if (kept !== undefined)
-        say(`${name}: an earlier agent was ended while it was executed; a state that it left is in ${kept}.`);
-    }
-    await removeTree(root);
+    const how = "an earlier agent was ended while it was executed";
+    await clearJob({ home, lost, job: { runId: name, phase: "apply", id: "" }, how }, say);
   }
   for (const name of await readdir(join(home, "spool"))) await removeTree(join(home, "spool", name));
+}
+
+export interface LeftJob {
+  readonly home: string;
+  readonly lost: string;
+  readonly job: Pick<Job, "runId" | "phase" | "id">;
+  /** How it came to be left, for the line that says where its state is. */
+  readonly how: string;
+}
+
+export async function clearJob({ home, lost, job, how }: LeftJob, say: (line: string) => void): Promise<void> {
+  const { root, spool } = foldersOf(home, job);
+  killEverythingOf({ uid: undefined, mark: runMark(job.runId) });
+  for (const file of statesIn(join(root, "configuration"))) {
+    const kept = await keepLostState(lost, job, root, file).catch(() => undefined);
+    if (kept !== undefined) say(`${job.runId}: ${how}; a state that it left is in ${kept}.`);
+  }
+  await removeTree(root);
+  if (job.id !== "") await removeTree(spool);
 }
 
 const depthMax = 8;
@@ -83,19 +99,30 @@ function statesIn(folder: string, depth = 0): string[] {
 
 const systemBundles = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
+/** For this process's own connections. Raises SettingError. */
+export function trustCertificates(ca: string): void {
+  setDefaultCACertificates([...getCACertificates("default"), readCertificates(ca)]);
+}
+
 /** One file with the system's certificates and those of the setting, for engines and for git. Raises SettingError. */
 export function writeCertificates(home: string, extra: string): string {
-  let own: string;
-  try {
-    own = readFileSync(extra, "utf8");
-  } catch (error) {
-    throw new SettingError(`CADASTRE_AGENT_CA can't be read (${(error as Error).message}).`);
-  }
-  if (!own.includes("-----BEGIN CERTIFICATE-----"))
-    throw new SettingError(`CADASTRE_AGENT_CA must name a file of certificates (PEM); ${extra} is none.`);
+  const own = readCertificates(extra);
   const bundle = systemBundles.find((path) => existsSync(path));
   mkdirSync(join(home, "etc"), { recursive: true, mode: 0o755 });
   const path = join(home, "etc", "ca.pem");
   writeFileSync(path, `${bundle === undefined ? "" : readFileSync(bundle, "utf8")}\n${own}`, { mode: 0o644 });
   return path;
+}
+
+/** Raises SettingError. */
+function readCertificates(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new SettingError(`CADASTRE_AGENT_CA can't be read (${(error as Error).message}).`);
+  }
+  if (!text.includes("-----BEGIN CERTIFICATE-----"))
+    throw new SettingError(`CADASTRE_AGENT_CA must name a file of certificates (PEM); ${path} is none.`);
+  return text;
 }
