@@ -8,7 +8,7 @@ import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
 import { countEngines, type Engines, findEngines, tellEngines } from "./engines.ts";
-import { clearHome, makeRooms, openHome, trustCertificates, writeCertificates } from "./home.ts";
+import { type AgentHome, clearHome, makeRooms, openHome, trustCertificates, writeCertificates } from "./home.ts";
 import { JobSupervisor } from "./job-supervisor.ts";
 import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
@@ -19,6 +19,9 @@ import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { isOpen, openShelter, reachable } from "./shelter.ts";
 
+/** The message by which the program says that it could be opened. */
+export const agentOpened = "the agent is open";
+
 const claimSeconds = 25;
 const pingMs = 10_000;
 const farewellMs = 3000;
@@ -27,6 +30,7 @@ const lastWordsMs = 10_000;
 
 /** What is there once it is open. */
 interface Opened {
+  readonly home: AgentHome;
   readonly sandbox: Sandbox;
   readonly cgroups: CgroupTree;
   readonly mounts: Omit<Mounts, "job" | "engine">;
@@ -85,12 +89,14 @@ export class Agent {
 
   /** Everything that can be known to go wrong is found here. Raises SettingError. */
   static async open(given: AgentSettings, say: (line: string) => void): Promise<Agent> {
-    const home = openHome(given.agentDirectory);
-    const lost = join(home, "lost");
-    if (given.ca !== undefined) trustCertificates(given.ca);
-    const uids = isRoot() && given.sandbox !== "none" ? await claimUids(given.sandboxUid, given.agentSlots) : noUids;
+    const home = await openHome(given.agentDirectory);
+    let uids = noUids;
     try {
-      const settings = { ...given, agentDirectory: uids.list.length === 0 ? home : openTo(home) };
+      if (given.ca !== undefined) trustCertificates(given.ca);
+      if (isRoot() && given.sandbox !== "none") uids = await claimUids(given.sandboxUid, given.agentSlots);
+      const { path } = home;
+      const lost = join(path, "lost");
+      const settings = { ...given, agentDirectory: uids.list.length === 0 ? path : openTo(path) };
       const mounts = mountsOf(settings, uids.list.length > 0);
       // What an agent left running that was killed.
       for (const uid of uids.list) killEverythingOf({ uid, mark: "" });
@@ -101,9 +107,10 @@ export class Agent {
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
       say(cgroups.sentence);
       say(await enginesSentence(settings.engines));
-      return new Agent(settings, say, { sandbox, cgroups, mounts, uids, lost });
+      return new Agent(settings, say, { home, sandbox, cgroups, mounts, uids, lost });
     } catch (error) {
       uids.release();
+      home.release();
       throw error;
     }
   }
@@ -117,6 +124,7 @@ export class Agent {
     } finally {
       clearInterval(pings);
       this.#opened.uids.release();
+      this.#opened.home.release();
       if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", farewellMs);
     }
     if (this.#fault !== undefined) throw this.#fault;

@@ -1,7 +1,17 @@
 /** The agent's own directory: of one agent at a time, cleared of what an earlier one left, and of what its jobs need of the system. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError } from "../kernel/settings.ts";
 import { foldersOf } from "./directory.ts";
@@ -9,10 +19,20 @@ import { removeTree } from "./files.ts";
 import type { Job } from "./job.ts";
 import { isRoot } from "../sandbox/choose.ts";
 import { killEverythingOf, runMark } from "../sandbox/processes.ts";
+import { holdName } from "../sandbox/uids.ts";
 import { keepLostState } from "./state.ts";
 
-/** Makes it, and takes it for this process; its real path. Raises SettingError. */
-export function openHome(directory: string): string {
+export interface AgentHome {
+  /** Its real path. */
+  readonly path: string;
+  readonly release: () => void;
+}
+
+/** An agent that was killed takes a moment to end, and may be followed at once. */
+const othersEnd = { tries: 50, pauseMs: 100 };
+
+/** Makes it, and takes it for this process. Raises SettingError where another has it. */
+export async function openHome(directory: string): Promise<AgentHome> {
   try {
     makeRooms(directory);
   } catch (error) {
@@ -20,15 +40,30 @@ export function openHome(directory: string): string {
       `The directory ${directory} can't be used (${(error as Error).message}). Choose another with CADASTRE_AGENT_DIRECTORY.`,
     );
   }
-  const home = realpathSync(directory);
-  const file = join(home, "agent.pid");
-  const other = existsSync(file) ? readFileSync(file, "utf8") : "";
-  if (other !== "" && other !== identity(process.pid) && other === identity(Number.parseInt(other, 10)))
-    throw new SettingError(
-      `Another agent (process ${Number.parseInt(other, 10)}) uses ${home}. Give each its own CADASTRE_AGENT_DIRECTORY.`,
-    );
-  writeFileSync(file, identity(process.pid), { mode: 0o600 });
-  return home;
+  const path = realpathSync(directory);
+  const file = join(path, "agent.pid");
+  const { dev, ino } = statSync(path);
+  for (let tries = 1; ; tries += 1) {
+    const other = otherOwner(file);
+    // The file may be of another version of the program; of two that start together, one alone gets the name.
+    const hold = other === undefined ? await holdName(`cadastre-agent-home-${dev}-${ino}`) : undefined;
+    if (hold !== undefined) {
+      writeFileSync(file, identity(process.pid), { mode: 0o600 });
+      return { path, release: () => hold.close() };
+    }
+    if (tries >= othersEnd.tries)
+      throw new SettingError(
+        `Another agent${other === undefined ? "" : ` (process ${other})`} uses ${path}. Give each its own CADASTRE_AGENT_DIRECTORY.`,
+      );
+    await pause(othersEnd.pauseMs);
+  }
+}
+
+/** The process that wrote the file, where it still runs and is not this one. */
+function otherOwner(file: string): number | undefined {
+  const written = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const pid = Number.parseInt(written, 10);
+  return written !== "" && pid !== process.pid && written === identity(pid) ? pid : undefined;
 }
 
 /** Users of jobs pass through it to their own directories; nothing in it can be listed or read by them. */

@@ -80,6 +80,8 @@ function begin(): void {
     if (signal !== undefined) run?.obey(signal);
     if (lost !== undefined) run?.lose(lost);
   });
+  // A service manager that stops the agent may tell all of its processes; what becomes of jobs then is the agent's to say.
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
   // The agent was killed: its engine dies with this process.
   process.once("disconnect", () => process.exit(1));
   setInterval(() => void send({}), aliveMs);

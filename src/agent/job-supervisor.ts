@@ -2,6 +2,7 @@
  * One job, as its agent takes care of it: started as a process of its own, its lease renewed and its signals passed on meanwhile. A
  * process that dies or hangs is no more reported: the server decides, as for every lost job, and what it left is cleared away.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { AgentClient, JobBody } from "./client.ts";
 import { JobChild } from "./job-child.ts";
 import type { ClaimedJob, FromJobProcess, SlotSetup } from "./job-channel.ts";
@@ -9,6 +10,7 @@ import { Pulse } from "./pulse.ts";
 
 /** What may be left when the server gives the job to another. */
 const clearMs = 25_000;
+const pauseMs = 2000;
 
 export interface SupervisorOptions {
   readonly setup: SlotSetup;
@@ -31,23 +33,22 @@ export class JobSupervisor {
     );
   }
 
-  /** Until the job has ended and nothing of it is left. Raises an Error for a job that was never begun. */
+  /** Until the job has ended and nothing of it is left. */
   async run(body: JobBody): Promise<void> {
     const { setup, say } = this.#options;
     const child = new JobChild({ setup, clears: undefined }, (message) => this.#hear(message));
     this.#child = child;
-    const feeding = child.feed(body);
-    feeding.catch(() => undefined);
+    const feeding = child.feed(body).catch((error: Error) => error.message);
     const trouble = await child.ended;
     this.#pulse.stop();
     if (trouble === undefined) return;
     const job = this.#job;
-    if (job === undefined) {
-      await feeding;
-      throw new Error(`A job's process ${trouble}.`);
-    }
-    say(`${job.runId} ${job.phase}: given up (its process ${trouble}). The server decides what becomes of it.`);
-    await this.#clear(job);
+    const name = job === undefined ? "A job that had not begun" : `${job.runId} ${job.phase}`;
+    const why = [`its process ${trouble}`, await feeding].filter(Boolean).join("; ");
+    say(`${name}: given up (${why}). The server decides what becomes of it.`);
+    // Where processes can't be started, the next job is not lost at once too.
+    if (job === undefined) await pause(pauseMs);
+    else await this.#clear(job);
   }
 
   /** The engine is killed, and what can still be saved in a moment is. */
