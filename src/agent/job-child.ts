@@ -53,7 +53,7 @@ export class JobChild {
       child.once("error", (error) => resolve(`can't be started (${error.message})`));
       child.once("close", (code, signal) => resolve(this.#reasonOf(code, signal)));
     });
-    this.#watch = setInterval(() => this.#look(), aliveMs);
+    this.#watch = setInterval(() => void this.#look(), aliveMs);
     void this.ended.then(() => clearInterval(this.#watch));
     this.tell({ order });
   }
@@ -80,13 +80,12 @@ export class JobChild {
     this.#child.kill("SIGKILL");
   }
 
-  #look(): void {
+  async #look(): Promise<void> {
     this.#silentTicks += 1;
     if (this.#silentTicks > this.#silentTicksMax)
       this.kill(`did not answer for ${(this.#silentTicksMax * aliveMs) / 1000} seconds`);
-    void residentMegabytesOf(this.#child.pid).then((used) => {
-      if (used > residentMegabytes) this.kill(`needed more than ${residentMegabytes} MB of memory`);
-    });
+    if ((await residentMegabytesOf(this.#child.pid)) > residentMegabytes)
+      this.kill(`needed more than ${residentMegabytes} MB of memory`);
   }
 
   #reasonOf(code: number | null, signal: NodeJS.Signals | null): string | undefined {

@@ -120,7 +120,8 @@ describe("memory", () => {
       const stage = await startStage({ engines, sandbox: "none" });
       try {
         // 75 MB that take twenty times as much when they are read.
-        const unknown = Array.from({ length: 25_000_000 }).fill({});
+        const empty = {};
+        const unknown = Array.from({ length: 25_000_000 }, () => empty);
         const hostile = stage.server.add({ files: files({}), attributes: { unknown } });
         await until(
           async () => stage.said.some((line) => line.startsWith("A job that had not begun: given up")),
