@@ -42,7 +42,7 @@ const isQuick = isWhole && !isOnBothEngines;
 /** Told by the gate too, and not in a quick run: mostly waiting for processes that are started, killed and started again; crowds; and chance. */
 const toldByTheGate = [
   "test/cli/{damage,moving,pasted-blocks,kill,stopping,together,lost-database,jobs,workers,registers,backup,backup-load,old-backups,rolling-upgrade,serve,keys,reload,clocks,terminal}.test.ts",
-  "test/agent/{life,kills,phases}.test.ts",
+  "test/agent/{isolation,life,kills,phases}.test.ts",
   "test/jobs/{processes,backup}.test.ts",
   "test/database/{crowd,fence,pooler,resealing}.test.ts",
   "test/moving/import.test.ts",

@@ -6,7 +6,7 @@
  *   npm run bench:log -- 520 postgres   520 MiB, PostgreSQL: 512 MiB are kept
  */
 import { data } from "../test/support/builders.ts";
-import type { Site } from "../test/support/site.ts";
+import { childrenOf, type Site } from "../test/support/site.ts";
 import { onSite } from "./site.ts";
 import { Watch } from "./watch.ts";
 
@@ -27,7 +27,11 @@ async function readAll(url: string): Promise<{ size: number; end: string }> {
   }
 }
 
-const workersOf = ({ said }: Site) => Number(/"worker":(\d+)/.exec(said)?.[1]);
+/** The workers' process, and that of the job. */
+function workersOf({ said }: Site): number[] {
+  const worker = Number(/"worker":(\d+)/.exec(said)?.[1]);
+  return [worker, ...childrenOf(worker)];
+}
 
 await onSite(engine, 1, async ({ site }) => {
   const workspaceId = await site.workspace("loud");
@@ -39,7 +43,7 @@ await onSite(engine, 1, async ({ site }) => {
   for (let count = 0; count < 5; count += 1)
     await site.waitFor(await site.run(workspaceId, first), "applied", "planned_and_finished");
   for (let count = 0; count < 1000; count += 1) await site.admin.get(`/workspaces/${workspaceId}`);
-  const [server, worker] = [new Watch(site.serverPid), new Watch(workersOf(site))];
+  const [server, worker] = [new Watch(() => [site.serverPid]), new Watch(() => workersOf(site))];
   const before = [server.look(), worker.look()] as const;
   const grown = () =>
     `memory at most +${((server.most() - before[0]) / mebibyte).toFixed(0)} MiB in the service, +${((worker.most() - before[1]) / mebibyte).toFixed(0)} MiB in its workers`;

@@ -102,7 +102,7 @@ async function warmUp(url: string): Promise<string> {
 async function measure(url: string, pid: number): Promise<void> {
   const workspaceId = await warmUp(url);
   const { md5, size } = digest();
-  const watch = new Watch(pid);
+  const watch = new Watch(() => [pid]);
   const before = watch.look();
   const told = (what: string, startedAt: number) =>
     console.log(

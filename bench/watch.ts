@@ -1,21 +1,21 @@
-/** The memory of a process that is measured, seen from outside. */
+/** The memory of processes that are measured, seen from outside. */
 import { readFileSync } from "node:fs";
 
-/** The resident memory of a process, and the most that it had since the watch began. */
+/** The resident memory of some processes, and the most that they had together since the watch began. */
 export class Watch {
-  readonly #pid: number;
+  readonly #pids: () => readonly number[];
   #most = 0;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(pid: number) {
-    this.#pid = pid;
+  constructor(pids: () => readonly number[]) {
+    this.#pids = pids;
     this.#timer = setInterval(() => this.look(), 20);
   }
 
   look(): number {
-    const pages = Number(readFileSync(`/proc/${this.#pid}/statm`, "utf8").split(" ")[1]);
-    this.#most = Math.max(this.#most, pages * 4096);
-    return pages * 4096;
+    const bytes = this.#pids().reduce((sum, pid) => sum + residentBytes(pid), 0);
+    this.#most = Math.max(this.#most, bytes);
+    return bytes;
   }
 
   most(): number {
@@ -25,5 +25,14 @@ export class Watch {
 
   stop(): void {
     clearInterval(this.#timer);
+  }
+}
+
+/** Nothing where the process has ended. */
+function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+  } catch {
+    return 0;
   }
 }

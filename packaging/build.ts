@@ -16,9 +16,10 @@ const copied = {
   "packaging/README.md": "README.md",
 } as const;
 
-/** What is started by its path: the command line, and the threads that move the embedded database's log and read plans. */
+/** What is started by its path: the command line, the process of a job, and the threads that move the embedded database's log and read plans. */
 const programs = [
   "src/cli/cadastre.ts",
+  "src/agent/job-process.ts",
   "src/database/engines/log-mover.ts",
   "src/resources/runs/plan-outputs/plan-worker.ts",
 ];

@@ -80,15 +80,16 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     await prepare(reportTo({ say, isTerminal }, logger));
     clock = await watchClock(database);
     const admin = await ensureFirstAdmin(database, settings);
+    const url = urlNow();
+    // Before anything is announced: it refuses the start where runs would wait for ever.
+    const workers = await startWorkers({ database, settings, url, logger });
     phase = "serving";
     await noteServed(database, migrations);
-    const url = urlNow();
     if (settings.logFormat === "json") logStart(logger, { settings, url, admin });
     else say(announcement({ settings, url, admin }));
     const watch = watchTls(server, settings, tls);
     runner.start();
     void describeFetching(settings.sandbox).then((line) => logger.info(line));
-    const workers = await startWorkers({ database, settings, url, logger });
     return {
       url,
       reload: () => reload(watch, logger),

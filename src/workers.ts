@@ -1,6 +1,7 @@
 /**
  * The server's own workers: the agent's program as a child, with a token of a pool that the server keeps for itself. The token is in the
- * child's environment and nowhere else, and is revoked when the server stops; a child that dies is started again.
+ * child's environment and nowhere else, and is revoked when the server stops; a child that dies is started again. One that can't be
+ * opened at the server's start refuses the start: runs would wait for it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -9,6 +10,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
+import { agentOpened } from "./agent/agent.ts";
 import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
@@ -22,6 +24,8 @@ import type { Settings } from "./settings.ts";
 
 const poolName = "server-workers";
 const command = fileURLToPath(programBeside(import.meta.url, "cli/cadastre.ts"));
+/** Of what a child says that can't be opened. */
+const saidLengthMax = 4096;
 const restartMs = { first: 1_000, most: 30_000 };
 
 export interface WorkersOptions {
@@ -45,6 +49,7 @@ export class Workers {
   readonly #description: string;
   #child: ChildProcess | undefined;
   #token = "";
+  #isOpen = false;
   #isStopping = false;
   #restart: NodeJS.Timeout | undefined;
   #waitMs = restartMs.first;
@@ -58,8 +63,31 @@ export class Workers {
   static async start(options: WorkersOptions): Promise<Workers> {
     const workers = new Workers(options);
     await workers.#takeToken();
-    workers.#spawn();
-    return workers;
+    try {
+      await workers.#opened(workers.#spawn());
+      return workers;
+    } catch (error) {
+      await workers.stop(0);
+      throw error;
+    }
+  }
+
+  /**
+   * Raises SettingError with what the child said, where it ends instead: its directory is another's, or no sandbox works. It gets no other
+   * directory: without bubblewrap, the path is part of a plan, which could be applied by those alone who made it.
+   */
+  async #opened(child: ChildProcess): Promise<void> {
+    let said = "";
+    child.stderr?.on("data", (chunk: Buffer) => (said = (said + String(chunk)).slice(-saidLengthMax)));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    child.on("message", (message) => message === agentOpened && resolve());
+    child.once("error", reject);
+    child.once("close", () => {
+      const { workers } = this.#options.settings;
+      reject(new SettingError(`CADASTRE_WORKERS is ${workers}, but the workers can't start: ${said.trim()}`));
+    });
+    await promise;
+    this.#isOpen = true;
   }
 
   /** What an earlier process of this server left behind when it was killed is revoked first. */
@@ -79,7 +107,7 @@ export class Workers {
     return operatorContext(this.#options.database, this.#options.settings, `workers-${randomUUID()}`);
   }
 
-  #spawn(): void {
+  #spawn(): ChildProcess {
     const { logger } = this.#options;
     const child = spawn(process.execPath, [...process.execArgv, command, "agent"], {
       // In a group of its own: Ctrl+C is for the server, who tells it.
@@ -97,12 +125,13 @@ export class Workers {
     child.once("error", (error) => logger.error({ err: error }, "the workers can't be started"));
     child.once("close", (code, signal) => {
       this.#child = undefined;
-      if (this.#isStopping) return;
+      if (this.#isStopping || !this.#isOpen) return;
       if (performance.now() - startedAt > restartMs.most) this.#waitMs = restartMs.first;
       logger.error({ code, signal }, `the workers ended; they are started again in ${this.#waitMs / 1000} s`);
       this.#restart = setTimeout(() => this.#spawn(), this.#waitMs).unref();
       this.#waitMs = Math.min(2 * this.#waitMs, restartMs.most);
     });
+    return child;
   }
 
   /** All but the settings and secrets of the server itself, which are nobody else's. */

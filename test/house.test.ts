@@ -15,7 +15,7 @@ const below: Record<string, readonly string[]> = {
   archive: ["kernel"],
   outgoing: ["kernel"],
   sandbox: ["kernel"],
-  agent: ["kernel", "archive", "sandbox", "version.ts"],
+  agent: ["kernel", "archive", "sandbox", "statefile", "version.ts"],
   access: ["kernel"],
   jsonapi: ["kernel"],
   database: ["kernel"],

@@ -1,18 +1,16 @@
 /**
- * The agent: registers with its pool, waits for jobs in each of its slots, executes them, and ends when it is told to, with its jobs
- * done. It opens no port: all that it does begins with a question to the server.
+ * The agent: registers with its pool, waits for jobs in each of its slots, has each executed by a process of its own, and ends when it is
+ * told to, with its jobs done. It opens no port: all that it does begins with a question to the server.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { SettingError } from "../kernel/settings.ts";
 import { version } from "../version.ts";
 import { AgentClient, type AgentStatus } from "./client.ts";
 import { countEngines, type Engines, findEngines, tellEngines } from "./engines.ts";
-import { clearHome, makeRooms, openHome, writeCertificates } from "./home.ts";
-import type { Job } from "./job.ts";
-import { type Cgroup, type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
+import { type AgentHome, clearHome, makeRooms, openHome, trustCertificates, writeCertificates } from "./home.ts";
+import { JobSupervisor } from "./job-supervisor.ts";
+import { type CgroupTree, openCgroups } from "../sandbox/cgroup.ts";
 import { chooseSandbox, isRoot } from "../sandbox/choose.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
 import { killEverythingOf } from "../sandbox/processes.ts";
@@ -20,7 +18,9 @@ import { claimUids, type Uids } from "../sandbox/uids.ts";
 import { Refused, Server } from "./server.ts";
 import type { AgentSettings } from "./settings.ts";
 import { isOpen, openShelter, reachable } from "./shelter.ts";
-import { JobRun } from "./slot.ts";
+
+/** The message by which the program says that it could be opened. */
+export const agentOpened = "the agent is open";
 
 const claimSeconds = 25;
 const pingMs = 10_000;
@@ -30,6 +30,7 @@ const lastWordsMs = 10_000;
 
 /** What is there once it is open. */
 interface Opened {
+  readonly home: AgentHome;
   readonly sandbox: Sandbox;
   readonly cgroups: CgroupTree;
   readonly mounts: Omit<Mounts, "job" | "engine">;
@@ -71,7 +72,7 @@ export class Agent {
   readonly #client: AgentClient;
   readonly #opened: Opened;
   readonly #draining = new AbortController();
-  readonly #running = new Set<JobRun>();
+  readonly #running = new Set<JobSupervisor>();
   #id = "";
   #registering: Promise<void> | undefined;
   #fault: Error | undefined;
@@ -88,13 +89,14 @@ export class Agent {
 
   /** Everything that can be known to go wrong is found here. Raises SettingError. */
   static async open(given: AgentSettings, say: (line: string) => void): Promise<Agent> {
-    const home = openHome(given.agentDirectory);
-    const lost = join(home, "lost");
-    if (given.ca !== undefined)
-      setDefaultCACertificates([...getCACertificates("default"), readFileSync(given.ca, "utf8")]);
-    const uids = isRoot() && given.sandbox !== "none" ? await claimUids(given.sandboxUid, given.agentSlots) : noUids;
+    const home = await openHome(given.agentDirectory);
+    let uids = noUids;
     try {
-      const settings = { ...given, agentDirectory: uids.list.length === 0 ? home : openTo(home) };
+      if (given.ca !== undefined) trustCertificates(given.ca);
+      if (isRoot() && given.sandbox !== "none") uids = await claimUids(given.sandboxUid, given.agentSlots);
+      const { path } = home;
+      const lost = join(path, "lost");
+      const settings = { ...given, agentDirectory: uids.list.length === 0 ? path : openTo(path) };
       const mounts = mountsOf(settings, uids.list.length > 0);
       // What an agent left running that was killed.
       for (const uid of uids.list) killEverythingOf({ uid, mark: "" });
@@ -105,9 +107,10 @@ export class Agent {
       const cgroups = openCgroups({ memoryBytes: jobMemoryMegabytes * 2 ** 20, processes });
       say(cgroups.sentence);
       say(await enginesSentence(settings.engines));
-      return new Agent(settings, say, { sandbox, cgroups, mounts, uids, lost });
+      return new Agent(settings, say, { home, sandbox, cgroups, mounts, uids, lost });
     } catch (error) {
       uids.release();
+      home.release();
       throw error;
     }
   }
@@ -121,6 +124,7 @@ export class Agent {
     } finally {
       clearInterval(pings);
       this.#opened.uids.release();
+      this.#opened.home.release();
       if (this.#id !== "") await this.#ping(this.#fault === undefined ? "exited" : "errored", farewellMs);
     }
     if (this.#fault !== undefined) throw this.#fault;
@@ -152,13 +156,13 @@ export class Agent {
     while (!signal.aborted) {
       try {
         const engines = await findEngines(this.#settings.engines);
-        const job = await this.#client.claim(this.#id, claimSeconds, engines, signal);
+        const body = await this.#client.claim(this.#id, claimSeconds, engines, signal);
         this.#reached();
-        if (job === undefined) continue;
-        const run = this.#prepare(job, slot, cgroup);
-        this.#running.add(run);
+        if (body === undefined) continue;
+        const job = this.#supervisor(slot, cgroup?.path);
+        this.#running.add(job);
         void this.#ping("busy");
-        await run.execute().finally(() => this.#running.delete(run));
+        await job.run(body).finally(() => this.#running.delete(job));
         void this.#ping(this.#status);
       } catch (error) {
         if (!signal.aborted) await this.#recover(error);
@@ -166,18 +170,10 @@ export class Agent {
     }
   }
 
-  #prepare(job: Job, slot: number, cgroup: Cgroup | undefined): JobRun {
-    const { sandbox, mounts, lost } = this.#opened;
-    return new JobRun(job, {
-      slot,
-      settings: this.#settings,
-      server: this.#server,
-      sandbox,
-      cgroup,
-      mounts,
-      lost,
-      say: this.#say,
-    });
+  #supervisor(slot: number, cgroup: string | undefined): JobSupervisor {
+    const { sandbox, mounts, uids, lost } = this.#opened;
+    const setup = { slot, settings: this.#settings, sandbox: sandbox.kind, uids: uids.list, cgroup, mounts, lost };
+    return new JobSupervisor({ setup, client: this.#client, say: this.#say });
   }
 
   /** Forgotten by the server: known again. Refused: the end. Not reached: again in a moment. */

@@ -1,7 +1,6 @@
 /** The protocol of agents, call by call, as the server's `agents` and `agent-jobs` speak it. */
-import { createHash } from "node:crypto";
 import type { Engines } from "./engines.ts";
-import { type Job, parseJob } from "./job.ts";
+import type { Job } from "./job.ts";
 import { Refused, type Server } from "./server.ts";
 
 const base = "/api/v2";
@@ -15,6 +14,10 @@ export interface Introduction {
   readonly engines: Engines;
   readonly sandbox: string;
 }
+
+export type JobBody = AsyncIterable<Uint8Array>;
+/** The job whose lease an agent renews. */
+export type Claimed = Pick<Job, "id" | "attempt">;
 
 export type AgentStatus = "idle" | "busy" | "exited" | "errored";
 
@@ -39,15 +42,27 @@ export class AgentClient {
     await this.#server.send({ ...this.#post(`/agents/${id}/actions/ping`), json: { status, engines }, timeoutMs });
   }
 
-  /** Waits for a job; undefined when none came. */
-  async claim(id: string, wait: number, engines: Engines, signal: AbortSignal): Promise<Job | undefined> {
-    const answer = await this.#server.json({
+  /** Waits for a job; undefined when none came. The job is as large as its variables are, so it is for its own process to read. */
+  async claim(id: string, wait: number, engines: Engines, signal: AbortSignal): Promise<JobBody | undefined> {
+    return this.#server.stream({
       ...this.#post(`/agents/${id}/actions/claim`),
       json: { wait, engines },
       timeoutMs: wait * 1000 + answerMs,
       signal,
     });
-    return answer === undefined ? undefined : parseJob(answer);
+  }
+
+  /** Keeps a job; what it is to hear, as soon as there is something. Raises Fenced. */
+  async heartbeat({ id, attempt }: Claimed, wait: number, signal: AbortSignal): Promise<Signal | null> {
+    const answer = await fenced(() =>
+      this.#server.json({
+        ...this.#post(`/agent-jobs/${id}/actions/heartbeat`),
+        json: { attempt, wait },
+        timeoutMs: wait * 1000 + 6000,
+        signal,
+      }),
+    );
+    return (answer as { signal?: Signal | null } | undefined)?.signal ?? null;
   }
 
   #post(path: string) {
@@ -61,6 +76,15 @@ export class Fenced extends Error {
 }
 
 const fencingStatuses = [401, 403, 404, 409, 410];
+
+async function fenced<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof Refused && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
+    throw error;
+  }
+}
 
 export type Signal = "cancel" | "kill";
 
@@ -83,7 +107,14 @@ export interface Outcome {
   readonly errorMessage?: string | null;
 }
 
-/** What an agent says of one job. Everything but the heartbeat is tried until it succeeds or `lost` ends it. */
+export interface StateUpload {
+  readonly bytes: Blob;
+  readonly md5: string;
+  readonly serial: number;
+  readonly lineage: string;
+}
+
+/** What an agent says of one job. Everything is tried until it succeeds or `lost` ends it. */
 export class JobClient {
   readonly #server: Server;
   readonly #token: string;
@@ -97,32 +128,20 @@ export class JobClient {
     this.#lost = lost;
   }
 
-  async heartbeat(wait: number, signal: AbortSignal): Promise<Signal | null> {
-    const answer = await this.#fenced(() =>
-      this.#server.json({
-        ...this.#action("heartbeat"),
-        json: { attempt: this.#job.attempt, wait },
-        timeoutMs: wait * 1000 + 6000,
-        signal,
-      }),
-    );
-    return (answer as { signal?: Signal | null } | undefined)?.signal ?? null;
-  }
-
   async start(): Promise<void> {
     const json = { attempt: this.#job.attempt };
-    await this.#fenced(() => this.#server.send({ ...this.#action("start"), json, ...this.#tries() }));
+    await fenced(() => this.#server.send({ ...this.#action("start"), json, ...this.#tries() }));
   }
 
   async log(offset: number, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
     const path = this.#path(`/log?attempt=${this.#job.attempt}&offset=${offset}`);
-    await this.#fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#tries() }));
+    await fenced(() => this.#server.send({ method: "PUT", path, token: this.#token, bytes, ...this.#tries() }));
   }
 
   async putContent(kind: ContentKind, bytes: Uint8Array<ArrayBuffer> | Blob): Promise<void> {
     const path = this.#path(`/contents/${kind}?attempt=${this.#job.attempt}`);
     const call = { method: "PUT", path, token: this.#token, bytes, ...this.#tries(), timeoutMs: uploadMs } as const;
-    await this.#fenced(() => this.#server.send(call));
+    await fenced(() => this.#server.send(call));
   }
 
   /** Into a file of the agent's own; false where there is none. */
@@ -149,7 +168,7 @@ export class JobClient {
       "action-invocations": outcome.invocations ?? 0,
       "error-message": outcome.errorMessage ?? null,
     };
-    await this.#fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#tries() }));
+    await fenced(() => this.#server.send({ ...this.#action("finish"), json, ...this.#tries() }));
   }
 
   /** Something that the job names by its address, with the run's own token, into a file of the agent's own. */
@@ -160,7 +179,7 @@ export class JobClient {
   }
 
   /** By the ordinary API, as the run. Raises Refused. */
-  async writeState(state: { bytes: Uint8Array<ArrayBuffer>; serial: number; lineage: string }): Promise<void> {
+  async writeState(state: StateUpload): Promise<void> {
     const answer = (await this.#server.json({
       method: "POST",
       path: `${base}/workspaces/${this.#job.workspaceId}/state-versions`,
@@ -171,7 +190,7 @@ export class JobClient {
           attributes: {
             serial: state.serial,
             lineage: state.lineage,
-            md5: createHash("md5").update(state.bytes).digest("hex"),
+            md5: state.md5,
           },
           relationships: { run: { data: { type: "runs", id: this.#job.runId } } },
         },
@@ -201,14 +220,5 @@ export class JobClient {
 
   #tries() {
     return { timeoutMs: answerMs, patienceMs, signal: this.#lost } as const;
-  }
-
-  async #fenced<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof Refused && fencingStatuses.includes(error.status)) throw new Fenced(error.message);
-      throw error;
-    }
   }
 }

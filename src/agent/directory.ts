@@ -26,9 +26,9 @@ export class JobDirectory {
   #workingDirectory = "";
 
   constructor(job: Pick<Job, "runId" | "id" | "workspaceName">, { base, sandbox, slot, mounts }: DirectoryOptions) {
-    // By the run, not by the phase: without a mount of its own, this is the path that plan and apply have in common.
-    this.root = join(base, "jobs", safeName(job.runId));
-    this.spool = join(base, "spool", safeName(job.id));
+    const { root, spool } = foldersOf(base, job);
+    this.root = root;
+    this.spool = spool;
     this.mounts = { ...mounts, job: this.root };
     this.inside = sandbox.inside(this.mounts);
     this.uid = sandbox.uidOf(slot);
@@ -106,6 +106,11 @@ export class JobDirectory {
     if (this.uid !== undefined) await giveTo(this.root, this.uid);
     await chmod(this.root, 0o700);
   }
+}
+
+/** By the run, not by the phase: without a mount of its own, the job's directory is the path that plan and apply have in common. */
+export function foldersOf(base: string, { runId, id }: Pick<Job, "runId" | "id">): { root: string; spool: string } {
+  return { root: join(base, "jobs", safeName(runId)), spool: join(base, "spool", safeName(id)) };
 }
 
 /** Ids are made by the server; whatever they are, they are one name. */

@@ -56,12 +56,24 @@ export async function readInside(
   }
 }
 
-/** Copies a file out of the directory; whether there was one. */
-export async function copyOut(root: string, path: string, target: string): Promise<boolean> {
+/** Copies a file out of the directory; whether there was one. `look` sees every piece of it. */
+export async function copyOut(
+  root: string,
+  path: string,
+  target: string,
+  look: (piece: Buffer) => void = () => undefined,
+): Promise<boolean> {
   const file = await openInside(root, path);
   if (file === undefined) return false;
-  await writeNew(target, file.createReadStream());
+  await writeNew(target, lookedAt(file.createReadStream(), look));
   return true;
+}
+
+async function* lookedAt(pieces: AsyncIterable<Buffer>, look: (piece: Buffer) => void): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    look(piece);
+    yield piece;
+  }
 }
 
 /** Raises an Error where the file, or a link by its name, is there already. */

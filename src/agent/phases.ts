@@ -10,8 +10,11 @@ import { copyOut } from "./files.ts";
 import { type Counts, countsOfPlan } from "./output.ts";
 import { StateKeeper } from "./state.ts";
 
-/** More is not read for its counts; those that the engine told are taken then. */
-const parsedBytesMax = 256 * 1024 ** 2;
+/**
+ * More is not read for its counts; those that the engine told are taken then. Parsed, small values take some twenty times their bytes,
+ * and the job's process has `heapMegabytes`.
+ */
+const parsedBytesMax = 32 * 1024 ** 2;
 const shownBytesMax = 2 * 1024 ** 3;
 
 const changed = 2;
@@ -90,7 +93,13 @@ export async function apply(execution: Execution): Promise<Outcome> {
   const { job, engine, client, log, directory, stopper } = execution.options;
   const md5 = await execution.fetchState();
   stopper.check();
-  const keeper = new StateKeeper({ root: directory.root, file: directory.stateFile, md5, client });
+  const keeper = new StateKeeper({
+    root: directory.root,
+    file: directory.stateFile,
+    copy: directory.spooled("state"),
+    md5,
+    client,
+  });
   await client.start();
   keeper.start();
   let ended: Awaited<ReturnType<Execution["speak"]>>;

@@ -3,13 +3,17 @@
  * job away, or has said that the job is no longer ours, `lost` is raised, before anybody else can begin.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { Fenced, type JobClient, type Signal } from "./client.ts";
+import { Fenced, type Signal } from "./client.ts";
 
 const waitSeconds = 8;
 /** The server waits 30 seconds from when it received the last beat; ours are counted from when it was sent. */
 const silenceMsMax = 27_000;
 const lookMs = 250;
 const signaledPauseMs = 1000;
+
+interface Heart {
+  readonly heartbeat: (wait: number, signal: AbortSignal) => Promise<Signal | null>;
+}
 
 export class Pulse {
   readonly #lost: AbortController;
@@ -25,7 +29,7 @@ export class Pulse {
     this.#onSignal = onSignal;
   }
 
-  start(client: Pick<JobClient, "heartbeat">): void {
+  start(client: Heart): void {
     const look = setInterval(() => {
       if (performance.now() - this.#contactAt > this.#silenceMs)
         this.#lose("the server could not be reached for too long");
@@ -38,7 +42,7 @@ export class Pulse {
     this.#stopped.abort();
   }
 
-  async #beat(client: Pick<JobClient, "heartbeat">): Promise<void> {
+  async #beat(client: Heart): Promise<void> {
     const { signal } = this.#stopped;
     let wasReached = true;
     while (!signal.aborted && !this.#lost.signal.aborted) {

@@ -83,6 +83,13 @@ export class Server {
     });
   }
 
+  /** The answer's bytes as they arrive; undefined where there are none. Raises Unreachable where they break off. */
+  async stream(call: Call): Promise<AsyncIterable<Uint8Array> | undefined> {
+    return this.#tried(call, async (response) =>
+      response.status === 204 || response.body === null ? undefined : this.#whole(response, () => undefined),
+    );
+  }
+
   /**
    * The answer's bytes as a file, whole; whether there were any. A try that breaks off leaves the beginning of the file, which the
    * next one overwrites: nobody may read it before this has returned.

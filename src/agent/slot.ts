@@ -1,11 +1,11 @@
 /**
- * One job from its claim to its end: executed under a pulse, a time-out and an eye on the disk, reported once, and cleared away.
- * A job that was lost is not reported: whoever has it now would be contradicted.
+ * One job from its claim to its end: executed under a time-out and an eye on the disk, reported once, and cleared away. A job that
+ * was lost is not reported: whoever has it now would be contradicted.
  */
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { ArchiveFault } from "../archive/faults.ts";
-import { Fenced, JobClient, type Outcome } from "./client.ts";
+import { Fenced, JobClient, type Outcome, type Signal } from "./client.ts";
 import { JobDirectory } from "./directory.ts";
 import { programOf, titleOf } from "./engines.ts";
 import { EngineFault, Execution } from "./execution.ts";
@@ -15,7 +15,6 @@ import { RunLog } from "./log.ts";
 import { masked } from "./masking.ts";
 import { ConfigurationFault } from "./overrides.ts";
 import { apply, plan } from "./phases.ts";
-import { Pulse } from "./pulse.ts";
 import type { Cgroup } from "../sandbox/cgroup.ts";
 import type { Mounts, Sandbox } from "../sandbox/launch.ts";
 import { Refused, type Server } from "./server.ts";
@@ -80,21 +79,22 @@ export class JobRun {
     });
   }
 
-  /** Everything is killed, and what can still be saved in a moment is. */
-  stopAtOnce(): void {
-    this.#stopper.atOnce("shutdown");
+  /** At `shutdown` everything is killed, and what can still be saved in a moment is. */
+  obey(signal: Signal | "shutdown"): void {
+    if (signal === "shutdown") this.#stopper.atOnce("shutdown");
+    else if (signal === "kill") this.#stopper.atOnce("canceled");
+    else this.#stopper.gently("canceled");
+  }
+
+  lose(why: string): void {
+    this.#lost.abort(new Fenced(why));
   }
 
   async execute(): Promise<void> {
     const { say } = this.#options;
     const name = `${this.#job.runId} ${this.#job.phase}`;
-    const pulse = new Pulse(this.#lost, (signal) => {
-      if (signal === "kill") this.#stopper.atOnce("canceled");
-      else this.#stopper.gently("canceled");
-    });
     this.#lost.signal.addEventListener("abort", () => this.#stopper.atOnce("lost"));
     const limits = this.#watchLimits();
-    pulse.start(this.#client);
     const startedAt = performance.now();
     say(`${name}: begun for ${this.#job.organizationName}/${this.#job.workspaceName}.`);
     try {
@@ -106,7 +106,6 @@ export class JobRun {
     } catch (error) {
       await this.#tellLoss(name, error);
     } finally {
-      pulse.stop();
       this.#stopper.end();
       limits();
       await this.#directory

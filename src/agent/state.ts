@@ -1,12 +1,14 @@
 /**
  * The state during an apply: the engine writes it to a file after every resource; here it goes to the server, now and then while the
- * apply runs, and once more at the end whatever came of it.
+ * apply runs, and once more at the end whatever came of it. It is never in memory as a whole.
  */
 import { createHash } from "node:crypto";
-import { mkdir, stat } from "node:fs/promises";
+import { openAsBlob } from "node:fs";
+import { mkdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { type StateHead, StateHeadReader } from "../statefile/state-head.ts";
 import type { JobClient } from "./client.ts";
-import { readInside, writeNew } from "./files.ts";
+import { copyOut } from "./files.ts";
 import type { Job } from "./job.ts";
 import { Refused } from "./server.ts";
 
@@ -18,22 +20,23 @@ export const stateFile = (directory: string, workspace: string): string =>
 
 const rhythmMs = 20_000;
 const lookMs = 2000;
-const stateBytesMax = 1024 ** 3;
 
 export interface StateKeeperOptions {
   readonly root: string;
   readonly file: string;
+  /** A path of the agent's own, for what is sent: the engine may write the file meanwhile. */
+  readonly copy: string;
   /** Of the state that the apply began with. */
   readonly md5: string | undefined;
   readonly client: Pick<JobClient, "writeState" | "putContent">;
   readonly rhythm?: number;
 }
 
-interface ReadState {
-  readonly bytes: Buffer<ArrayBuffer>;
+interface StateCopy {
+  readonly bytes: Blob;
   readonly md5: string;
-  readonly serial: number;
-  readonly lineage: string;
+  /** Undefined where it can't be read: the engine is just writing it, or was ended while it did. */
+  readonly head: StateHead | undefined;
 }
 
 export class StateKeeper {
@@ -66,16 +69,21 @@ export class StateKeeper {
   async end(): Promise<string | undefined> {
     clearInterval(this.#look);
     await this.#uploading;
-    const state = await this.#read();
+    const state = await this.#copyState();
     if (state === undefined || state.md5 === this.#stored) return undefined;
+    if (state.head === undefined) return this.#keepAside(state, "it is not a complete state file");
     try {
-      await this.#options.client.writeState(state);
+      await this.#options.client.writeState({ ...state, ...state.head });
       return undefined;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      await this.#options.client.putContent("errored-state", state.bytes);
-      return `The state could not be stored (${error.message}). It is kept with this apply, as its errored-state: store it by hand before the next run.`;
+      return this.#keepAside(state, error.message);
     }
+  }
+
+  async #keepAside({ bytes }: StateCopy, why: string): Promise<string> {
+    await this.#options.client.putContent("errored-state", bytes);
+    return `The state could not be stored (${why}). It is kept with this apply, as its errored-state: store it by hand before the next run.`;
   }
 
   /** In between, a refusal is no disaster: the end tries again. */
@@ -84,30 +92,30 @@ export class StateKeeper {
     const facts = await stat(file).catch(() => undefined);
     const seen = `${facts?.mtimeMs} ${facts?.size}`;
     if (facts === undefined || seen === this.#seen || !file.startsWith(root)) return;
-    const state = await this.#read();
-    if (state === undefined) return;
+    const state = await this.#copyState();
+    if (state?.head === undefined) return;
     this.#seen = seen;
     if (state.md5 === this.#stored) return;
     this.#uploadedAt = performance.now();
     try {
-      await client.writeState(state);
+      await client.writeState({ ...state, ...state.head });
       this.#stored = state.md5;
     } catch {
       // Told then, if it is still so.
     }
   }
 
-  /** Undefined where there is none, or where the engine is just writing it. */
-  async #read(): Promise<ReadState | undefined> {
-    const bytes = await readInside(this.#options.root, this.#options.file, stateBytesMax);
-    if (bytes === undefined) return undefined;
-    try {
-      const { serial, lineage } = JSON.parse(bytes.toString("utf8")) as { serial: number; lineage: string };
-      if (!Number.isSafeInteger(serial) || typeof lineage !== "string") return undefined;
-      return { bytes, serial, lineage, md5: createHash("md5").update(bytes).digest("hex") };
-    } catch {
-      return undefined;
-    }
+  /** Undefined where there is none. */
+  async #copyState(): Promise<StateCopy | undefined> {
+    const { root, file, copy } = this.#options;
+    const hash = createHash("md5");
+    const reader = new StateHeadReader();
+    await rm(copy, { force: true });
+    const isThere = await copyOut(root, file, copy, (piece) => {
+      hash.update(piece);
+      reader.write(piece);
+    });
+    return isThere ? { bytes: await openAsBlob(copy), md5: hash.digest("hex"), head: reader.end() } : undefined;
   }
 }
 
@@ -119,10 +127,7 @@ export async function keepLostState(
   file: string,
 ): Promise<string | undefined> {
   if (job.phase !== "apply") return undefined;
-  const bytes = await readInside(root, file, stateBytesMax);
-  if (bytes === undefined) return undefined;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, `${job.runId}-${Date.now()}.tfstate`);
-  await writeNew(path, bytes);
-  return path;
+  return (await copyOut(root, file, path)) ? path : undefined;
 }

@@ -1,5 +1,5 @@
 /** `cadastre agent`: executes runs for the server that the settings name, and ends when the process is told to. */
-import { Agent } from "../agent/agent.ts";
+import { Agent, agentOpened } from "../agent/agent.ts";
 import { agentSettingTable, readAgentSettings } from "../agent/settings.ts";
 import type { Command, Terminal } from "./command.ts";
 import { counted } from "../kernel/text.ts";
@@ -18,6 +18,8 @@ export const agentCommand: Command = {
   async run({ terminal, sources }) {
     const settings = readAgentSettings(sources);
     const agent = await Agent.open(settings, terminal.out);
+    // A server that started this waits for it: from here on, only the server's answers can end it.
+    process.send?.(agentOpened);
     const forget = obey(agent, terminal);
     try {
       await agent.run();

@@ -10,6 +10,7 @@ export interface CgroupLimits {
 }
 
 export interface Cgroup {
+  readonly path: string;
   readonly add: (pid: number) => Promise<void>;
   readonly kill: () => void;
   /** How often a process was ended because there was no more memory for the job. */
@@ -64,7 +65,13 @@ function slotCgroup(path: string, { memoryBytes, processes }: CgroupLimits): Cgr
   writeFileSync(join(path, "memory.max"), memoryBytes === 0 ? "max" : String(memoryBytes));
   if (existsSync(join(path, "memory.swap.max")) && memoryBytes !== 0) writeFileSync(join(path, "memory.swap.max"), "0");
   writeFileSync(join(path, "pids.max"), processes === 0 ? "max" : String(processes));
+  return cgroupAt(path);
+}
+
+/** One whose limits are set already. */
+export function cgroupAt(path: string): Cgroup {
   return {
+    path,
     add: (pid) => writeFile(join(path, "cgroup.procs"), String(pid)),
     kill: () => {
       if (existsSync(join(path, "cgroup.kill"))) writeFileSync(join(path, "cgroup.kill"), "1");

@@ -1,5 +1,5 @@
 /** Which sandbox works here: each is tried by running something in it. Refuses to go without one unless told so. */
-import { chmodSync, constants, accessSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SettingError } from "../kernel/settings.ts";
 import { bubblewrapLaunch, insideBubblewrap } from "./bubblewrap.ts";
@@ -105,7 +105,11 @@ function identities(directory: string): string {
   const folder = join(directory, "etc");
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   chmodSync(folder, 0o755);
-  const write = (name: string, text: string) => writeFileSync(join(folder, name), text, { mode: 0o644 });
+  // Only once: jobs that run already see these files.
+  const write = (name: string, text: string) => {
+    const path = join(folder, name);
+    if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeFileSync(path, text, { mode: 0o644 });
+  };
   write("passwd", "root:x:0:0:root:/:/usr/sbin/nologin\nrun:x:1000:1000:run:/job/home:/bin/sh\n");
   write("group", "root:x:0:\nrun:x:1000:\n");
   return folder;

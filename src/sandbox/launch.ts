@@ -61,7 +61,12 @@ export function withLimits({ prlimit }: Tools, limits: FileLimits, words: readon
   return [prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0", "--", ...words];
 }
 
-/** Dies with the agent, and gains nothing by programs that are set-uid. */
+/** Dies with whoever starts it, also where it can't notice that by itself. */
+export function withDeathOfParent({ setpriv }: Tools, words: readonly string[]): string[] {
+  return setpriv === undefined ? [...words] : [setpriv, "--pdeathsig", "KILL", "--", ...words];
+}
+
+/** Dies with the job's process, and gains nothing by programs that are set-uid. */
 export function withoutPrivileges({ setpriv }: Tools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--no-new-privs", "--pdeathsig", "KILL", "--", ...words];
 }

@@ -16,30 +16,32 @@ const triesMax = 1000;
 
 /** The first free ones from `base` on. Raises SettingError. */
 export async function claimUids(base: number, count: number): Promise<Uids> {
-  const held: Server[] = [];
+  const holds: Hold[] = [];
   const list: number[] = [];
   const release = () => {
-    for (const server of held.splice(0)) server.close();
+    for (const held of holds.splice(0)) held.close();
   };
   for (let uid = base; list.length < count; uid += 1) {
     if (uid > base + count + triesMax) {
       release();
       throw new SettingError(`There are no free user ids from ${base} on. Choose others with CADASTRE_SANDBOX_UID.`);
     }
-    const server = await hold(uid);
-    if (server === undefined) continue;
-    held.push(server);
+    const held = await holdName(`cadastre-agent-uid-${uid}`);
+    if (held === undefined) continue;
+    holds.push(held);
     list.push(uid);
   }
   return { list, release };
 }
 
-/** Undefined where another has it. */
-async function hold(uid: number): Promise<Server | undefined> {
+export type Hold = Pick<Server, "close">;
+
+/** A name that one process of the machine has at a time, until it ends or gives it back. Undefined where another has it. */
+export async function holdName(name: string): Promise<Hold | undefined> {
   const server = createServer((socket) => socket.destroy());
   server.unref();
   try {
-    server.listen({ path: `\0cadastre-agent-uid-${uid}` });
+    server.listen({ path: `\0${name}` });
     await once(server, "listening");
     return server;
   } catch {

@@ -21,7 +21,8 @@ function keeping(rhythm: number) {
     writeState: async ({ serial }: { readonly serial: number }) => void serials.push(serial),
     putContent: async () => {},
   };
-  const keeper = new StateKeeper({ root, file: join(root, "terraform.tfstate"), md5: undefined, client, rhythm });
+  const [file, copy] = [join(root, "terraform.tfstate"), join(root, "copy")];
+  const keeper = new StateKeeper({ root, file, copy, md5: undefined, client, rhythm });
   return { keeper, serials };
 }
 

@@ -12,7 +12,15 @@ import { addStandIn } from "../support/engines.ts";
 import { announce } from "../support/configurations.ts";
 import { runBody } from "../support/runs.ts";
 import { put } from "../support/states.ts";
-import { cadastre, dropRegistersAfterwards, newRegister, startService, stopService, useFolder } from "./support.ts";
+import {
+  cadastre,
+  dropRegistersAfterwards,
+  newRegister,
+  start,
+  startService,
+  stopService,
+  useFolder,
+} from "./support.ts";
 
 dropRegistersAfterwards();
 const folder = useFolder();
@@ -119,4 +127,64 @@ describe("CADASTRE_WORKERS", () => {
       await database.close();
     },
   );
+
+  describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
+    const settingsOf = async (name: string) => {
+      const engines = join(folder, "engines");
+      addStandIn(engines);
+      return {
+        ...(await newRegister(engine)),
+        CADASTRE_ADMIN_TOKEN: adminToken,
+        CADASTRE_WORKERS: "1",
+        CADASTRE_ENGINES: engines,
+        CADASTRE_SANDBOX: "none",
+        CADASTRE_AGENT_DIRECTORY: join(folder, `${engine}-${name}`),
+      };
+    };
+
+    test("a second server in the same folder refuses to start and says what to do; the first goes on", async () => {
+      const settings = await settingsOf("shared");
+      const service = await startService({ ...settings, CADASTRE_LISTEN: "127.0.0.2:0" });
+      try {
+        const second = await start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0" }).ended;
+        expect(second.code).toBe(1);
+        expect(second.err).toMatch(
+          /^CADASTRE_WORKERS is 1, but the workers can't start: Another agent \(process \d+\) uses \S+-shared\. Give each its own CADASTRE_AGENT_DIRECTORY\.$/m,
+        );
+        expect(second.out).not.toContain("Ctrl+C");
+        const admin = callerOn(service.url, adminToken);
+        data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@b.c" })));
+        expect((await runToEnd(admin, "acme")).attributes.status, service.out()).toBe("applied");
+        const database = openDatabase(settings.CADASTRE_DATABASE);
+        expect(await database.reader.db.selectFrom("agentTokens").select("id").execute()).toHaveLength(1);
+        await database.close();
+
+        const own = { ...settings, CADASTRE_AGENT_DIRECTORY: join(folder, `${engine}-own`) };
+        const third = await startService({ ...own, CADASTRE_LISTEN: "127.0.0.1:0" });
+        await until(async () => (third.out().includes("waiting for jobs") ? true : undefined), "its workers register");
+        expect((await stopService(third)).code).toBe(0);
+      } finally {
+        await stopService(service);
+      }
+    });
+
+    test("of two servers that start together in one folder, one starts", async () => {
+      const settings = await settingsOf("together");
+      await cadastre(["migrate"], settings);
+      const both = ["127.0.0.1:0", "127.0.0.2:0"].map((listen) =>
+        startService({ ...settings, CADASTRE_LISTEN: listen }).catch((error: Error) => error),
+      );
+      const ended = await Promise.all(both);
+      const refused = ended.filter((each) => each instanceof Error);
+      expect(refused.map(({ message }) => message)).toEqual([expect.stringContaining("Another agent")]);
+      for (const each of ended) if (!(each instanceof Error)) await stopService(each);
+    });
+
+    test("whatever else keeps the workers from starting refuses the start too", async () => {
+      const settings = { ...(await settingsOf("certificate")), CADASTRE_AGENT_CA: join(folder, "no-such.pem") };
+      const { code, err } = await start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0" }).ended;
+      expect(code).toBe(1);
+      expect(err).toMatch(/^CADASTRE_WORKERS is 1, but the workers can't start: CADASTRE_AGENT_CA can't be read/m);
+    });
+  });
 });

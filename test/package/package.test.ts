@@ -45,7 +45,12 @@ describe("the package", () => {
     expect(readdirSync(packed).sort()).toEqual(
       ["CHANGELOG.md", "LICENSE", "README.md", "THIRD-PARTY.txt", "bin", "dist", "lib", "package.json"].sort(),
     );
-    expect(readdirSync(join(packed, "lib")).sort()).toEqual(["cadastre.js", "log-mover.js", "plan-worker.js"]);
+    expect(readdirSync(join(packed, "lib")).sort()).toEqual([
+      "cadastre.js",
+      "job-process.js",
+      "log-mover.js",
+      "plan-worker.js",
+    ]);
     const notices = readFileSync(join(packed, "THIRD-PARTY.txt"), "utf8");
     // Of the service, and of the console.
     for (const name of ["fastify", "pg", "react-dom", "@mantine/core"]) expect(notices).toContain(`\n${name} `);
@@ -53,7 +58,7 @@ describe("the package", () => {
   });
 
   test("tells nothing of the machine on which it was made", () => {
-    for (const name of ["lib/cadastre.js", "lib/log-mover.js", "lib/plan-worker.js"])
+    for (const name of ["lib/cadastre.js", "lib/job-process.js", "lib/log-mover.js", "lib/plan-worker.js"])
       expect(readFileSync(join(packed, name), "utf8")).not.toContain(process.cwd());
   });
 });

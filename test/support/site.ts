@@ -98,6 +98,11 @@ export class Site {
     return this.#server?.pid ?? 0;
   }
 
+  /** The agent's process id. */
+  get agentPid(): number {
+    return this.#agent?.pid ?? 0;
+  }
+
   /** What both have said. */
   get said(): string {
     return this.#output.join("");
@@ -129,9 +134,9 @@ export class Site {
   }
 
   /** A workspace; runs in it are executed here, and applied without asking unless told otherwise. */
-  async workspace(name: string, attributes: object = {}): Promise<string> {
+  async workspace(name: string, attributes: object = {}, owner = organization): Promise<string> {
     const given = { name, "execution-mode": "remote", "terraform-version": "1.5.7", "auto-apply": true, ...attributes };
-    const path = `/organizations/${organization}/workspaces`;
+    const path = `/organizations/${owner}/workspaces`;
     return data(await this.admin.post(path, resource("workspaces", given))).id;
   }
 
@@ -212,6 +217,16 @@ async function freePort(): Promise<number> {
   server.close();
   await once(server, "close");
   return port;
+}
+
+/** The processes that a process has started and that have not ended. */
+export function childrenOf(pid: number): number[] {
+  try {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+    return children.filter((child) => !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${child}/status`, "latin1")));
+  } catch {
+    return [];
+  }
 }
 
 /** Whether anything runs that a job of the run has started. */

@@ -1,6 +1,6 @@
 /**
  * Jobs whose agent was lost, or that take longer than they may: each is decided once, and never hangs. A plan whose engine was not
- * started goes back to the queue; everything else has failed, because nobody knows what the engine did.
+ * started goes back to the queue, a few times; everything else has failed, because nobody knows what the engine did.
  */
 import type { Tx } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -15,6 +15,8 @@ import { timeoutSecondsOf } from "./job.ts";
 import { endedPhaseOf } from "./reports.ts";
 
 const atOnce = 20;
+/** A plan that loses every agent may be the cause. */
+const returnsMax = 3;
 /** An agent ends a phase itself when its time is over; this long after that it is not believed any more. */
 const lateMs = 10 * 60_000;
 
@@ -64,7 +66,7 @@ async function decide(
   const [phase] = (await findLostPhases(tx, limits, 1_000)).filter(({ id }) => id === seen.id);
   if (phase === undefined || phase.attempt !== seen.attempt) return undefined;
   const isSilent = (phase.heardMs ?? 0) < phase.nowMs - limits.silentMs;
-  if (isSilent && phase.kind === "plan" && phase.engineStarted === 0) {
+  if (isSilent && phase.kind === "plan" && phase.engineStarted === 0 && phase.attempt <= returnsMax) {
     await advance(tx, context, run, { event: "phase-returned" });
     return "returned";
   }

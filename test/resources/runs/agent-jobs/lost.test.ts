@@ -77,6 +77,23 @@ describe("a lost agent", () => {
     expect((await shown()).status).toBe("planned_and_finished");
   });
 
+  it("a plan whose engine was not started goes back to the queue at most three times, then it has failed", async () => {
+    for (const attempt of [1, 2, 3]) {
+      expect(job.attempt).toBe(attempt);
+      await silent();
+      await decide();
+      expect((await shown()).status).toBe("plan_queued");
+      job = await agent.job();
+    }
+    await silent();
+    expect(await decide()).toBe(1);
+    expect((await shown()).status).toBe("errored");
+    expect(await isLocked()).toBe(false);
+    expect((await agent.claim()).status).toBe(204);
+    const plan = data(await org.owner.get(`/runs/${run.id}/plan`));
+    expect(await (await fetch(plan.attributes["log-read-url"])).text()).toContain("The agent builder was lost: ");
+  });
+
   it("a plan whose engine was started has failed, and the lock is free", async () => {
     await job.act("start");
     await silent();

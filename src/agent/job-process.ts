@@ -1,0 +1,90 @@
+/**
+ * The process of one job: everything that a job's data touches happens here, so that it can hold up neither another job nor the agent,
+ * which renews its lease meanwhile. It ends with its job, and with its agent.
+ */
+import { text } from "node:stream/consumers";
+import { cgroupAt } from "../sandbox/cgroup.ts";
+import { findTools, makeSandbox } from "../sandbox/choose.ts";
+import { killEverythingOf, runMark } from "../sandbox/processes.ts";
+import { clearJob, trustCertificates } from "./home.ts";
+import { type Job, parseJob } from "./job.ts";
+import { aliveMs, type ClaimedJob, type FromJobProcess, type SlotSetup, type ToJobProcess } from "./job-channel.ts";
+import { Server } from "./server.ts";
+import { JobRun } from "./slot.ts";
+
+/** A line of the agent's output that is longer, as by a stack or an engine's own words, is cut off. */
+const lineLengthMax = 8192;
+
+const send = (message: FromJobProcess) =>
+  new Promise<void>((resolve) => {
+    if (process.send === undefined || !process.connected) return resolve();
+    process.send(message, () => resolve());
+  });
+const say = (line: string) => void send({ line: line.slice(0, lineLengthMax) });
+
+async function readJob(): Promise<Job> {
+  const body = await text(process.stdin);
+  let document: unknown;
+  try {
+    document = JSON.parse(body);
+  } catch {
+    // Without the parser's own message, which quotes what may be a secret.
+    throw new Error("The server handed out a job that is not JSON.");
+  }
+  return parseJob(document);
+}
+
+async function execute(setup: SlotSetup, obeys: (run: JobRun) => void): Promise<void> {
+  const { settings, sandbox: kind, uids, cgroup } = setup;
+  if (settings.ca !== undefined) trustCertificates(settings.ca);
+  const job = await readJob();
+  const sandbox = makeSandbox(kind, settings, findTools(), uids);
+  if (typeof sandbox === "string") throw new Error(`The sandbox ${kind} works no more: ${sandbox}.`);
+  const run = new JobRun(job, {
+    ...setup,
+    sandbox,
+    server: new Server(settings.agentServer),
+    cgroup: cgroup === undefined ? undefined : cgroupAt(cgroup),
+    say,
+  });
+  obeys(run);
+  const { id, attempt, runId, phase } = job;
+  await send({ claimed: { id, attempt, runId, phase } });
+  await run.execute();
+}
+
+/** What a job's process left that was ended: its programs, a state, its directories. */
+async function clear({ settings, slot, sandbox, uids, cgroup, lost }: SlotSetup, job: ClaimedJob): Promise<void> {
+  if (cgroup !== undefined) cgroupAt(cgroup).kill();
+  const uid = sandbox === "none" ? undefined : uids[slot];
+  if (uid !== undefined) killEverythingOf({ uid, mark: runMark(job.runId) });
+  await clearJob({ home: settings.agentDirectory, lost, job, how: "its process was ended" }, say);
+}
+
+function begin(): void {
+  let run: JobRun | undefined;
+  let isShutDown = false;
+  const obeys = (begun: JobRun) => {
+    run = begun;
+    if (isShutDown) begun.obey("shutdown");
+  };
+  process.on("message", ({ order, signal, lost }: ToJobProcess) => {
+    if (order !== undefined) {
+      const { setup, clears } = order;
+      void (clears === undefined ? execute(setup, obeys) : clear(setup, clears)).then(
+        () => send({}).then(() => process.exit(0)),
+        (error: Error) => send({ line: error.message.slice(0, lineLengthMax) }).then(() => process.exit(1)),
+      );
+    }
+    if (signal === "shutdown") isShutDown = true;
+    if (signal !== undefined) run?.obey(signal);
+    if (lost !== undefined) run?.lose(lost);
+  });
+  // A service manager that stops the agent may tell all of its processes; what becomes of jobs then is the agent's to say.
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, () => undefined);
+  // The agent was killed: its engine dies with this process.
+  process.once("disconnect", () => process.exit(1));
+  setInterval(() => void send({}), aliveMs);
+}
+
+begin();

@@ -1,0 +1,139 @@
+/** One process for each job: whatever a job sends, it takes up only its own process. Other jobs and the agent's heartbeat go on. */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { dropRegistersAfterwards, newRegister } from "../cli/support.ts";
+import { data, resource } from "../support/builders.ts";
+import { addStandIn } from "../support/engines.ts";
+import { childrenOf, isRunning, Site, type SiteOptions, until } from "../support/site.ts";
+import { finished, openFolder, startStage } from "./support/agent.ts";
+
+dropRegistersAfterwards();
+const engines = openFolder();
+addStandIn(engines);
+const folders = [engines];
+afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+const files = (settings: object) => ({ "stand-in.json": JSON.stringify(settings) });
+
+interface HostileJob {
+  readonly title: string;
+  readonly settings: object;
+  readonly run?: object;
+}
+
+/** Each as large as the server, or the engine, lets it be. */
+const hostileJobs: readonly HostileJob[] = [
+  {
+    title: "a run variable of which every character has to be looked at again and again",
+    settings: { resources: { a: "1" } },
+    run: { variables: [{ key: "v", value: `[${"/*".repeat(100_000)}]` }] },
+  },
+  { title: "a line of output without an end", settings: { print: ["x".repeat(60 * 2 ** 20)] } },
+  { title: "a large state of small values", settings: { resources: { a: "1" }, stateBytes: 100 * 2 ** 20 } },
+];
+
+describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: 400_000 }, (engine) => {
+  let site: Site;
+  let folder: string;
+
+  async function open(executes: SiteOptions["executes"]): Promise<void> {
+    folder = openFolder();
+    folders.push(folder);
+    site = await Site.open({ register: await newRegister(engine), folder, engines, slots: 2, executes });
+    data(await site.admin.post("/organizations", resource("organizations", { name: "other", email: "b@example.com" })));
+  }
+  afterEach(() => site.close());
+
+  async function begin(organization: string, settings: object, run: object = {}): Promise<string> {
+    const workspaceId = await site.workspace(`w-${organization}`, {}, organization);
+    return site.run(workspaceId, await site.configuration(workspaceId, files(settings)), run);
+  }
+
+  /** The processes of the jobs of an agent, or of the server's workers. */
+  const jobProcesses = () => (site.agentPid > 0 ? [site.agentPid] : childrenOf(site.serverPid)).flatMap(childrenOf);
+
+  describe("an agent", () => {
+    beforeEach(() => open("agent"));
+
+    test.each(hostileJobs)("goes on with another organization's apply beside $title", async ({ settings, run }) => {
+      const other = await begin("other", { resources: { one: "1", two: "2" }, slowMs: 20_000 });
+      await site.waitFor(other, "applying");
+      const hostile = await begin("acme", settings, run);
+      expect(await site.waitFor(other, "applied", "errored"), site.said).toBe("applied");
+      expect(await site.statusOf(hostile)).not.toBe("plan_queued");
+      expect(await agentStatuses()).not.toContain("unknown");
+    });
+
+    test("a job process that hangs is lost: its plan is executed again, and another's apply goes on", async () => {
+      const hold = join(folder, "go-on");
+      const other = await begin("other", { resources: { one: "1" }, hold: { apply: hold } });
+      await site.waitFor(other, "applying");
+      const before = jobProcesses();
+      const hung = await begin("acme", { resources: { one: "1" }, hold: { "init of plan": `${hold}-plan` } });
+      await until(async () => readdirSync(folder).includes("go-on-plan.here"), "the second job's engine begins");
+      const [pid = 0] = jobProcesses().filter((each) => !before.includes(each));
+      process.kill(pid, "SIGSTOP");
+      await until(async () => !jobProcesses().includes(pid), "the agent ends the process that hangs");
+      writeFileSync(hold, "");
+      writeFileSync(`${hold}-plan`, "");
+      expect(await site.waitFor(other, "applied", "errored")).toBe("applied");
+      expect(await site.waitFor(hung, "applied", "errored")).toBe("applied");
+      expect(isRunning(hung)).toBe(false);
+    });
+  });
+
+  test.each(["agent", "workers"] as const)(
+    "of %s: a job process that is killed is lost: an apply has failed at once, and its state is kept",
+    async (executes) => {
+      await open(executes);
+      const hold = join(folder, "go-on");
+      const run = await begin("acme", { resources: { one: "1", two: "2" }, hold: { apply: hold } });
+      await until(async () => readdirSync(folder).includes("go-on.here"), "its apply has made the first resource");
+      for (const pid of jobProcesses()) process.kill(pid, "SIGKILL");
+      expect(await site.waitFor(run, "applied", "errored")).toBe("errored");
+      const apply = data(await site.admin.get(`/runs/${run}/apply`));
+      const log = await (await fetch(apply.attributes["log-read-url"])).text();
+      expect(log).toContain("look at the state before you apply again");
+      await until(async () => site.said.includes("a state that it left is in"), "its state is kept");
+      const [name = ""] = readdirSync(join(folder, "agent", "lost"));
+      expect(readFileSync(join(folder, "agent", "lost", name), "utf8")).toContain('"name": "one"');
+      expect(isRunning(run)).toBe(false);
+      expect(readdirSync(join(folder, "agent", "jobs"))).toEqual([]);
+    },
+  );
+
+  async function agentStatuses(): Promise<string[]> {
+    const [pool] = data(await site.admin.get("/admin/agent-pools"));
+    const agents = data(await site.admin.get(`/admin/agent-pools/${pool.id}/agents`)) as {
+      attributes: { status: string };
+    }[];
+    return agents.map(({ attributes }) => attributes.status);
+  }
+});
+
+describe("memory", () => {
+  test(
+    "a job that needs more of it than its process may have ends that process alone",
+    { timeout: 400_000 },
+    async () => {
+      const stage = await startStage({ engines, sandbox: "none" });
+      try {
+        // 75 MB that take twenty times as much when they are read.
+        const empty = {};
+        const unknown = Array.from({ length: 25_000_000 }, () => empty);
+        const hostile = stage.server.add({ files: files({}), attributes: { unknown } });
+        await until(
+          async () => stage.said.some((line) => line.startsWith("A job that had not begun: given up")),
+          "its process is ended",
+          300,
+        );
+        const next = stage.server.add({ files: files({ resources: { a: "1" } }) });
+        expect(await finished(next)).toMatchObject({ result: "finished" });
+        expect(hostile.finished).toBeUndefined();
+      } finally {
+        await stage.close();
+      }
+    },
+  );
+});
