@@ -2,7 +2,7 @@
  * A job's variables as engines take them: a file for `-var-file`, which alone beats `*.auto.tfvars`, and the process's environment.
  * Refuses what would replace something that the agent itself relies on.
  */
-import { HclFault, readHcl } from "../kernel/hcl.ts";
+import { HclFault, readHcl, textsInHcl } from "../kernel/hcl.ts";
 import { version } from "../version.ts";
 import type { Job, JobVariable } from "./job.ts";
 import { ConfigurationFault } from "./overrides.ts";
@@ -153,16 +153,6 @@ export function secretsOf(job: Job): string[] {
     ...(job.sshKey === null ? [] : [job.sshKey]),
     ...job.variables
       .filter(({ sensitive }) => sensitive)
-      .flatMap(({ value, hcl }) => (hcl ? [value, ...scalarsIn(value)] : [value])),
+      .flatMap(({ value, hcl }) => (hcl ? textsInHcl(value) : [value])),
   ];
-}
-
-/** What would show of a value in HCL is what it holds, not its own spelling. None where it can't be read: then no engine is given it. */
-function scalarsIn(value: string): readonly string[] {
-  try {
-    return readHcl(value).scalars;
-  } catch (error) {
-    if (error instanceof HclFault) return [];
-    throw error;
-  }
 }
