@@ -1,6 +1,6 @@
 /** Scenarios: what a run is given, what it waits for, and who may start one. */
 import assert from "node:assert/strict";
-import { currentRun, executedBy, isFree, statusOf } from "./cli-run.ts";
+import { currentRun, executedBy, isFree, resourcesOf, statusOf } from "./cli-run.ts";
 import { applied, greeting, inRemote, type Scenario, slowly, until } from "./cli-scenario.ts";
 import { organization } from "./cli-site.ts";
 
@@ -163,4 +163,29 @@ const awaitedAgent: Scenario = {
   },
 };
 
-export const runCases: readonly Scenario[] = [variables, byRemote, sharing, locked, queued, onlyReading, awaitedAgent];
+const unsupported: Scenario = {
+  name: "`apply -invoke` and `query`",
+  checks: "end with 1 and the sentence that neither is supported yet; nothing is planned or applied",
+  since: { Terraform: "1.14.0" },
+  run: async (site) => {
+    const name = "run-unsupported";
+    const folder = await executedBy("remote", site, name, greeting("nothing"));
+    await folder.refuse([...applied, "-invoke=action.some.thing"], /Invoking actions [^]* is not supported yet/);
+    assert.equal(await statusOf(site, name), "errored");
+    assert.equal(await resourcesOf(site, name), 0);
+    assert.ok(await isFree(site, name));
+    folder.write({ "all.tfquery.hcl": 'list "terraform_data" "all" {\n  provider = terraform\n}\n' });
+    await folder.refuse(["query"], /Queries [^]* are not supported yet/);
+  },
+};
+
+export const runCases: readonly Scenario[] = [
+  variables,
+  byRemote,
+  sharing,
+  locked,
+  queued,
+  onlyReading,
+  awaitedAgent,
+  unsupported,
+];

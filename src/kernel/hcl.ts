@@ -20,6 +20,19 @@ export function readHcl(text: string): HclValue {
   return new HclReader(text).read();
 }
 
+/**
+ * What would show of a value: what it holds, beside its own spelling. Raises nothing: of one that can't be read, no engine is given
+ * anything.
+ */
+export function textsInHcl(text: string): string[] {
+  try {
+    return [text, ...readHcl(text).scalars];
+  } catch (error) {
+    if (error instanceof HclFault) return [text];
+    throw error;
+  }
+}
+
 /** Deeper ones are no configuration, and would only try how much stack there is. */
 const depthMax = 200;
 

@@ -1,5 +1,5 @@
 /** The spellings under which a secret may appear in what a program writes: as it is, in JSON, in base64, and line by line. Pure. */
-import { HclFault, readHcl } from "./hcl.ts";
+import { textsInHcl } from "./hcl.ts";
 
 /** Shorter ones can't be masked sensibly: they are part of ordinary words. */
 const lengthMin = 4;
@@ -52,14 +52,6 @@ function base64Forms(text: string): string[] {
   return [bytes.toString("base64"), ...forms];
 }
 
-/** A variable's value as it would show: in HCL that is what it holds rather than its own spelling. */
-export function shownValues({ value, hcl }: { readonly value: string; readonly hcl: boolean }): readonly string[] {
-  if (!hcl) return [value];
-  try {
-    return [value, ...readHcl(value).scalars];
-  } catch (error) {
-    // No engine is given a value that can't be read.
-    if (error instanceof HclFault) return [value];
-    throw error;
-  }
-}
+/** A variable's value as it would show: in HCL that is what it holds, beside its own spelling. */
+export const shownValues = ({ value, hcl }: { readonly value: string; readonly hcl: boolean }): readonly string[] =>
+  hcl ? textsInHcl(value) : [value];

@@ -1,7 +1,7 @@
 /** Values in HCL: what engines would read, and nothing that could become syntax; in time that grows with the text alone. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HclFault, readHcl } from "../../src/kernel/hcl.ts";
+import { HclFault, readHcl, textsInHcl } from "../../src/kernel/hcl.ts";
 import { deep, seed } from "../support/depth.ts";
 
 const valueOf = (text: string): unknown => JSON.parse(readHcl(text).json);
@@ -52,6 +52,8 @@ describe("literals", () => {
   });
 
   it("name the texts and numbers in them", () => {
+    expect(textsInHcl('["a", b]')).toEqual(['["a", b]']);
+    expect(textsInHcl('["a"]')).toEqual(['["a"]', "a"]);
     expect(readHcl('{ a = "one \\"two\\"", "k" = ["$${x}", 12345, true] }').scalars).toEqual([
       'one "two"',
       "k",
