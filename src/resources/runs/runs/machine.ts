@@ -78,7 +78,7 @@ export interface RunFacts {
   readonly allowEmptyApply: boolean;
   /** As it is in force. */
   readonly autoApply: boolean;
-  /** Whether whoever made it may apply. */
+  /** Whether its creator may apply. */
   readonly creatorMayApply: boolean;
   /** Whether somebody who may apply has approved its configuration. */
   readonly isApproved: boolean;
