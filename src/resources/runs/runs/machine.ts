@@ -138,6 +138,7 @@ const changes: Condition = ({ hasChanges }) => hasChanges;
 const emptyApply: Condition = ({ hasChanges, allowEmptyApply }) => !hasChanges && allowEmptyApply;
 const saves: Condition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
 const applies: Condition = ({ hasChanges, autoApply, isApproved }) => hasChanges && autoApply && isApproved;
+// docs/decisions/0170-approved-configurations.md
 const appliesEmpty: Condition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
 const heldByDiscardable: Condition = (facts) => facts.heldByDiscardable;
 
