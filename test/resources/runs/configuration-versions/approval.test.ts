@@ -100,7 +100,7 @@ async function destroyed(): Promise<Json> {
 /** A run of the owner's that is applied without a confirmation if it may be. */
 async function automatic(configurationVersionId?: string, attributes: object = { "auto-apply": true }): Promise<Json> {
   const { id } = data(await org.owner.post("/runs", runBody(target.id, attributes, configurationVersionId)));
-  await execute(attributes === emptyApply ? false : true);
+  await execute(attributes !== emptyApply);
   return showRun(org.owner, id);
 }
 const emptyApply = { "allow-empty-apply": true };
