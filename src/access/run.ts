@@ -11,7 +11,7 @@ import { holds, type Mask, maskOf, sharedState } from "./permission-set.ts";
 export const ownWorkspace: Mask = maskOf({ runs: "read", stateVersions: "read" });
 const writingState: Mask = maskOf({ stateVersions: "write" });
 
-/** Whoever may plan decides what a plan executes, and must not write state by that: only an apply, which was approved, writes it. */
+/** The author of a plan decides what it executes, and may not be allowed to apply: only an apply, which was approved, writes state. */
 export const isApplying = (actor: Actor): boolean => actor.kind === "run" && isIdOf("applies", actor.phaseId);
 
 /** What a caller holds on a workspace by records, or by being a run: an apply also writes the state of its own workspace. */

@@ -8,8 +8,11 @@ import { WorkspaceLink } from "../../workspace-link.tsx";
 interface Linked {
   /** What is taken away. */
   readonly key: string;
-  readonly name: string;
+  /** Null for one that the caller can't see. */
+  readonly name: string | null;
 }
+
+export const unseenWorkspace = "A workspace that you can't see";
 
 interface LinkedWorkspacesProps {
   readonly label: string;
@@ -31,7 +34,15 @@ interface LinkedWorkspacesProps {
 export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWorkspacesProps) {
   const [chosen, setChosen] = useState<string>();
   const columns: (Column<Linked> | false)[] = [
-    { title: "Workspace", cell: ({ name }) => <WorkspaceLink organization={organization} name={name} /> },
+    {
+      title: "Workspace",
+      cell: ({ name }) =>
+        name === null ? (
+          <Text c="dimmed">{unseenWorkspace}</Text>
+        ) : (
+          <WorkspaceLink organization={organization} name={name} />
+        ),
+    },
     change !== undefined && {
       title: "",
       width: 90,
@@ -40,7 +51,7 @@ export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWo
           variant="subtle"
           color="red"
           size="compact-xs"
-          aria-label={`Remove ${name}`}
+          aria-label={`Remove ${name ?? unseenWorkspace}`}
           onClick={() => change.onRemove(key)}
         >
           Remove

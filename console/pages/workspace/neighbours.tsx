@@ -6,6 +6,7 @@ import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FlowGraph, type FlowNode } from "../../ui/flow-graph.tsx";
 import { Section } from "../../ui/page.tsx";
+import { unseenWorkspace } from "./linked.tsx";
 import type { Place } from "./place.ts";
 
 const shown = 12;
@@ -27,10 +28,10 @@ export function useNeighbours({ organization, workspace, included }: Place) {
     });
   const inbound = useQuery(triggers("inbound"));
   const outbound = useQuery(triggers("outbound"));
-  const named = (name: string, link: FlowNode["link"]): FlowNode => ({
-    key: `${link} ${name}`,
-    label: name,
-    to: paths.workspace(organization, name),
+  const named = (name: string | null, link: FlowNode["link"], key = name ?? ""): FlowNode => ({
+    key: `${link} ${key}`,
+    label: name ?? unseenWorkspace,
+    to: name === null ? undefined : paths.workspace(organization, name),
     link,
   });
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
@@ -48,11 +49,11 @@ export function useNeighbours({ organization, workspace, included }: Place) {
       : (consumers.data?.data ?? []).map(({ attributes }) => named(attributes.name, "solid"));
   const more = (consumers.data?.meta?.pagination?.["total-count"] ?? 0) - (consumers.data?.data.length ?? 0);
   return {
-    before: (inbound.data?.data ?? []).map(({ attributes }) => named(attributes["sourceable-name"], "dashed")),
+    before: (inbound.data?.data ?? []).map(({ id, attributes }) => named(attributes["sourceable-name"], "dashed", id)),
     after: [
       ...readers,
       ...(more > 0 ? [{ key: "more", label: `and ${more} more`, to: undefined, link: "solid" } as const] : []),
-      ...(outbound.data?.data ?? []).map(({ attributes }) => named(attributes["workspace-name"], "dashed")),
+      ...(outbound.data?.data ?? []).map(({ id, attributes }) => named(attributes["workspace-name"], "dashed", id)),
     ],
   };
 }

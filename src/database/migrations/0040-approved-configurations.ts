@@ -1,4 +1,7 @@
-/** Configurations that somebody who may apply has approved, and runs of somebody who may: only these are applied without a confirmation. */
+/**
+ * Configurations that somebody who may apply has approved, and runs of somebody who may: only these are applied without a confirmation.
+ * And the states that are written under a lock, among all that a workspace has had: an unlock asks who wrote each of them.
+ */
 import type { Migration } from "./migration.ts";
 
 export const approvedConfigurations: Migration = {
@@ -14,5 +17,6 @@ export const approvedConfigurations: Migration = {
         AND runs.workspace_id = configuration_versions.workspace_id
         AND (runs.confirmed_by_id IS NOT NULL
           OR (runs.auto_apply = 1 AND runs.created_by_id = configuration_versions.created_by_id)))`,
+    `CREATE INDEX state_versions_intermediate ON state_versions (workspace_id) WHERE intermediate = 1`,
   ],
 };

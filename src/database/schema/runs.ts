@@ -54,7 +54,7 @@ export interface RunTable {
   savePlan: number;
   /** As it is in force: not asked for alone, but also allowed. */
   autoApply: number;
-  /** Whether whoever made it was allowed to apply then; nobody, such as a schedule, is. */
+  /** Whether its creator was allowed to apply when it was made; 1 for schedules, triggers and version control. */
   creatorMayApply: number;
   allowEmptyApply: number;
   allowConfigGeneration: number;

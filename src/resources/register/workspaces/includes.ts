@@ -15,6 +15,9 @@ import { users } from "../../identity/users/definition.ts";
 import { readableUsers } from "../../identity/users/reads.ts";
 import type { WorkspaceView } from "./view.ts";
 
+/** A run of another workspace sees one that shares its state for that alone: beside it, it is shown the state and nothing else. */
+const isReadable = (view: WorkspaceView): boolean => workspacePermissions(view)["can-read-run"];
+
 /** A statement for each kind of thing that is asked for and there. Undefined when nothing was asked for. */
 export async function includedWith(
   tx: Tx,
@@ -26,7 +29,8 @@ export async function includedWith(
   const [first] = views;
   if (first === undefined) return [];
   const included: Included[] = [];
-  if (wanted.has("organization")) {
+  const readable = views.filter(isReadable);
+  if (wanted.has("organization") && readable.length > 0) {
     included.push({ definition: organizations, view: await loadOrganization(tx, context, first.organizationName) });
   }
   if (wanted.has("project")) {
@@ -34,7 +38,7 @@ export async function includedWith(
       tx,
       context.actor,
       first.organizationId,
-      views.map((view) => view.projectId),
+      readable.map((view) => view.projectId),
     );
     included.push(...found.map((view) => ({ definition: projects, view })));
   }
@@ -50,15 +54,15 @@ export async function includedWith(
   }
   const withCommits = wanted.has("current_configuration_version.ingress_attributes");
   if (withCommits || wanted.has("current_configuration_version"))
-    included.push(...(await context.neighbours.configurationsOf(tx, views, withCommits)));
+    included.push(...(await context.neighbours.configurationsOf(tx, readable, withCommits)));
   if (wanted.has("readme")) {
-    const ids = views.flatMap((view) => view.readmeConfigurationVersionId ?? []);
+    const ids = readable.flatMap((view) => view.readmeConfigurationVersionId ?? []);
     if (ids.length > 0) included.push(...(await context.neighbours.readmesOf(tx, context, ids)));
   }
-  if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, views)));
+  if (wanted.has("locked_by")) included.push(...(await lockHolders(tx, context, readable)));
   const ofRuns = [...wanted].filter((name) => name.startsWith("current_run")).map((name) => name.slice(12));
   if (ofRuns.length > 0) {
-    const ids = views.flatMap((view) => view.currentRunId ?? []);
+    const ids = readable.flatMap((view) => view.currentRunId ?? []);
     included.push(
       ...(await context.neighbours.runsOf(tx, context, ids, new Set(ofRuns.filter((name) => name !== "")))),
     );
@@ -75,7 +79,7 @@ export async function withBindings(
   if (!wanted.has("effective_tag_bindings")) return { views: [...views], bindings: [] };
   const bindings = await effectiveOnWorkspaces(
     tx,
-    views.map((view) => view.id),
+    views.filter(isReadable).map((view) => view.id),
   );
   const idsOf = (view: WorkspaceView) =>
     bindings.filter((binding) => binding.ownerId === view.id).map((binding) => binding.id);

@@ -13,7 +13,7 @@ import type { ArrivingVersion } from "./store.ts";
 
 type Version = Granted<ArrivingVersion, "can-upload">;
 
-/** Whoever made a version, with what they may do now. */
+/** The creator of a version, with what they may do now. */
 export interface Uploader {
   readonly caller: Context;
   readonly workspace: Granted<WorkspaceView, "can-queue-run">;

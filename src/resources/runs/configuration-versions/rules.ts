@@ -78,7 +78,7 @@ export function reaching(
   return { status, statusTimestamps: JSON.stringify({ ...before, ...stamps }) };
 }
 
-/** Whoever made a version, as the audit log names them; nobody for version control. */
+/** The creator of a version, as the audit log names them; undefined for version control. */
 export function makerOf(version: ConfigurationVersionTable): Actor | undefined {
   const { createdByKind: kind, createdById: id, createdByName: name, createdByTokenId, organizationId } = version;
   if (id === null || name === null) return undefined;

@@ -37,7 +37,7 @@ const uploads = crowdOfUploads("configurations");
 
 /**
  * Raises `invalid` or `too-large` for an archive that is not taken, which its version then tells too, `bad-request` where the
- * sender breaks off, `conflict` for a version that awaits nothing any more, and `forbidden` or `not-found` where whoever made it may
+ * sender breaks off, `conflict` for a version that awaits nothing any more, and `forbidden` or `not-found` where its creator may
  * not send it any more.
  */
 export async function receiveArchive(context: Context, by: Arrival, id: string, bytes: Bytes): Promise<void> {

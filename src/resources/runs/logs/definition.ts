@@ -20,7 +20,7 @@ export const logs = defineResource<never>()(() => ({
       path: "/logs/:log_key",
       summary: "Read a part of a log; nothing, where there is nothing yet or no more",
       needs:
-        "the URL that a plan or an apply shows as its log-read-url; no token, but whoever was shown it must still be allowed to read",
+        "the URL that a plan or an apply shows as its log-read-url; no token. The token that was shown the URL must still be allowed to read the run",
       signed: true,
       query: {
         parameters: {

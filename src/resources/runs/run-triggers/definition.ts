@@ -6,8 +6,9 @@ import { choice } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface RunTriggerView extends RunTriggerTable {
-  readonly workspaceName: string;
-  readonly sourceableName: string;
+  /** Null where the caller can't read the workspace. */
+  readonly workspaceName: string | null;
+  readonly sourceableName: string | null;
   /** How often what is shown of the two has changed. */
   readonly workspaceFacts: number;
   readonly sourceableFacts: number;
@@ -27,8 +28,14 @@ export const runTriggers = defineResource<RunTriggerView>()(({ readOnly, toOne }
   id: (trigger) => trigger.id,
   version: (trigger) => [trigger.version, trigger.workspaceFacts, trigger.sourceableFacts],
   attributes: {
-    "workspace-name": readOnly(text(), "The workspace in which runs are started."),
-    "sourceable-name": readOnly(text(), "The workspace whose applies start them."),
+    "workspace-name": readOnly(
+      text().nullable(),
+      "The workspace in which runs are started; null where the caller can't read it.",
+    ),
+    "sourceable-name": readOnly(
+      text().nullable(),
+      "The workspace whose applies start them; null where the caller can't read it.",
+    ),
     "created-at": readOnly(timestamp(), "When it was made."),
   },
   relationships: {

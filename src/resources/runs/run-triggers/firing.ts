@@ -33,35 +33,34 @@ async function fire(tx: Tx, context: Context, run: FiringRun): Promise<boolean> 
   const held = await loadWorkspaces(tx, context, [run.workspaceId, ...named]);
   const by = movedBy("by itself", run);
   if (!(await deleteFiring(tx, by, run.id))) return false;
-  const source = held.find(({ id }) => id === run.workspaceId);
-  if (source === undefined) return false;
+  if (!held.some(({ id }) => id === run.workspaceId)) return false;
   // Those that were taken away while we waited are not meant any more.
   const ids = new Set(await findTargetIds(tx, run.workspaceId));
   const targets = held.filter(({ id }) => ids.has(id));
   const events: RunEvent[] = [];
-  for (const target of targets) events.push({ run, ...(await start(tx, context, run, { source, target })) });
+  for (const target of targets) events.push({ run, ...(await start(tx, context, run, target)) });
   await recordRunEvents(tx, by, context.actor, events);
   return true;
 }
 
-/** What came of it, as an event of the run that was applied. */
+/** What came of it, as an event of the run that was applied; without the target's name, which not everybody who reads that run may know. */
 async function start(
   tx: Tx,
   context: Context,
   run: FiringRun,
-  { source, target }: { readonly source: WorkspaceView; readonly target: WorkspaceView },
+  target: WorkspaceView,
 ): Promise<Pick<RunEvent, "action" | "description">> {
   const nothing = (why: string) => ({
     action: "not_triggered",
-    description: `No run was started in the workspace ${target.name}: ${why}`,
+    description: `No run was started in the workspace ${target.id}: ${why}`,
   });
   if (run.chainLength >= chainLengthMax)
     return nothing(
       `this one was itself caused through ${counted(run.chainLength, "other run")}, and no chain is longer.`,
     );
   try {
-    const caused = await createRun(tx, context, target, causedRun(run, source, target), "by itself");
-    return { action: "triggered", description: `Started ${caused.id} in the workspace ${target.name}.` };
+    const caused = await createRun(tx, context, target, causedRun(run, target), "by itself");
+    return { action: "triggered", description: `Started ${caused.id}.` };
   } catch (error) {
     // What can't be run there is refused before anything is written.
     if (!(error instanceof AppError) || error.code !== "invalid") throw error;

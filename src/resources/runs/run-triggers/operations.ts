@@ -21,7 +21,13 @@ export const runTriggerResource = implement(runTriggers, {
       ]);
     const tx = context.database.reader;
     const workspace = grantWorkspace(await loadWorkspace(tx, context, params), "can-read-run");
-    const found = await pageOfTriggers(tx, workspace, isInbound ? "workspaceId" : "sourceableId", query.page);
+    const found = await pageOfTriggers(
+      tx,
+      context.actor,
+      workspace,
+      isInbound ? "workspaceId" : "sourceableId",
+      query.page,
+    );
     return { ...found, included: await includedWith(tx, context, found.views, query.include) };
   },
 

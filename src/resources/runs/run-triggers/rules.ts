@@ -47,14 +47,16 @@ export function newTrigger(workspace: WorkspaceView, source: WorkspaceView): Run
   };
 }
 
-/** What an apply starts in a workspace that follows. Nobody made it, so that nobody's permission to apply is asked for. */
+/**
+ * What an apply starts in a workspace that follows. Nobody made it, so that nobody's permission to apply is asked for. Not everybody who
+ * reads it may know the source, which it therefore does not name.
+ */
 export function causedRun(
   cause: Pick<RunTable, "id" | "chainLength">,
-  source: Pick<WorkspaceView, "name">,
   target: Pick<WorkspaceView, "autoApplyRunTrigger">,
 ): AskedRun {
   return {
-    message: `Started by the apply of ${cause.id} in the workspace ${source.name}`,
+    message: `Started by the apply of ${cause.id}`,
     source: "tfe-run-trigger",
     triggerReason: "run_trigger",
     causedBy: cause,

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from "kysely";
 import { type Actor, principalOf } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
+import { seesWorkspace } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRow, prepared } from "../../../database/prepared.ts";
 import type { RunTable, RunTriggerTable } from "../../../database/schema/runs.ts";
@@ -9,27 +10,54 @@ import type { Schema } from "../../../database/schema/schema.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { now } from "../../../kernel/time.ts";
 import type { WorkspaceView } from "../../register/workspaces/view.ts";
-import { workspaceAccessColumns, type WorkspaceAccessRow, workspaceFactsOf } from "../../shared/grants/reads.ts";
+import {
+  heldOnProject,
+  heldOnWorkspace,
+  workspaceAccessColumns,
+  type WorkspaceAccessRow,
+  workspaceFactsOf,
+} from "../../shared/grants/reads.ts";
 import { type Lock, lockable } from "../../shared/locks.ts";
 import { countOf, fetchPage } from "../../shared/paging.ts";
 import type { MayMove } from "../proofs.ts";
 import type { RunTriggerForActor, RunTriggerView } from "./definition.ts";
 
-const triggers = (db: Kysely<Schema>) =>
-  db
+/** Triggers, with what the caller holds on both of their workspaces, which are of one organization. */
+const triggers = (db: Kysely<Schema>, principal: string) => {
+  const organizationId = sql.ref<string>("t.organizationId");
+  return db
     .selectFrom("runTriggers as t")
     .innerJoin("workspaces as w", "w.id", "t.workspaceId")
     .innerJoin("workspaces as s", "s.id", "t.sourceableId")
     .innerJoin("organizations as o", "o.id", "t.organizationId")
     .selectAll("t")
     .select(["w.name as workspaceName", "w.factsVersion as workspaceFacts"])
-    .select(["s.name as sourceableName", "s.factsVersion as sourceableFacts"]);
+    .select(["s.name as sourceableName", "s.factsVersion as sourceableFacts", "o.allowForceDeleteWorkspaces"])
+    .select(workspaceAccessColumns(principal))
+    .select([
+      heldOnProject(organizationId, sql.ref("s.projectId"), principal).as("sourceProjectAccess"),
+      heldOnWorkspace(organizationId, sql.ref("s.id"), principal).as("sourceWorkspaceAccess"),
+    ]);
+};
+
+type TriggerRow = RunTriggerView &
+  WorkspaceAccessRow & { readonly sourceProjectAccess: number | null; readonly sourceWorkspaceAccess: number | null };
+
+function toView(row: TriggerRow, actor: Actor): RunTriggerForActor {
+  const facts = workspaceFactsOf(actor, row);
+  const ofSource = { projectAccess: row.sourceProjectAccess, workspaceAccess: row.sourceWorkspaceAccess };
+  const sourceFacts = workspaceFactsOf(actor, { ...row, ...ofSource });
+  return {
+    ...row,
+    ...facts,
+    workspaceName: seesWorkspace(facts.access) ? row.workspaceName : null,
+    sourceableName: seesWorkspace(sourceFacts.access) ? row.sourceableName : null,
+  };
+}
 
 type ById = { id: string; principal: string };
 
-const byId = lockable<ById, RunTriggerView & WorkspaceAccessRow>("w", (db, { id, principal }) =>
-  triggers(db).select("o.allowForceDeleteWorkspaces").select(workspaceAccessColumns(principal)).where("t.id", "=", id),
-);
+const byId = lockable<ById, TriggerRow>("w", (db, { id, principal }) => triggers(db, principal).where("t.id", "=", id));
 
 /** One statement: the trigger, and what the caller holds on its workspace; `lock` holds that. */
 export async function findRunTrigger(
@@ -39,24 +67,26 @@ export async function findRunTrigger(
   lock: Lock = false,
 ): Promise<RunTriggerForActor | undefined> {
   const [row] = await byId(tx, { id, principal: principalOf(actor) }, lock);
-  return row && { ...row, ...workspaceFactsOf(actor, row) };
+  return row && toView(row, actor);
 }
 
 export async function pageOfTriggers(
   tx: Tx,
+  actor: Actor,
   { organizationId, id }: Pick<WorkspaceView, "organizationId" | "id">,
   end: "workspaceId" | "sourceableId",
   page: Page,
 ): Promise<{ views: RunTriggerView[]; totalCount: number }> {
-  const rows = triggers(tx.db)
+  const rows = triggers(tx.db, principalOf(actor))
     .where("t.organizationId", "=", organizationId)
     .where(sql.ref<string>(`t.${end}`), "=", id);
   const order = [
     { column: "t.createdAt", descending: true },
     { column: "t.id", descending: true },
   ];
-  const { rows: views, totals } = await fetchPage(tx, { rows, order, page, totals: { totalCount: countOf(rows) } });
-  return { views, totalCount: totals.totalCount };
+  const totalCount = countOf(rows.clearSelect().select("t.id"));
+  const found = await fetchPage(tx, { rows, order, page, totals: { totalCount } });
+  return { views: found.rows.map((row) => toView(row, actor)), totalCount: found.totals.totalCount };
 }
 
 /** The sources of a workspace: never more than twenty. */

@@ -79,7 +79,7 @@ export interface RunFacts {
   readonly allowEmptyApply: boolean;
   /** As it is in force. */
   readonly autoApply: boolean;
-  /** Whether whoever made it may apply. */
+  /** Whether its creator may apply. */
   readonly creatorMayApply: boolean;
   /** Whether somebody who may apply has approved its configuration. */
   readonly isApproved: boolean;
@@ -139,6 +139,7 @@ const changes: Condition = ({ hasChanges }) => hasChanges;
 const emptyApply: Condition = ({ hasChanges, allowEmptyApply }) => !hasChanges && allowEmptyApply;
 const saves: Condition = (facts) => facts.savePlan && (facts.hasChanges || facts.allowEmptyApply);
 const applies: Condition = ({ hasChanges, autoApply, isApproved }) => hasChanges && autoApply && isApproved;
+// docs/decisions/0170-approved-configurations.md
 const appliesEmpty: Condition = (facts) => emptyApply(facts) && facts.creatorMayApply && facts.isApproved;
 const heldByDiscardable: Condition = (facts) => facts.heldByDiscardable;
 

@@ -1,4 +1,5 @@
 /** Operations on state versions: load → authorize → decide → write. */
+import { workspacePermissions } from "../../../access/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ContentAnswer, DocumentAnswer, Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";
@@ -106,7 +107,8 @@ async function shownWith(
     const found = await outputsOfVersions(tx, context, view, [view.id]);
     included.push(...found.map((output) => ({ definition: stateVersionOutputs, view: output })));
   }
-  if (wanted.has("created_by")) {
+  // A run that is only shared the state learns nothing of those who wrote it.
+  if (wanted.has("created_by") && workspacePermissions(view)["can-read-run"]) {
     const maker =
       view.createdByKind === "team"
         ? (await readableTeams(tx, context.actor, [view.createdById])).map((team) => ({

@@ -57,6 +57,9 @@ interface Unsettled extends Pick<StateVersionTable, "id" | "status" | "resourceC
   readonly isHolders: number;
 }
 
+/** As the index says it, which has these alone. */
+const isIntermediate = sql<boolean>`intermediate = 1`;
+
 /** A run writes as the phase that is executed: what its plan left is not its apply's. */
 const isWrittenBy = (holderId: string) =>
   sql<boolean>`(created_by_id = ${holderId} and (created_by_kind <> 'run' or coalesce(created_by_token_id, '') like 'apply-%'))`;
@@ -73,7 +76,7 @@ const findUnsettled = prepared<{ workspaceId: string; holderId: string }, Unsett
           sql<number>`row_number() over (partition by ${isWrittenBy(holderId)} order by position desc)`.as("place"),
         )
         .where("workspaceId", "=", workspaceId)
-        .where("intermediate", "=", 1)
+        .where(isIntermediate)
         .as("unsettled"),
     )
     .select(["id", "status", "resourceCount", "outputIds", "encrypted", "isHolders"])
@@ -85,7 +88,7 @@ const discardLeftovers = (tx: Tx, { id }: Granted<Workspace, ReleasedBy | "can-m
     .updateTable("stateVersions")
     .set({ status: "discarded", uploadExpiresAt: null, intermediate: 0, superseded: 1, ...raised })
     .where("workspaceId", "=", id)
-    .where("intermediate", "=", 1)
+    .where(isIntermediate)
     .where(sql<boolean>`not ${isWrittenBy(holderId ?? "")}`)
     .returning(["id", "organizationId"])
     .execute();

@@ -60,7 +60,7 @@ beforeEach(async () => {
 const setAccess = async (access: string) =>
   data(await api.admin.patch(`/team-workspaces/${grantId}`, resource("team-workspaces", { access })));
 
-/** Executes the plan that waits, and whatever apply follows by itself. */
+/** Executes the plan that waits, and the apply that follows without a confirmation, if one does. */
 async function execute(hasChanges = true): Promise<void> {
   const plan = await agent.job();
   expect((await plan.act("finish", { result: "finished", "has-changes": hasChanges })).status).toBe(204);
@@ -97,10 +97,10 @@ async function destroyed(): Promise<Json> {
   return latestRun(target.id);
 }
 
-/** A run of the owner's that is applied by itself if it may be. */
+/** A run of the owner's that is applied without a confirmation if it may be. */
 async function automatic(configurationVersionId?: string, attributes: object = { "auto-apply": true }): Promise<Json> {
   const { id } = data(await org.owner.post("/runs", runBody(target.id, attributes, configurationVersionId)));
-  await execute(attributes === emptyApply ? false : true);
+  await execute(attributes !== emptyApply);
   return showRun(org.owner, id);
 }
 const emptyApply = { "allow-empty-apply": true };
@@ -169,7 +169,7 @@ describe("a configuration that a planner uploaded", () => {
 });
 
 describe("a planner's run", () => {
-  it("is not applied by itself, whichever way it asks for that", async () => {
+  it("is not applied without a confirmation, whichever way it asks for that", async () => {
     await sendConfiguration(org.owner, target.id);
     for (const attributes of [{ "auto-apply": true }, emptyApply, { ...emptyApply, "auto-apply": true }]) {
       const { id } = await makeRun(planner, target.id, attributes);
@@ -214,7 +214,7 @@ describe("a configuration is approved", () => {
     expect((await triggered()).attributes.status).toBe("applied");
   });
 
-  it("by what the uploader may do when the archive arrives, whoever sends it", async () => {
+  it("by what the uploader may do when the archive arrives", async () => {
     await setAccess("write");
     const version = data(await announce(planner, target.id));
     await setAccess("plan");

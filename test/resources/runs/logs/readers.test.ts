@@ -1,4 +1,4 @@
-/** Who a log's URL works for: whoever was shown it, for as long as they may read the log. */
+/** A log's URL works for the token that was shown it, for as long as that may read the log. */
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { appendLog } from "../../../../src/resources/runs/phases/logs.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";

@@ -184,6 +184,29 @@ describe("listRunTriggers, showRunTrigger, deleteRunTrigger", () => {
     expect((await stranger.delete(`/run-triggers/${trigger.id}`)).status).toBe(404);
   });
 
+  it("names only the workspaces that the caller reads, from either end", async () => {
+    const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
+    const trigger = await following(workspace, source);
+    const readerOf = async ({ id }: Json, access: "read" | "admin") => {
+      const team = await makeTeam(api, org.name);
+      await grantWorkspace(api, org.id, id, team.id, access);
+      return makeMember(api, org.name, [team.id]);
+    };
+    const [admin, above] = [await readerOf(workspace, "admin"), await readerOf(source, "read")];
+    const [shown, coming, going] = [
+      data(await admin.get(`/run-triggers/${trigger.id}`)),
+      data(await list(admin, workspace.id, inbound))[0],
+      data(await list(above, source.id, outbound))[0],
+    ];
+    for (const each of [shown, coming]) {
+      expect(each.attributes).toMatchObject({ "workspace-name": workspace.attributes.name, "sourceable-name": null });
+      expect(each.relationships.sourceable.data.id).toBe(source.id);
+    }
+    expect(going.attributes).toMatchObject({ "workspace-name": null, "sourceable-name": source.attributes.name });
+    expect((await above.get(`/run-triggers/${trigger.id}`)).status).toBe(404);
+    expect((await admin.delete(`/run-triggers/${trigger.id}`)).status).toBe(204);
+  });
+
   it("204: gone, with an event; 412 where it was read before a rename", async () => {
     const [workspace, source] = [await makeWorkspace(api, org.name), await makeWorkspace(api, org.name)];
     const trigger = await following(workspace, source);
@@ -229,15 +252,15 @@ describe("an apply", () => {
         source: "tfe-run-trigger",
         "trigger-reason": "run_trigger",
         "auto-apply": false,
-        message: `Started by the apply of ${cause} in the workspace ${source.attributes.name}`,
+        message: `Started by the apply of ${cause}`,
       },
       relationships: { "created-by": { data: null } },
     });
     expect(inTwo[0].attributes["auto-apply"]).toBe(true);
     expect((await toldOf(cause)).toSorted()).toEqual(
       [
-        ["triggered", `Started ${inOne[0].id} in the workspace ${one.attributes.name}.`],
-        ["triggered", `Started ${inTwo[0].id} in the workspace ${two.attributes.name}.`],
+        ["triggered", `Started ${inOne[0].id}.`],
+        ["triggered", `Started ${inTwo[0].id}.`],
       ].toSorted(),
     );
   });
@@ -288,9 +311,9 @@ describe("an apply", () => {
     expect(told.map(([action]) => action)).toEqual(["not_triggered", "not_triggered"]);
     const sentences = told.map(([, description]) => description).join("\n");
     expect(sentences).toContain(
-      `No run was started in the workspace ${empty.attributes.name}: Configuration version is missing: the workspace has none yet. Upload one first.`,
+      `No run was started in the workspace ${empty.id}: Configuration version is missing: the workspace has none yet. Upload one first.`,
     );
-    expect(sentences).toContain(`${local.attributes.name}: Workspace has the execution mode 'local'`);
+    expect(sentences).toContain(`${local.id}: Workspace has the execution mode 'local'`);
   });
 
   it("starts none for a run that was not applied, nor where the trigger is gone", async () => {
@@ -327,7 +350,7 @@ describe("an apply", () => {
     expect(await toldOf(last)).toEqual([
       [
         "not_triggered",
-        `No run was started in the workspace ${b.attributes.name}: this one was itself caused through 20 others, and no chain is longer.`,
+        `No run was started in the workspace ${b.id}: this one was itself caused through 20 others, and no chain is longer.`,
       ],
     ]);
   });

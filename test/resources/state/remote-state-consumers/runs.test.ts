@@ -1,6 +1,6 @@
 /** What a run's token reads of other workspaces: the state of those that share it, by each of the three ways, and nothing else. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Json, useApi } from "../../../support/api.ts";
+import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
   data,
   details,
@@ -11,6 +11,7 @@ import {
   type Org,
   resource,
 } from "../../../support/builders.ts";
+import { mainTf, sendConfiguration } from "../../../support/configurations.ts";
 import { makeRunCaller, type RunCaller } from "../../../support/machines.ts";
 import { inRequest, post, put, announced, stateOf, writeState } from "../../../support/states.ts";
 
@@ -117,6 +118,40 @@ describe("a run's token", () => {
     expect((await run.patch(`/workspaces/${source.id}`, resource("workspaces", {}))).status).toBe(404);
     expect((await run.post(`/workspaces/${source.id}/actions/lock`)).status).toBe(404);
     expect((await holding.get(`/workspaces/${source.id}`)).status).toBe(200);
+  });
+
+  it("is shown nothing beside a workspace that shares with it but its state", async () => {
+    const source = await makeSource({ "global-remote-state": true, "execution-mode": "remote" });
+    const entries = [mainTf, { name: "README.md", content: "# Internal\n" }];
+    await sendConfiguration(org.owner, source.id, { "auto-queue-runs": true }, entries);
+    await org.owner.patch(`/workspaces/${source.id}/tag-bindings`, {
+      data: [{ type: "tag-bindings", attributes: { key: "team", value: "internal" } }],
+    });
+    const everything = [
+      "current_configuration_version",
+      "current_configuration_version.ingress_attributes",
+      "current_run",
+      "current_run.plan",
+      "current_run.configuration_version",
+      "current_state_version",
+      "effective_tag_bindings",
+      "locked_by",
+      "outputs",
+      "project",
+      "readme",
+    ];
+    const beside = async (caller: Caller, path: string, include: readonly string[]) => {
+      const { body, status } = await caller.get(`${path}?include=${include.join(",")}`);
+      expect(status, JSON.stringify(body)).toBe(200);
+      return [...new Set((body.included as Json[]).map(({ type }) => type))].toSorted();
+    };
+    const types = ["configuration-versions", "plans", "projects", "runs", "workspace-readme"];
+    expect(await beside(org.owner, `/workspaces/${source.id}`, everything)).toEqual(expect.arrayContaining(types));
+    for (const path of [`/workspaces/${source.id}`, `/organizations/${org.name}/workspaces/${source.attributes.name}`])
+      expect(await beside(run, path, everything)).toEqual(["state-versions", "workspace-outputs"]);
+    const ofState = ["created_by", "outputs", "run", "run.created_by", "run.configuration_version"];
+    for (const path of [`/state-versions/${source.versionId}`, `/workspaces/${source.id}/current-state-version`])
+      expect(await beside(run, path, ofState)).toEqual(["state-version-outputs"]);
   });
 
   it("shows a workspace that shares with it what it may do there: read its state", async () => {

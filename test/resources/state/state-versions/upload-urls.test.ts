@@ -133,7 +133,7 @@ describe("a URL has its time", () => {
   });
 });
 
-describe("a URL works for whoever was given it, as long as they may write the state", () => {
+describe("a URL works as long as its holder may write the state", () => {
   async function announcedBy(): Promise<{ version: Json; member: Member; grantId: string }> {
     const team = await makeTeam(api, stage.org.name);
     const grantId = await grantWorkspace(api, stage.org.id, stage.workspace.id, team.id, "write");

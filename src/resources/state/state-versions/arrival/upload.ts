@@ -30,7 +30,7 @@ export const uploads = crowdOfUploads("states");
 
 /**
  * Raises `conflict` for a version that awaits nothing any more, `invalid` for what is no state or not the announced one, and
- * `forbidden` or `not-found` where whoever was given the URL may not write the state any more.
+ * `forbidden` or `not-found` where the holder of the URL may not write the state any more.
  */
 export async function receiveState(context: Context, right: UploadRight, bytes: Bytes): Promise<void> {
   const version = await load(context.database.reader, right);
@@ -140,7 +140,7 @@ async function load(tx: Tx, right: UploadRight, lock = false): Promise<Version> 
   return version.status === "pending" && hasLeaseEnded(version) ? { ...version, status: "discarded" } : version;
 }
 
-/** Raises `forbidden` or `not-found` where whoever made the version may not write the workspace's state any more. */
+/** Raises `forbidden` or `not-found` where the creator of the version may not write the workspace's state any more. */
 async function requireWriter(tx: Tx, context: Context, { workspaceId, createdByTokenId }: Version): Promise<void> {
   const actor = await actorOfToken(tx, createdByTokenId ?? "");
   if (actor === undefined)
