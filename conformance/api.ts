@@ -32,8 +32,10 @@ export function dataOf({ status, body }: Answer): any {
 export const emailOf = (username: string) => `${username}@acme.example`;
 
 /** Gives back the user's id. */
+export const passwordOf = (username: string): string => `the password of ${username}`;
+
 export async function addUser(api: Api, username: string): Promise<string> {
-  const attributes = { username, email: emailOf(username) };
+  const attributes = { username, email: emailOf(username), password: passwordOf(username) };
   return dataOf(await api("/admin/users", { data: { type: "users", attributes } })).id;
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { dataOf } from "./api.ts";
+import { dataOf, passwordOf } from "./api.ts";
 import { inCloud, type Scenario, until } from "./cli-scenario.ts";
 import type { Folder, Site } from "./cli-site.ts";
 
@@ -50,7 +50,9 @@ class Browser {
     const response = await fetch(`${url}/api/v2/sessions`, {
       method: "POST",
       headers: { "content-type": "application/vnd.api+json" },
-      body: JSON.stringify({ data: { type: "sessions", attributes: { token: site.tokens.grace } } }),
+      body: JSON.stringify({
+        data: { type: "sessions", attributes: { username: "grace", password: passwordOf("grace") } },
+      }),
     });
     assert.equal(response.status, 201);
     return new Browser(url, response.headers.get("set-cookie")?.split(";")[0] ?? "");

@@ -198,6 +198,26 @@ describe("the functions that change a table", () => {
     expect(excused.filter((name) => !found.includes(name))).toEqual([]);
   });
 
+  it("demand the decision until when it may work, where they store a credential", () => {
+    const tables = "tokens|agentTokens|identityTrusts|invitations";
+    const storing = new RegExp(`(?:insertInto\\(|(?:insertRow|updateRow)\\(\\w+, )"(?:${tables})"`);
+    const isTerm = (node: Node) => nameOf(node) === "CredentialTerm";
+    const storers = sourcePaths.flatMap((path) => {
+      const file = readSource(path);
+      return functionsOf(file)
+        .filter(({ node }) => storing.test(file.text.slice(node.start, node.end)))
+        .map(({ name, parameters }) => ({ name, asks: parameters.some((each) => within(each).some(isTerm)) }));
+    });
+    expect(storers.filter(({ asks: isAsked }) => !isAsked)).toEqual([]);
+    expect(storers.map(({ name }) => name).toSorted()).toEqual([
+      "insertAgentToken",
+      "insertIdentityTrust",
+      "insertInvitation",
+      "insertToken",
+      "updateIdentityTrustRow",
+    ]);
+  });
+
   const writing = 'Promise<void> { await tx.db.updateTable("workspaces").set({}).execute(); }';
   it.each([
     ["no proof", `export async function f(tx: Tx, id: string): ${writing}`, false],

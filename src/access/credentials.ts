@@ -2,7 +2,7 @@
  * Which credentials a caller may create: a pipeline's token creates none, and an expiring token of a team or an organization none that
  * outlives it. See docs/decisions/0171-no-credential-outlives-its-creator.md.
  */
-import { AppError, attributeFault, forbidden, invalid } from "../kernel/errors.ts";
+import { type AppError, attributeFault, forbidden, invalid } from "../kernel/errors.ts";
 import { human } from "../kernel/names.ts";
 import type { Actor, CredentialLimit } from "./actor.ts";
 import type { Granted } from "./granted.ts";

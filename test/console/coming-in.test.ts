@@ -1,7 +1,7 @@
 /** Coming in by a link, and allowing `terraform login` a token, in a browser. */
 import { createHash, randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
-import { data, makeOrganization } from "../support/builders.ts";
+import { data, makeOrganization, resource } from "../support/builders.ts";
 import { expectAccessible, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
@@ -44,7 +44,9 @@ test("an invitation is a link to copy, by which somebody new becomes a member, s
 
 test("terraform login gets a token when the person allows it, and is told when not", async () => {
   const { owner } = await makeOrganization(console.api);
-  const { page, go } = await console.visit(owner.token);
+  const password = "correct horse battery staple";
+  data(await console.api.admin.patch(`/admin/users/${owner.id}`, resource("users", { password })));
+  const { page, go } = await console.visit({ username: owner.username, password });
   const verifier = randomBytes(32).toString("base64url");
   const asked = {
     client_id: "terraform-cli",

@@ -27,12 +27,15 @@ export interface Visitor {
   readonly complaints: readonly string[];
 }
 
+/** A token, or a name and a password. */
+type Credentials = string | { readonly username: string; readonly password: string };
+
 export interface Console {
   readonly api: Api;
-  /** Somebody with a browser of their own until the test is over; signed in with this token, where there is one. */
-  visit(token?: string, options?: BrowserContextOptions): Promise<Visitor>;
+  /** Somebody with a browser of their own until the test is over; signed in by these, where there are some. */
+  visit(by?: Credentials, options?: BrowserContextOptions): Promise<Visitor>;
   /** The same, for all tests of the file. */
-  stay(token?: string, options?: BrowserContextOptions): Promise<Visitor>;
+  stay(by?: Credentials, options?: BrowserContextOptions): Promise<Visitor>;
 }
 
 /** A server with its console and a browser, for the tests of one file. */
@@ -56,20 +59,20 @@ export function useConsole(options: ApiOptions = {}): Console {
     get api() {
       return api!;
     },
-    visit: async (token, more = {}) => {
-      const visitor = await visit(browser!, api!.url, token, more);
+    visit: async (by, more = {}) => {
+      const visitor = await visit(browser!, api!.url, by, more);
       // A page that is left open goes on asking and drawing beside the tests that follow.
       onTestFinished(() => visitor.page.context().close());
       return visitor;
     },
-    stay: (token, more = {}) => visit(browser!, api!.url, token, more),
+    stay: (by, more = {}) => visit(browser!, api!.url, by, more),
   };
 }
 
 async function visit(
   browser: Browser,
   url: string,
-  token: string | undefined,
+  by: Credentials | undefined,
   options: BrowserContextOptions,
 ): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
@@ -84,7 +87,7 @@ async function visit(
   page.on("request", (request) => {
     if (!request.url().startsWith(url) && !request.url().startsWith("data:")) complaints.push(`asked ${request.url()}`);
   });
-  if (token !== undefined) await signIn(page, url, token);
+  if (by !== undefined) await signIn(page, url, by);
   return {
     page,
     complaints,
@@ -96,10 +99,11 @@ async function visit(
 }
 
 /** Without the page of signing in, which has its own tests. */
-async function signIn(page: Page, url: string, token: string): Promise<void> {
+async function signIn(page: Page, url: string, by: Credentials): Promise<void> {
+  const attributes = typeof by === "string" ? { token: by } : by;
   const answer = await page.request.post(`${url}/api/v2/sessions`, {
     headers: { "content-type": "application/vnd.api+json", origin: url },
-    data: JSON.stringify({ data: { type: "sessions", attributes: { token } } }),
+    data: JSON.stringify({ data: { type: "sessions", attributes } }),
   });
   expect(answer.status()).toBe(201);
 }

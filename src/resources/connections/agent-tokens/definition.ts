@@ -22,7 +22,7 @@ const create = {
   method: "POST",
   path,
   summary: "Make a token for a pool's agents; its secret is in the answer, and never shown again",
-  needs: managers,
+  needs: `${managers}; not by a team's or an organization's token that expires`,
   body: { custom: body },
   answer: "created",
   answers: "authentication-tokens",

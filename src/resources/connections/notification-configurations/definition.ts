@@ -36,6 +36,7 @@ const listed = <Item extends z.ZodType>(item: Item, max: number) =>
   z.array(item).max(max, { error: `can't have more than ${max} items` });
 
 const readers = "admin access to the workspace or project; for a team, whoever may manage it";
+const senders = `${readers} and holds what the team holds`;
 const byId = "/notification-configurations/:notification_configuration_id";
 const example = {
   data: {
@@ -84,11 +85,8 @@ const ofProject = ofSubscribable(
   "project",
   "admin access to the project",
 );
-const ofTeam = ofSubscribable(
-  "/teams/:team_id/notification-configurations",
-  "team",
-  "an owner, or a team with 'manage-teams'",
-);
+const teamManagers = "an owner, or a team with 'manage-teams'";
+const ofTeam = ofSubscribable("/teams/:team_id/notification-configurations", "team", teamManagers);
 
 export const notificationConfigurations = defineResource<NotificationConfigurationView>()(
   ({ once, required, optional, readOnly, toOne, toMany }) => ({
@@ -160,7 +158,10 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
       listProjectNotificationConfigurations: ofProject.list,
       createProjectNotificationConfiguration: ofProject.create,
       listTeamNotificationConfigurations: ofTeam.list,
-      createTeamNotificationConfiguration: ofTeam.create,
+      createTeamNotificationConfiguration: {
+        ...ofTeam.create,
+        needs: `${teamManagers}, who holds what the team holds`,
+      },
       showNotificationConfiguration: {
         method: "GET",
         path: byId,
@@ -172,7 +173,7 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
         method: "PATCH",
         path: byId,
         summary: "Change a notification configuration; what is enabled anew, or led elsewhere, is asked first",
-        needs: readers,
+        needs: senders,
         body: "update",
         answer: "document",
         example: { data: { type: "notification-configurations", attributes: { name: "Deployments of the week" } } },
@@ -188,13 +189,13 @@ export const notificationConfigurations = defineResource<NotificationConfigurati
         ...listedDeliveries,
         path: `${byId}/deliveries`,
         summary: "List what was told by a notification configuration, and what came of it, the newest first",
-        needs: readers,
+        needs: senders,
       },
       verifyNotificationConfiguration: {
         method: "POST",
         path: `${byId}/actions/verify`,
         summary: "Ask now whether they listen: 400 where they do not",
-        needs: readers,
+        needs: senders,
         answer: "document",
       },
     },

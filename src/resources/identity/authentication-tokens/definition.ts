@@ -45,7 +45,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
     description: fixed(text({ max: 256 }).nullable(), "What the token is for.", { default: null }),
     "expired-at": fixed(
       timestamp().nullable(),
-      "When it stops working: two years after it was made, unless another time is sent, or null for never; earlier where the organization bounds how long tokens work.",
+      "When it stops working: two years after it was made, unless another time is sent, or null for never; earlier where the organization bounds how long tokens work. A token of a team or an organization that expires creates none that expires later; a pipeline's creates none.",
     ),
     "created-at": readOnly(timestamp(), "When it was made."),
     "last-used-at": readOnly(timestamp().nullable(), "When it was last used, to within a few seconds.", {

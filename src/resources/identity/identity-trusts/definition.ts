@@ -42,7 +42,8 @@ export function restrictsPipelines(patterns: Readonly<Record<string, string>>): 
   return Object.entries(patterns).some(([name, glob]) => !commonClaims.has(name) && /[^*?]/.test(glob));
 }
 
-const needs = "an owner, or a team with 'manage-teams', who may make the team's tokens and hold what the team holds";
+const needs =
+  "an owner, or a team with 'manage-teams', who may make the team's tokens and hold what the team holds; not by a token that expires, unless a user's";
 
 export const identityTrusts = defineResource<IdentityTrustView>()(({ required, optional, readOnly, toOne }) => ({
   type: "identity-trusts",
