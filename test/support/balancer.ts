@@ -39,14 +39,15 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
   };
   const checks = servers.map(check);
   let turn = 0;
-  const proxy = createServer(async (request, response) => {
+  const balance = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(request);
     turn += 1;
     const from = turn % servers.length;
     const inTurn = [...servers.slice(from), ...servers.slice(0, from)].filter((server) => ready.has(server));
     for (const server of inTurn) if (await forwarded(server, { request, body, response })) return;
     response.writeHead(503, { "x-balancer": "no server is ready" }).end();
-  });
+  };
+  const proxy = createServer((request, response) => void balance(request, response));
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
   return {
