@@ -82,7 +82,7 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
     ...(await newRegister("postgres")),
     CADASTRE_CONSOLE: "off",
     CADASTRE_ADMIN_TOKEN: token,
-    CADASTRE_DRAIN_SECONDS: "3",
+    CADASTRE_DRAIN_SECONDS: "10",
     CADASTRE_LOG_FORMAT: "json",
     NEXT_MIGRATION: JSON.stringify(migration),
   };
