@@ -55,7 +55,7 @@ const resource = (type: string, attributes: object, relationships: object = {}) 
 const related = (type: string, id: string) => ({ data: { type, id } });
 
 async function fill(call: Call): Promise<void> {
-  const { organization: name, sensitive, plain } = fixtureContents;
+  const { organization: name } = fixtureContents;
   await call("POST", "/organizations", resource("organizations", { name, email: "ops@acme.example" }));
   const project = await call("POST", `/organizations/${name}/projects`, resource("projects", { name: "Platform" }));
   const workspace = await call(
@@ -71,15 +71,7 @@ async function fill(call: Call): Promise<void> {
   if (project?.data === undefined || workspace?.data === undefined || team?.data === undefined)
     throw new Error("the service has no organizations, projects, workspaces or teams");
   const workspacePath = `/workspaces/${workspace.data.id}`;
-  for (const { isSensitive, ...variable } of [
-    { ...plain, isSensitive: false },
-    { ...sensitive, isSensitive: true },
-  ])
-    await call(
-      "POST",
-      `${workspacePath}/vars`,
-      resource("vars", { ...variable, category: "terraform", sensitive: isSensitive }),
-    );
+  await addVariables(call, workspacePath, name);
   await call(
     "POST",
     "/team-workspaces",
@@ -104,6 +96,22 @@ async function fill(call: Call): Promise<void> {
     ),
   );
   await call("POST", `/organizations/${name}/ssh-keys`, resource("ssh-keys", { name: "deploy", value: "a key" }));
+  await addState(call, workspacePath);
+  await addNotification(call, workspacePath);
+  await addRun(call, name);
+}
+
+async function addVariables(call: Call, workspacePath: string, name: string): Promise<void> {
+  const { sensitive, plain } = fixtureContents;
+  for (const { isSensitive, ...variable } of [
+    { ...plain, isSensitive: false },
+    { ...sensitive, isSensitive: true },
+  ])
+    await call(
+      "POST",
+      `${workspacePath}/vars`,
+      resource("vars", { ...variable, category: "terraform", sensitive: isSensitive }),
+    );
   const set = await call(
     "POST",
     `/organizations/${name}/varsets`,
@@ -115,9 +123,6 @@ async function fill(call: Call): Promise<void> {
       `/varsets/${set.data.id}/relationships/vars`,
       resource("vars", { key: "TOKEN", value: "abc123", category: "env", sensitive: true }),
     );
-  await addState(call, workspacePath);
-  await addNotification(call, workspacePath);
-  await addRun(call, name);
 }
 
 async function addState(call: Call, workspacePath: string): Promise<void> {
@@ -205,7 +210,6 @@ function emptyConfiguration(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(gzipSync(Buffer.concat([header, content, padding])));
 }
 
-/** Undefined once it has ended. */
 async function isReady(url: string): Promise<boolean> {
   return fetch(`${url}/readyz`).then(
     ({ ok }) => ok,

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Server as SecureServer } from "node:tls";
 import type { FastifyInstance } from "fastify";
 import type { Logger } from "pino";
-import { announcement, logStart } from "./announcement.ts";
+import { announcement, logStart, type Started } from "./announcement.ts";
 import { ConsoleFiles } from "./console.ts";
 import { type ClockWatch, watchClock } from "./database/clock.ts";
 import type { Database } from "./database/database.ts";
+import type { Fence } from "./database/fence.ts";
 import { type MigrationReport, noteServed } from "./database/migrate.ts";
 import type { Migration } from "./database/migrations/migration.ts";
 import { batchedDestination } from "./http/log-destination.ts";
@@ -51,8 +52,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   const { database, vault, prepare } = openUnprepared(settings, migrations);
   const logger = loggerFor(settings, isTerminal);
   const consoleFiles = settings.console === "on" ? new ConsoleFiles(logger) : undefined;
-  database.fence.onRefusal = (sentence) => logger.error(sentence);
-  database.fence.handoverMs = settings.drainSeconds * 1000;
+  configureFence(database.fence, settings, logger);
   let phase: "starting" | "serving" | "draining" = "starting";
   const server = createServer({
     isStarting: () => phase === "starting",
@@ -85,8 +85,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     const workers = await startWorkers({ database, settings, url, logger });
     phase = "serving";
     await noteServed(database, migrations);
-    if (settings.logFormat === "json") logStart(logger, { settings, url, admin });
-    else say(announcement({ settings, url, admin }));
+    announce({ settings, url, admin }, { say, logger });
     const watch = watchTls(server, settings, tls);
     runner.start();
     void describeFetching(settings.sandbox).then((line) => logger.info(line));
@@ -108,6 +107,16 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
     await database.close();
     throw error;
   }
+}
+
+function configureFence(fence: Fence, { drainSeconds }: Settings, logger: Logger): void {
+  fence.onRefusal = (sentence) => logger.error(sentence);
+  fence.handoverMs = drainSeconds * 1000;
+}
+
+function announce(started: Started, { say, logger }: { say: (line: string) => void; logger: Logger }): void {
+  if (started.settings.logFormat === "json") logStart(logger, started);
+  else say(announcement(started));
 }
 
 /** A person at a terminal sees no lines of the log that only inform, and need not know how a new database is made. */

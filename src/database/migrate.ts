@@ -105,13 +105,47 @@ export async function migrate(
     const total = applied.length + missing.length;
     const isNew = missing.length === known.length;
     if (isNew) report(`creating the schema of a new database: ${total} migrations`, isNew);
-    const reportOne = (name: string, at: number) => {
-      if (!isNew) report(`applying migration ${name} (${applied.length + at} of ${total})`, isNew);
-    };
-    applied.push(...(await applyNext(database, known, { report, reportOne })));
+    const describe = (name: string, at: number) => `applying migration ${name} (${applied.length + at} of ${total})`;
+    const progress = new MigrationProgress(isNew ? () => {} : (line) => report(line, isNew), describe);
+    applied.push(...(await applyNext(database, known, progress)));
+    progress.end();
   }
   database.fence.hold(known.map(({ name }) => name));
   return applied;
+}
+
+/** How often a migration that takes long is reported again. */
+const repeatMs = 10_000;
+
+/** Reports each migration when it begins, and again while it goes on. */
+class MigrationProgress {
+  readonly #report: (line: string) => void;
+  readonly #describe: (name: string, at: number) => string;
+  #repeating: NodeJS.Timeout | undefined;
+
+  constructor(report: (line: string) => void, describe: (name: string, at: number) => string) {
+    this.#report = report;
+    this.#describe = describe;
+  }
+
+  /** `at` counts from 1 within a transaction. */
+  begin(name: string, at: number): void {
+    this.end();
+    const line = this.#describe(name, at);
+    const begunAt = performance.now();
+    const seconds = () => Math.round((performance.now() - begunAt) / 1000);
+    this.#report(line);
+    this.#repeating = setInterval(() => this.#report(`still ${line}, for ${seconds()} seconds`), repeatMs);
+  }
+
+  waitForLock(): void {
+    this.end();
+    this.#report("waiting for a lock that others hold, such as a backup or a server that migrates; trying again");
+  }
+
+  end(): void {
+    clearInterval(this.#repeating);
+  }
 }
 
 /** Whether servers that write now, and don't know it, go on once it is applied. */
@@ -132,22 +166,20 @@ const lockWaitMsMax = 60_000;
 async function applyNext(
   database: Database,
   known: readonly Migration[],
-  { report, reportOne }: { readonly report: MigrationReport; readonly reportOne: ReportOne },
+  progress: MigrationProgress,
 ): Promise<readonly string[]> {
   for (let lockWaitMs = lockWaitMsFirst; ; lockWaitMs = Math.min(lockWaitMs * 2, lockWaitMsMax)) {
     try {
-      return await database.write((tx) => applyIn(tx, known, reportOne), { isPatient: true, lockWaitMs });
+      return await database.write((tx) => applyIn(tx, known, progress), { isPatient: true, lockWaitMs });
     } catch (error) {
+      progress.end();
       if (!(error instanceof LockTimeout)) throw error;
-      report("a table is in use by others for long, such as a backup; trying again", false);
+      progress.waitForLock();
     }
   }
 }
 
-/** `at` counts from 1 within a transaction. */
-type ReportOne = (name: string, at: number) => void;
-
-async function applyIn(tx: Tx, known: readonly Migration[], reportOne: ReportOne): Promise<string[]> {
+async function applyIn(tx: Tx, known: readonly Migration[], progress: MigrationProgress): Promise<string[]> {
   const { lockSchema } = tx.dialect;
   if (lockSchema !== undefined) await run(tx, lockSchema.toAdd);
   const missing = await missingIn(tx, known);
@@ -159,7 +191,7 @@ async function applyIn(tx: Tx, known: readonly Migration[], reportOne: ReportOne
   if (!isAlone && lockSchema !== undefined) await run(tx, lockSchema.toChange);
   const next = isAlone ? [first] : missing;
   for (const [at, migration] of next.entries()) {
-    reportOne(migration.name, at + 1);
+    progress.begin(migration.name, at + 1);
     await apply(tx, migration);
   }
   await noteCompatible(tx, compatible, next);

@@ -3,13 +3,23 @@ import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { migrations } from "../../src/database/migrate.ts";
+import { openDatabase } from "../../src/database/engines/open.ts";
+import { migrate, migrations } from "../../src/database/migrate.ts";
 import type { Migration } from "../../src/database/migrations/migration.ts";
 import { callerOn } from "../support/api.ts";
 import { data, resource, unique } from "../support/builders.ts";
 import { freePorts, startBalancer } from "../support/balancer.ts";
 import { deep } from "../support/depth.ts";
-import { dropRegistersAfterwards, fixture, newRegister, type Running, start, startNode } from "./support.ts";
+import {
+  dropRegistersAfterwards,
+  fixture,
+  newRegister,
+  type Running,
+  start,
+  startNode,
+  startService,
+  stopService,
+} from "./support.ts";
 
 dropRegistersAfterwards();
 const token = "the-token-of-the-upgrade";
@@ -72,7 +82,7 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
     ...(await newRegister("postgres")),
     CADASTRE_CONSOLE: "off",
     CADASTRE_ADMIN_TOKEN: token,
-    CADASTRE_DRAIN_SECONDS: "3",
+    CADASTRE_DRAIN_SECONDS: "10",
     CADASTRE_LOG_FORMAT: "json",
     NEXT_MIGRATION: JSON.stringify(migration),
   };
@@ -137,4 +147,18 @@ test("where they can't, reads go on and writes are asked to come again", { timeo
       ),
       retryAfter: "5",
     });
+});
+
+test.each(["sqlite", "postgres"] as const)("a server logs each migration that it applies, on %s", async (engine) => {
+  const register = await newRegister(engine);
+  const database = openDatabase(register.CADASTRE_DATABASE);
+  await migrate(database, migrations.slice(0, -2));
+  await database.close();
+  const service = await startService({ ...register, CADASTRE_ADMIN_TOKEN: token });
+  const { out } = await stopService(service);
+  const names = migrations.slice(-2).map(({ name }) => name);
+  expect(out).toContain(`applying migration ${names[0]} (1 of 2)`);
+  expect(out).toContain(`applying migration ${names[1]} (2 of 2)`);
+  const again = await stopService(await startService({ ...register, CADASTRE_ADMIN_TOKEN: token }));
+  expect(again.out).not.toContain("applying migration");
 });

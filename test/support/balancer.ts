@@ -1,6 +1,6 @@
 /**
- * A balancer as most are configured: it asks each server's /readyz again and again, sends requests in turn to those that answered with 200,
- * and to another one where a connection is refused. It never sends a request twice that a server has received.
+ * A balancer as most are configured: it asks each server's /readyz again and again, sends requests in turn to those that answered with 200 and
+ * have not failed three times in a row since, and to another one where a connection is refused. It never sends a request twice that a server has received.
  */
 import { once } from "node:events";
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
@@ -17,11 +17,13 @@ export interface Balancer {
 
 const checkEveryMs = 100;
 const checkTimeoutMs = 10_000;
+const failuresMax = 3;
 
 export async function startBalancer(servers: readonly string[]): Promise<Balancer> {
   const ready = new Set<string>();
   const over = new AbortController();
   const check = async (server: string) => {
+    let failures = 0;
     while (!over.signal.aborted) {
       const isReady = await fetch(`${server}/readyz`, {
         signal: AbortSignal.any([over.signal, AbortSignal.timeout(checkTimeoutMs)]),
@@ -32,21 +34,23 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
         },
         () => false,
       );
+      failures = isReady ? 0 : failures + 1;
       if (isReady) ready.add(server);
-      else ready.delete(server);
+      else if (failures >= failuresMax) ready.delete(server);
       await sleep(checkEveryMs);
     }
   };
   const checks = servers.map(check);
   let turn = 0;
-  const proxy = createServer(async (request, response) => {
+  const balance = async (request: IncomingMessage, response: ServerResponse) => {
     const body = await buffer(request);
     turn += 1;
     const from = turn % servers.length;
     const inTurn = [...servers.slice(from), ...servers.slice(0, from)].filter((server) => ready.has(server));
     for (const server of inTurn) if (await forwarded(server, { request, body, response })) return;
     response.writeHead(503, { "x-balancer": "no server is ready" }).end();
-  });
+  };
+  const proxy = createServer((request, response) => void balance(request, response));
   proxy.listen(0, "127.0.0.1");
   await once(proxy, "listening");
   return {

@@ -201,8 +201,12 @@ function kyselyOn(driver: Driver): Kysely<Schema> {
   });
 }
 
-const isLockTimeout = (error: unknown): boolean =>
-  error instanceof AppError && error.internal !== undefined && classify(error.internal).kind === "busy";
+/** Raises LockTimeout where that was it, and otherwise the error itself. */
+function raiseLockTimeout(error: unknown): never {
+  const isTimeout =
+    error instanceof AppError && error.internal !== undefined && classify(error.internal).kind === "busy";
+  throw isTimeout ? new LockTimeout("a lock was not granted in time") : error;
+}
 
 /** A transaction that ends by ROLLBACK, and answers all the same. */
 async function takenBack<T>(db: Kysely<Schema>, work: (tx: Kysely<Schema>) => Promise<T>): Promise<T> {
@@ -245,7 +249,7 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
     dialect: postgresDialect,
     fence,
     reader: { db, dialect: postgresDialect, execute },
-    write: async (work, { isPatient = false, lockWaitMs } = {}) => {
+    write: (work, { isPatient = false, lockWaitMs } = {}) => {
       const run = () =>
         withAfterwards((afterwards) =>
           (isPatient ? patient : db).transaction().execute(async (tx) => {
@@ -253,12 +257,8 @@ export function openPostgres(url: string, given: Partial<PostgresLimits> = {}): 
             return work({ db: tx, dialect: postgresDialect, afterwards });
           }),
         );
-      try {
-        return await retrying(classify, isPatient ? run : () => turnstile.through(run));
-      } catch (error) {
-        if (lockWaitMs !== undefined && isLockTimeout(error)) throw new LockTimeout("a lock was not granted in time");
-        throw error;
-      }
+      const running = retrying(classify, isPatient ? run : () => turnstile.through(run));
+      return lockWaitMs === undefined ? running : running.catch(raiseLockTimeout);
     },
     rehearse: (work) =>
       retrying(classify, () =>
