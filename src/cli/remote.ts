@@ -34,7 +34,7 @@ export class RemoteServer {
   readonly #token: string;
 
   constructor(url: string, secret: string) {
-    this.#base = /\/api\/v2$/.test(url) ? url : `${url}/api/v2`;
+    this.#base = url.endsWith("/api/v2") ? url : `${url}/api/v2`;
     this.#token = secret;
   }
 
