@@ -3,7 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { flagOf, SettingError } from "../src/kernel/settings.ts";
+import { agentSettingTable } from "../src/agent/settings.ts";
+import { commandSettingTable } from "../src/cli/command-settings.ts";
+import { flagOf, type Setting, SettingError } from "../src/kernel/settings.ts";
 import { readSettings, type Settings, settingTable } from "../src/settings.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "cadastre-settings-"));
@@ -267,6 +269,17 @@ test("the operator's guide lists every setting with its default", () => {
   }
 });
 
+test("the operator's guide names the file variant of every secret", () => {
+  const guide = readFileSync(new URL("../docs/operations.md", import.meta.url), "utf8");
+  const files = [settingTable, agentSettingTable, commandSettingTable].flatMap((table) =>
+    Object.values<Setting<unknown>>(table).flatMap(({ variable, isSecret }) =>
+      isSecret ? [`\`${variable}_FILE\``] : [],
+    ),
+  );
+  expect(files.length).toBeGreaterThan(8);
+  expect(files.filter((name) => !guide.includes(name))).toEqual([]);
+});
+
 test("flags are named after the settings", () => {
   expect(flagOf("tlsCert")).toBe("--tls-cert");
   expect(flagOf("organizationCreation")).toBe("--organization-creation");
@@ -309,6 +322,16 @@ describe("the settings file", () => {
       );
     },
   );
+
+  test("names the nearest setting for one that is misspelled, and every line that is wrong", () => {
+    const message = refusal({
+      file: fileOf("CADASTRE_RATELIMIT=1\nCADASTRE_EDITION=hosted\nCADASTRE_AGENT_SLOTS=1\n"),
+    });
+    expect(message.split("\n")).toEqual([
+      expect.stringMatching(/^Line 1 of .* Did you mean CADASTRE_RATE_LIMIT\?$/),
+      expect.stringMatching(/^Line 3 of .* is not a setting\./),
+    ]);
+  });
 
   test("must be there", () => {
     expect(refusal({ file: join(folder, "none") })).toMatch(/^The settings file .*none can't be read\./);

@@ -4,7 +4,7 @@ import { SettingError, readTable } from "../kernel/settings.ts";
 import { fold, quoted } from "../kernel/text.ts";
 import { isObject, type Json, textOf, type Thing, thingOf, thingsOf } from "../moving/wire.ts";
 import { version } from "../version.ts";
-import type { Invocation } from "./command.ts";
+import { type Invocation, UsageError } from "./command.ts";
 import { commandSettingTable } from "./command-settings.ts";
 
 const { address, token } = commandSettingTable;
@@ -17,8 +17,15 @@ export const remoteDetails =
 const timeoutMs = 60_000;
 const mediaType = "application/vnd.api+json";
 
-/** Undefined where neither address nor token is given. Raises SettingError. */
+/** Undefined where the command works on the database. Raises SettingError, and UsageError where flags name both. */
 export function remoteOf({ sources }: Pick<Invocation, "sources">): RemoteServer | undefined {
+  const { flags = {} } = sources;
+  if (flags["database"] !== undefined) {
+    if (flags["address"] !== undefined)
+      throw new UsageError("--database and --address exclude each other: give one of them.");
+    // A flag wins over the environment.
+    return undefined;
+  }
   // The settings file is the server's, which has neither.
   const given = readTable(remoteSettings, { ...sources, file: undefined }, { help: "cadastre token list --help" }) as {
     readonly [Name in keyof typeof remoteSettings]: string | undefined;
@@ -34,7 +41,7 @@ export class RemoteServer {
   readonly #token: string;
 
   constructor(url: string, secret: string) {
-    this.#base = /\/api\/v2$/.test(url) ? url : `${url}/api/v2`;
+    this.#base = url.endsWith("/api/v2") ? url : `${url}/api/v2`;
     this.#token = secret;
   }
 

@@ -31,7 +31,7 @@ describe("an unknown variable", () => {
     expect((await cadastre(["serve", "--help"], { CADASTRE_TYPO: "x" })).code).toBe(0);
   });
 
-  test("is told together with every other fault", async () => {
+  test("is reported together with every other fault", async () => {
     const wrong = {
       CADASTRE_TYPO: "x",
       CADASTRE_RATE_LIMIT: "many",

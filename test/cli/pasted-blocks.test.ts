@@ -14,7 +14,7 @@ const isThere = (program: string) => spawnSync("sh", ["-c", `command -v ${progra
 
 /** Not what a reader has to type differently, but what a test can't share with others: ports, names and the network. */
 const exchanged: readonly (readonly [RegExp, string])[] = [
-  // Whoever runs the tests has done that.
+  // That was done before the tests were started.
   [/^npm ci(?: && |\n)/m, ""],
   [/--listen 0\.0\.0\.0:\d+/g, "--listen 127.0.0.1:0"],
 ];

@@ -105,6 +105,21 @@ test("an address and a token go together", async () => {
   });
 });
 
+test("a database that a flag names wins over an address in the environment", async () => {
+  const remote = { CADASTRE_ADDRESS: "http://127.0.0.1:1", CADASTRE_TOKEN: adminToken };
+  const database = ["--database", `sqlite:${join(folder, "flag.db")}`];
+  expect((await cadastre(["migrate", ...database], remote)).code).toBe(0);
+  expect(await cadastre(["user", "list", ...database], remote)).toEqual({
+    code: 0,
+    out: "There are no users.",
+    err: "",
+  });
+  expect(await cadastre(["user", "list", ...database, "--address", "http://127.0.0.1:1"], remote)).toMatchObject({
+    code: 2,
+    err: "--database and --address exclude each other: give one of them.",
+  });
+});
+
 test("a server that is not there is a sentence", async () => {
   const { code, err } = await cadastre(["user", "list"], {
     CADASTRE_ADDRESS: "http://127.0.0.1:1",
