@@ -1,6 +1,7 @@
 /** Brings a database to the schema that this version needs: each migration once, however many servers start together. */
 import { CompiledQuery } from "kysely";
 import { AppError } from "../kernel/errors.ts";
+import { counted } from "../kernel/text.ts";
 import { now } from "../kernel/time.ts";
 import { type Database, LockTimeout, type Tx } from "./database.ts";
 import { compatibleFact, type CompatibleMigrations, formatCompatible, parseCompatible, servedFact } from "./fence.ts";
@@ -104,7 +105,7 @@ export async function migrate(
     if (missing.length === 0) break;
     const total = applied.length + missing.length;
     const isNew = missing.length === known.length;
-    if (isNew) report(`creating the schema of a new database: ${total} migrations`, isNew);
+    if (isNew) report(`creating the schema of a new database: ${counted(total, "migration")}`, isNew);
     const describe = (name: string, at: number) => `applying migration ${name} (${applied.length + at} of ${total})`;
     const progress = new MigrationProgress(isNew ? () => {} : (line) => report(line, isNew), describe);
     applied.push(...(await applyNext(database, known, progress)));
@@ -135,7 +136,7 @@ class MigrationProgress {
     const begunAt = performance.now();
     const seconds = () => Math.round((performance.now() - begunAt) / 1000);
     this.#report(line);
-    this.#repeating = setInterval(() => this.#report(`still ${line}, for ${seconds()} seconds`), repeatMs);
+    this.#repeating = setInterval(() => this.#report(`still ${line}, for ${counted(seconds(), "second")}`), repeatMs);
   }
 
   waitForLock(): void {

@@ -53,8 +53,8 @@ describe("counts", () => {
     expect([1, 3].map((count) => counted(count, "job is", "jobs are"))).toEqual(["1 job is", "3 jobs are"]);
   });
 
-  /** Limits, which are never 1. */
-  const limit = /M(ax|in)\b|\bm(ax|in)$|\blimits\.|timeout|toFixed|depths|values\.length$|\blost$/i;
+  /** Limits, which are never 1, and SQL. */
+  const limit = /M(ax|in)\b|\bm(ax|in)$|\blimits\.|timeout|toFixed|depths|values\.length$|\blost$|^order$/i;
   const nouns =
     "characters|commits|events|files|hours|items|jobs|levels|members|migrations|minutes|others|processes|projects|requests|resources|rows|runs|seconds|secrets|steps|submodules|tables|tags|teams|times|tokens|transactions|users|workspaces";
 
