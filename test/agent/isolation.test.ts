@@ -68,7 +68,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: 400_000 }, (e
     test("a job process that hangs is lost: its plan is executed again, and another's apply goes on", async () => {
       const hold = join(folder, "go-on");
       const other = await begin("other", { resources: { one: "1" }, hold: { apply: hold } });
-      await site.waitFor(other, "applying");
+      await until(async () => readdirSync(folder).includes("go-on.here"), "the first job's apply has begun");
       const before = jobProcesses();
       const hung = await begin("acme", { resources: { one: "1" }, hold: { "init of plan": `${hold}-plan` } });
       await until(async () => readdirSync(folder).includes("go-on-plan.here"), "the second job's engine begins");
@@ -77,8 +77,8 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: 400_000 }, (e
       await until(async () => !jobProcesses().includes(pid), "the agent ends the process that hangs");
       writeFileSync(hold, "");
       writeFileSync(`${hold}-plan`, "");
-      expect(await site.waitFor(other, "applied", "errored")).toBe("applied");
-      expect(await site.waitFor(hung, "applied", "errored")).toBe("applied");
+      expect(await site.waitFor(other, "applied", "errored"), site.said).toBe("applied");
+      expect(await site.waitFor(hung, "applied", "errored"), site.said).toBe("applied");
       expect(isRunning(hung)).toBe(false);
     });
   });

@@ -17,13 +17,14 @@ const write = (serial: number) =>
 
 function keeping(rhythm: number) {
   const serials: number[] = [];
+  const kept: string[] = [];
   const client = {
     writeState: async ({ serial }: { readonly serial: number }) => void serials.push(serial),
-    putContent: async () => {},
+    putContent: async (_kind: string, bytes: Uint8Array | Blob) => void kept.push(await (bytes as Blob).text()),
   };
   const [file, copy] = [join(root, "terraform.tfstate"), join(root, "copy")];
   const keeper = new StateKeeper({ root, file, copy, md5: undefined, client, rhythm });
-  return { keeper, serials };
+  return { keeper, serials, kept };
 }
 
 it("the first change is sent as soon as it is seen, however long the rhythm", async () => {
@@ -47,4 +48,24 @@ it("what follows is sent once in a rhythm, and what has not changed is not sent 
   await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1, 3]);
   await keeper.end();
   expect(serials).toEqual([1, 3]);
+});
+
+it.each([
+  ["is incomplete", '{"version": 4, "serial": 7, "lineage": "l", "resources": ['],
+  ["has no serial", '{"version": 4, "lineage": "l"}'],
+  ["is nested deeper than anybody reads", `{"serial": 7, "lineage": "l", "x": ${"[".repeat(600)}${"]".repeat(600)}}`],
+])("a state that %s at the end is kept aside, and a sentence says where", async (_, text) => {
+  const { keeper, serials, kept } = keeping(60_000);
+  keeper.start();
+  writeFileSync(join(root, "terraform.tfstate"), text);
+  expect(await keeper.end()).toContain("It is kept with this apply, as its errored-state");
+  expect({ serials, kept }).toEqual({ serials: [], kept: [text] });
+});
+
+it("a large state is sent, whatever the order of its members", async () => {
+  const { keeper, serials } = keeping(60_000);
+  const text = `{"padding": [${"{},".repeat(1_000_000)}{}], "lineage": "l", "nested": {"serial": 1}, "serial": 9}`;
+  writeFileSync(join(root, "terraform.tfstate"), text);
+  expect(await keeper.end()).toBeUndefined();
+  expect(serials).toEqual([9]);
 });
