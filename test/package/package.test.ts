@@ -59,7 +59,9 @@ describe("the package", () => {
 });
 
 test("the thread that reads plans is whole", async () => {
-  const plan = Buffer.from('{"resource_changes":[{"type":"t","provider_name":"p","change":{"after":{"a":"hunter2"}}}]}');
+  const plan = Buffer.from(
+    '{"resource_changes":[{"type":"t","provider_name":"p","change":{"after":{"a":"hunter2"}}}]}',
+  );
   const workerData = { kind: "draw", plan, schemas: undefined, secrets: [{ value: "hunter2", hcl: false }] };
   const worker = new Worker(resolve(packed, "lib/plan-worker.js"), { workerData, execArgv: [] });
   const [{ drawn }] = (await once(worker, "message")) as [{ drawn: Uint8Array }];
