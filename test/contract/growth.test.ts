@@ -49,6 +49,14 @@ const described = (route: Route): Operation => {
   return found;
 };
 
+describeHere("the measure", () => {
+  it("finds what takes four times as long for twice as much, and passes what takes twice as long", async () => {
+    const quadratic = (size: number) => /\/+$/.test(`${"/".repeat(size)}x`);
+    await expect(expectLinear("slashes", quadratic, 200_000)).rejects.toThrow(/slashes: a quarter, half and all/);
+    await expectLinear("letters", (size) => JSON.parse(JSON.stringify(Array.from({ length: size }, String))), 400_000);
+  });
+});
+
 describeHere("fields of bodies", () => {
   const bodyBytesMax = deep(300_000, 900_000);
   const withBody = routes.filter((route) => route.operation.body !== undefined && !isStream(route));

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 /** What is measured: with input of about so many bytes. */
-export type Sized = (size: number) => Promise<unknown> | unknown;
+export type Sized = (size: number) => unknown;
 
 const doublingMax = 3;
 const tries = 3;

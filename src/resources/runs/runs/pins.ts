@@ -1,4 +1,7 @@
-/** The variables of a run are those of the moment in which its turn came: what is changed later is for later runs. */
+/**
+ * The variables of a run are those of the moment in which its turn came: what is changed later is for later runs. Those that are sensitive stay
+ * with it, to be masked: see docs/decisions/0169-a-run-keeps-what-is-masked-in-its-plan.md.
+ */
 import type { Tx } from "../../../database/database.ts";
 import { type EffectiveVariable, effectiveVariables } from "../../variables/vars/reads.ts";
 import type { Context } from "../../shared/context.ts";
