@@ -114,6 +114,7 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
     await sleep(500);
     server.process.kill("SIGTERM");
     await server.ended;
+    await until(() => !balancer.ready().includes(urls[index] ?? ""));
     const replacement = startNode(fixture("serve-next.ts"), at(ports[index] ?? 0));
     newer.push(replacement);
     await until(() => balancer.ready().includes(urls[index] ?? ""), replacement);
