@@ -130,7 +130,11 @@ describe("cadastre agent", () => {
       err: expect.stringContaining("CADASTRE_AGENT_TOKEN must be set"),
     });
     expect(await cadastre(["agent"], { CADASTRE_SANDBOX: "cardboard" })).toMatchObject({
-      err: "CADASTRE_SANDBOX must be one of bubblewrap, user, none.",
+      err: [
+        "CADASTRE_AGENT_SERVER must be set. 'cadastre agent --help' describes it.",
+        "CADASTRE_AGENT_TOKEN must be set. 'cadastre agent --help' describes it.",
+        "CADASTRE_SANDBOX must be one of bubblewrap, user, none.",
+      ].join("\n"),
     });
   });
 
