@@ -10,6 +10,11 @@ const olderTerraform = (reason: string, tests: readonly string[]): Exception[] =
 
 export const providerExceptions: readonly Exception[] = [
   {
+    test: "TestAccTFEProjectsDataSource_basic",
+    reason:
+      "It looks for the default project first in a list without an order. In such a list of two the Go client's `TestProjectsList/when_including_effective_tags_relationship` looks for the other one first, so no order passes both.",
+  },
+  {
     test: "TestAccTFETeamAccess_updateToCustom",
     reason:
       "It expects that a level changed to `custom` keeps the former level's permissions; by the specification it takes the defaults of `custom`.",

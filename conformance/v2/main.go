@@ -49,8 +49,8 @@ func try(address, token string) error {
 	if err != nil {
 		return fmt.Errorf("list projects: %w", err)
 	}
-	if len(projects.GetData()) != 2 || *projects.GetData()[1].GetId() != *made.GetData().GetId() {
-		return fmt.Errorf("list projects: %d, or in another order", len(projects.GetData()))
+	if len(projects.GetData()) != 2 || *projects.GetData()[0].GetId() != *made.GetData().GetId() {
+		return fmt.Errorf("list projects: %d, or the newest is not first", len(projects.GetData()))
 	}
 	if err := tryWorkspaces(ctx, client, name); err != nil {
 		return err

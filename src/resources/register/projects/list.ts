@@ -29,9 +29,7 @@ export interface ProjectSearch {
   readonly bits: readonly Mask[];
 }
 
-/** The default project comes before all others, because the official provider's tests look for it there. */
 const newestFirst: readonly Order[] = [
-  { column: "isDefault", descending: true },
   { column: "createdAt", descending: true },
   { column: "id", descending: true },
 ];
