@@ -166,13 +166,11 @@ describeHere("contents", () => {
         `${route.id}: ${kind}`,
         async (size) => {
           const request = await staged(route, { api, tenant });
-          // What is far too large is cut off: that is an answer too.
-          await request.send(request.callers[0] ?? tenant.owner, make(size)).catch((error: NodeJS.ErrnoException) => {
-            if (!["ECONNRESET", "EPIPE"].includes(error.code ?? "")) throw error;
-          });
+          await request.send(request.callers[0] ?? tenant.owner, make(size));
           await readLargeStates(upkeepOf(api));
         },
-        bytesMax,
+        // A log comes in pieces, and a larger one is cut off.
+        route.id === "logJob" ? 200_000 : bytesMax,
         deep(1, 3),
       );
   });
