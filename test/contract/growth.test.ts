@@ -169,7 +169,8 @@ describeHere("contents", () => {
           await request.send(request.callers[0] ?? tenant.owner, make(size));
           await readLargeStates(upkeepOf(api));
         },
-        bytesMax,
+        // A log comes in pieces, and a larger one is cut off.
+        route.id === "logJob" ? 200_000 : bytesMax,
         deep(1, 3),
       );
   });

@@ -170,6 +170,16 @@ describe("trusts", () => {
 });
 
 describe("the exchange", () => {
+  it("400: a claim that is longer than anybody needs fits nothing, nor does what comes late in a list", async () => {
+    const { org: own } = await trusting({ claims: { ref: "refs/*" } });
+    const withRef = async (ref: unknown) => (await exchange(own.name, await issuer.token({ ref }))).status;
+    expect(await withRef(`refs/${"a".repeat(1000)}`)).toBe(200);
+    expect(await withRef(`refs/${"a".repeat(1100)}`)).toBe(400);
+    const others = Array.from({ length: 256 }, () => "other");
+    expect(await withRef([...others.slice(1), "refs/a"])).toBe(200);
+    expect(await withRef([...others, "refs/a"])).toBe(400);
+  });
+
   it("gives the team's token for a while, and tells the trail whom", async () => {
     const own = await trusting();
     const { status, body: answer } = await exchange(own.org.name, await issuer.token());
