@@ -20,6 +20,8 @@ const still = (document: Json): Json => ({
   attributes: { ...document.attributes, "updated-at": undefined },
 });
 
+const triggerLists = ["trigger-prefixes", "trigger-patterns"];
+
 describe.each(bothPaths)("updateWorkspace %s: a value, null, absent", (_, pathOf) => {
   beforeEach(async () => {
     const others = Object.fromEntries(plainAttributes.map(({ name, other }) => [name, other]));
@@ -35,7 +37,9 @@ describe.each(bothPaths)("updateWorkspace %s: a value, null, absent", (_, pathOf
 
   it.each(plainAttributes)("$name: a value is set, and the rest stays", async ({ name, initially, implies }) => {
     expect(workspace.attributes[name]).not.toEqual(initially);
-    const answer = await update({ [name]: initially });
+    // One list of triggers that is sent alone empties the other: decision 0172.
+    const beside = Object.fromEntries(triggerLists.map((list) => [list, workspace.attributes[list]]));
+    const answer = await update({ ...(triggerLists.includes(name) && beside), [name]: initially });
     expect(answer.status).toBe(200);
     const implied = implies && { actions: { "is-destroyable": true } };
     expect(still(answer.body.data)).toEqual(

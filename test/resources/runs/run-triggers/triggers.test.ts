@@ -350,7 +350,7 @@ describe("an apply", () => {
     expect(await toldOf(last)).toEqual([
       [
         "not_triggered",
-        `No run was started in the workspace ${b.id}: this one was itself caused through 20 others, and no chain is longer.`,
+        `No run was started in the workspace ${b.id}: this one was itself caused through 20 other runs, and no chain is longer.`,
       ],
     ]);
   });
