@@ -1,13 +1,12 @@
 /** The embedded database's files are for their owner alone, whatever the umask and whatever an older version left. */
 import { chmodSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, inject, it } from "vitest";
 import { openSqlite } from "../../src/database/engines/sqlite.ts";
 import { migrate } from "../../src/database/migrate.ts";
 import { newFolder } from "../support/folder.ts";
-import { describeOnce } from "../support/once.ts";
 
-describeOnce("the database file, its log and its shared memory", () => {
+describe.skipIf(inject("engine") !== "sqlite")("the database file, its log and its shared memory", () => {
   const path = join(newFolder("cadastre-modes-"), "cadastre.db");
   const files = ["", "-wal", "-shm"].map((end) => path + end);
   const modes = () => files.map((file) => (statSync(file).mode & 0o777).toString(8));

@@ -84,16 +84,9 @@ async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
 }
 
 const policy = resource("data-retention-policy-delete-olders", { "delete-older-than-n-days": 30 });
-const withWorkspacePolicy = after(
-  "post",
-  (scene) => `${workspaceOf(scene)}/relationships/data-retention-policy`,
-  policy,
-);
-const withOrganizationPolicy = after(
-  "post",
-  ({ tenant }) => `/organizations/${tenant.name}/relationships/data-retention-policy`,
-  policy,
-);
+const policyOf = (place: string) => `${place}/relationships/data-retention-policy`;
+const withWorkspacePolicy = after("post", (scene) => policyOf(workspaceOf(scene)), policy);
+const withOrganizationPolicy = after("post", ({ tenant }) => policyOf(`/organizations/${tenant.name}`), policy);
 
 /** A version whose content is awaited under a lock. */
 async function awaited(scene: Scene, state: string, attributes?: object): Promise<Json> {

@@ -54,7 +54,7 @@ const ofProject = {
 
 /** Shown elsewhere, in one edition alone, or made by the service: no default of theirs stands in the tables. */
 const others: Record<string, readonly string[]> = {
-  workspaces: ["name", "agent-pool-id", "assessments-enabled", "engine-version"],
+  workspaces: ["name", "agent-pool-id", "assessments-enabled", "engine-version", "hyok-enabled"],
   projects: ["name", "default-agent-pool-id"],
 };
 
