@@ -96,7 +96,7 @@ describe.each(files)("%s", (name) => {
   test("is verified, every secret in it too", async () => {
     const { code, out } = await cadastre(["backup", "verify", file], { CADASTRE_DATABASE: "sqlite:/none", ...key });
     expect(code).toBe(0);
-    expect(out).toMatch(/ is whole: [\s\S]*\nAll (?:[6-9]|\d\d) secrets in it can be read/);
+    expect(out).toMatch(/ is whole: [\s\S]*\nEvery secret in it \((?:[6-9]|\d\d)\) can be read/);
   });
 
   test.each(engines)("is restored into %s, migrated as by an upgrade, and served", async (engine) => {
