@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { defineConfig } from "vitest/config";
 import { isDeep, isOnBothEngines } from "./test/support/depth.ts";
+import { scaled } from "./test/support/waiting.ts";
 
 /** Pure code is tested once; everything that touches the register is tested on both engines, over HTTP. */
 const pure = [
@@ -86,11 +87,10 @@ setFlagsFromString("--single-threaded-gc");
 // mocks a module, so Node's loader needs no part in it.
 const experimental = { viteModuleRunner: false, nodeLoader: false };
 
-// Generous, because a machine may be busy: no test is about how long something takes.
 const shared = {
-  testTimeout: 120_000,
-  hookTimeout: 180_000,
-  expect: { poll: { timeout: 30_000 } },
+  testTimeout: scaled(240_000),
+  hookTimeout: scaled(240_000),
+  expect: { poll: { timeout: scaled(60_000) } },
   isolate: false,
   pool: "threads" as const,
   // Whoever watches has files loaded anew.

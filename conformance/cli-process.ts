@@ -3,6 +3,7 @@ import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { stripVTControlCharacters } from "node:util";
 import { type Child, startChild } from "./child.ts";
 import type { Cli } from "./cli-build.ts";
+import { scaled } from "../test/support/waiting.ts";
 
 const commandMs = 120_000;
 
@@ -38,7 +39,7 @@ const plain = (text: string) =>
     .replaceAll(/\s+/g, " ");
 
 export function startCli({ binary }: Cli, { folder, words, env, input, answers }: Invocation): Running {
-  const child = startChild({ binary, words, folder, env, limitMs: commandMs });
+  const child = startChild({ binary, words, folder, env, limitMs: scaled(commandMs) });
   const { stdin, stdout } = child.process;
   let printed = "";
   stdout.on("data", (bytes: Buffer) => (printed += bytes.toString()));

@@ -1,7 +1,7 @@
 /** What a scenario is, and the configurations that scenarios write. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Cli } from "./cli-build.ts";
 import { organization, type Site, type Transport } from "./cli-site.ts";
+import { until as become } from "../test/support/waiting.ts";
 
 export interface Scenario {
   /** What is done, in the words of the CLI; a row of the table. */
@@ -65,12 +65,8 @@ export const slowly = (seconds: number) => `resource "terraform_data" "slow" {
 `;
 
 /** Raises an Error when it does not come true in time. */
-export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 10): Promise<void> {
-  for (let left = seconds * 10; left > 0; left -= 1) {
-    if (await holds()) return;
-    await sleep(100);
-  }
-  throw new Error(`Waited in vain: ${what}`);
+export async function until(what: string, holds: () => boolean | Promise<boolean>, seconds = 60): Promise<void> {
+  await become(holds, what, seconds);
 }
 
 export const applied = ["apply", "-auto-approve", "-input=false"] as const;

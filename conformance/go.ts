@@ -7,12 +7,13 @@ import { promisify } from "node:util";
 import { startChild } from "./child.ts";
 import { say } from "./script.ts";
 import { readVerbose, type TestOutput } from "./verbose.ts";
+import { scaled } from "../test/support/waiting.ts";
 
 /** Whose go.mod names the client. */
 const here = fileURLToPath(new URL(".", import.meta.url));
 /** Beside the other tools' caches: kept until `npm ci` removes it. */
 export const cache = fileURLToPath(new URL("../node_modules/.cache/cadastre/", import.meta.url));
-const testSeconds = 240;
+const testMs = 240_000;
 /** Past its own timeout a test's process gets this long to say where it hung. */
 const graceMs = 5_000;
 
@@ -88,14 +89,10 @@ export interface Invocation {
 
 /** Runs one test with its subtests in a process of its own: a panic or a hang costs one test. */
 export async function runTest({ binary, home }: GoTests, { test, skipped, env }: Invocation): Promise<TestOutput> {
-  const words = [
-    "-test.v=test2json",
-    `-test.timeout=${testSeconds}s`,
-    "-test.parallel=2",
-    `-test.run=${exactly(test)}`,
-  ];
+  const limitMs = scaled(testMs);
+  const words = ["-test.v=test2json", `-test.timeout=${limitMs}ms`, "-test.parallel=2", `-test.run=${exactly(test)}`];
   if (skipped.length > 0) words.push(`-test.skip=${skipped.map(exactly).join("|")}`);
-  const child = startChild({ binary, words, folder: home, env, limitMs: testSeconds * 1000 + graceMs });
+  const child = startChild({ binary, words, folder: home, env, limitMs: limitMs + graceMs });
   child.process.stdin.end();
   await child.ended;
   return readVerbose(child.text());

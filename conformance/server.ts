@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { startPostgres } from "../test/support/postgres.ts";
+import { scaled } from "../test/support/waiting.ts";
 
 export const engines = ["sqlite", "postgres"] as const;
 export type Engine = (typeof engines)[number];
@@ -24,7 +25,7 @@ export interface Server {
 
 const launcher = fileURLToPath(new URL("../bin/cadastre.js", import.meta.url));
 /** Generous, because a machine may be busy. */
-const startMs = 180_000;
+const startMs = scaled(180_000);
 
 export async function startServer(
   engine: Engine,

@@ -9,6 +9,7 @@ import { runInNewContext } from "node:vm";
 import { afterAll, afterEach, expect, test } from "vitest";
 import { Server, Unreachable } from "../../src/agent/server.ts";
 import { newFolder } from "../support/folder.ts";
+import { scaled } from "../support/waiting.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -29,8 +30,8 @@ async function served(answer: RequestListener): Promise<Server> {
   return new Server(`http://127.0.0.1:${(http.address() as AddressInfo).port}`);
 }
 
-const call = { method: "GET", path: "/plan", token: null, timeoutMs: 5000 } as const;
-const patient = { ...call, patienceMs: 60_000 } as const;
+const call = { method: "GET", path: "/plan", token: null, timeoutMs: 60_000 } as const;
+const patient = { ...call, patienceMs: scaled(60_000) } as const;
 
 /** An answer that is cut in the middle, as by a server that is killed. */
 const cut: RequestListener = (_, response) => {
@@ -45,7 +46,7 @@ test("an answer that comes slowly arrives whole, although memory is tidied meanw
     setTimeout(() => response.end("plan"), 100);
   });
   // To tidy a large heap takes its time, in which nothing arrives.
-  const saving = server.save({ ...call, timeoutMs: 60_000 }, file);
+  const saving = server.save(call, file);
   for (let round = 0; round < 5; round += 1) {
     collectGarbage();
     await turn();

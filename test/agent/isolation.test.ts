@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest"
 import { dropRegistersAfterwards, newRegister } from "../cli/support.ts";
 import { data, resource } from "../support/builders.ts";
 import { addStandIn } from "../support/engines.ts";
-import { childrenOf, isRunning, Site, type SiteOptions, until } from "../support/site.ts";
+import { childrenOf, isRunning, Site, type SiteOptions } from "../support/site.ts";
+import { scaled, until } from "../support/waiting.ts";
 import { finished, openFolder, startStage } from "./support/agent.ts";
 
 dropRegistersAfterwards();
@@ -33,7 +34,7 @@ const hostileJobs: readonly HostileJob[] = [
   { title: "a large state of small values", settings: { resources: { a: "1" }, stateBytes: 100 * 2 ** 20 } },
 ];
 
-describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: 400_000 }, (engine) => {
+describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: scaled(400_000) }, (engine) => {
   let site: Site;
   let folder: string;
 
@@ -115,7 +116,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", { timeout: 400_000 }, (e
 describe("memory", () => {
   test(
     "a job that needs more of it than its process may have ends that process alone",
-    { timeout: 400_000 },
+    { timeout: scaled(400_000) },
     async () => {
       const stage = await startStage({ engines, sandbox: "none" });
       try {

@@ -11,7 +11,8 @@ import type { Engine } from "../support/database.ts";
 import { deep, isDeep, seed } from "../support/depth.ts";
 import { addStandIn } from "../support/engines.ts";
 import { data } from "../support/builders.ts";
-import { isRunning, Site, type SiteOptions, until } from "../support/site.ts";
+import { isRunning, Site, type SiteOptions } from "../support/site.ts";
+import { scaled, until } from "../support/waiting.ts";
 import { openFolder } from "./support/agent.ts";
 
 dropRegistersAfterwards();
@@ -199,7 +200,7 @@ const tried: readonly (Victim & { readonly engine: Engine })[] = isDeep
     ];
 
 describe("killed with a run in every phase", () => {
-  test.each(tried)("$title, on $engine", { timeout: 400_000 }, async ({ engine, executes, kill, ends }) => {
+  test.each(tried)("$title, on $engine", { timeout: scaled(400_000) }, async ({ engine, executes, kill, ends }) => {
     const [site, folder] = await openSite(engine, { slots: points.length, executes });
     try {
       const scene = await setScene(site, folder);
@@ -233,7 +234,7 @@ function* randomNumbers(from: number): Generator<number, never> {
 
 describe.runIf(isDeep)("killed at random moments while runs go through", () => {
   const rounds = deep(1, 6);
-  test.each<Engine>(["sqlite", "postgres"])("on %s", { timeout: 900_000 }, async (engine) => {
+  test.each<Engine>(["sqlite", "postgres"])("on %s", { timeout: scaled(900_000) }, async (engine) => {
     const random = randomNumbers(seed + engine.length);
     const [site, folder] = await openSite(engine, { slots: 4, executes: "agent" });
     const ledger = join(folder, "ledger");

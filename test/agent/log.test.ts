@@ -5,7 +5,7 @@ import { Fenced } from "../../src/agent/client.ts";
 import { RunLog } from "../../src/agent/log.ts";
 import { Pulse } from "../../src/agent/pulse.ts";
 import { Refused, Unreachable } from "../../src/agent/server.ts";
-import { until } from "./support/agent.ts";
+import { scaled, until } from "../support/waiting.ts";
 
 interface Sent {
   readonly offset: number;
@@ -26,11 +26,10 @@ describe("RunLog", () => {
     const { sent, send, text } = recorder();
     const log = new RunLog({ send, bytesMax: 1e9, secrets: [] });
     const written = Array.from({ length: 60 }, (_, line) => `line ${line};`);
-    for (const words of written) {
+    for (const [line, words] of written.entries()) {
       await log.write(Buffer.from(words));
-      await pause(10);
+      if (line % 20 === 19) await until(() => text() === written.slice(0, line + 1).join(""));
     }
-    await until(() => text() === written.join(""));
     await log.end();
     expect(sent.length).toBeLessThan(20);
     let offset = 0;
@@ -58,7 +57,7 @@ describe("RunLog", () => {
     const { send, text } = recorder();
     const log = new RunLog({ send, bytesMax: 1e9, secrets: ["correct horse"] });
     await log.write(Buffer.from("it is corr"));
-    await pause(400);
+    await until(() => text() !== "");
     expect(text()).toBe("it is ");
     await log.write(Buffer.from("ect horse.\n"));
     await log.end();
@@ -90,22 +89,24 @@ describe("RunLog", () => {
 describe("Pulse", () => {
   it("loses the job when nobody answers for too long, and not before", async () => {
     const lost = new AbortController();
-    const pulse = new Pulse(lost, () => undefined, 1500);
+    const silenceMs = scaled(1_500);
+    const pulse = new Pulse(lost, () => undefined, silenceMs);
     let answers = true;
+    let answeredAt = 0;
     const client = {
       heartbeat: async () => {
         await pause(50);
         if (!answers) throw new Unreachable("nobody");
+        answeredAt = performance.now();
         return null;
       },
     };
     pulse.start(client);
-    await pause(2500);
+    await pause(silenceMs + 1_000);
     expect(lost.signal.aborted).toBe(false);
     answers = false;
-    const before = performance.now();
     await until(() => lost.signal.aborted);
-    expect(performance.now() - before).toBeGreaterThan(1000);
+    expect(performance.now() - answeredAt).toBeGreaterThan(silenceMs / 2);
     expect((lost.signal.reason as Error).message).toContain("could not be reached");
     pulse.stop();
   });
@@ -121,7 +122,7 @@ describe("Pulse", () => {
         return signal;
       },
     });
-    await pause(1500);
+    await until(() => beats > 1);
     signal = "kill";
     await until(() => told.length === 2);
     pulse.stop();

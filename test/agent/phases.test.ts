@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findTools, isRoot } from "../../src/sandbox/choose.ts";
 import { isDeep, isOnBothEngines } from "../support/depth.ts";
 import { addStandIn } from "../support/engines.ts";
-import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";
+import { finished, openFolder, type Stage, startStage } from "./support/agent.ts";
+import { scaled, until } from "../support/waiting.ts";
 import type { Reported, TestServer } from "./support/server.ts";
 
 const engines = openFolder();
@@ -230,7 +231,7 @@ describe.each(kinds)("in the sandbox %s", (sandbox) => {
   });
 
   it("stores the state of an apply that is canceled", async () => {
-    const settings = { resources: { eight: "8", nine: "9", ten: "10" }, slowMs: 400 };
+    const settings = { resources: { eight: "8", nine: "9", ten: "10" }, slowMs: scaled(400) };
     const files = config(settings);
     const plan = server.add({ files });
     await finished(plan);

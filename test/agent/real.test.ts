@@ -11,7 +11,8 @@ import { findEngines } from "../../src/agent/engines.ts";
 import { findTools, isRoot } from "../../src/sandbox/choose.ts";
 import { products } from "../../src/agent/settings.ts";
 import { start } from "../cli/support.ts";
-import { finished, openFolder, type Stage, startStage, until } from "./support/agent.ts";
+import { finished, openFolder, type Stage, startStage } from "./support/agent.ts";
+import { until } from "../support/waiting.ts";
 import { agentToken, type Reported, TestServer } from "./support/server.ts";
 
 const folder = process.env["CADASTRE_TEST_ENGINE_FOLDER"] ?? "";
@@ -213,17 +214,15 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
           resource "terraform_data" "quick" { input = "q" }
           resource "terraform_data" "slow" {
             depends_on = [terraform_data.quick]
-            provisioner "local-exec" { command = "echo sleeping; sleep 300" }
+            provisioner "local-exec" { command = "echo sleeping; sleep 86400" }
           }`,
       };
       const plan = server.add({ files, attributes });
       await finished(plan);
       const apply = server.add({ files, phase: "apply", runId: plan.runId, plan, attributes });
-      await until(() => apply.log.includes("sleeping"), 90);
+      await until(() => apply.log.includes("sleeping"));
       server.signals.set(apply.id, "cancel");
-      const before = performance.now();
       expect(await finished(apply)).toMatchObject({ result: "canceled" });
-      expect(performance.now() - before).toBeLessThan(30_000);
       expect(stateOf(server).resources.map(({ name }) => name)).toContain("quick");
       expect(logOf(apply)).toMatch(/[Ii]nterrupt/);
     });
@@ -232,13 +231,13 @@ describe.runIf(isThere).each(sandboxes.flatMap((sandbox) => engines.map((engine)
       const plan = server.add({
         files: {
           "main.tf":
-            'resource "terraform_data" "slow" {\n  provisioner "local-exec" {\n    command = "trap : INT TERM; echo sleeping; sleep 300; sleep 300"\n  }\n}',
+            'resource "terraform_data" "slow" {\n  provisioner "local-exec" {\n    command = "trap : INT TERM; echo sleeping; sleep 86400; sleep 86400"\n  }\n}',
         },
         attributes,
       });
       await finished(plan);
       const apply = server.add({ files: { "main.tf": "" }, phase: "apply", runId: plan.runId, plan, attributes });
-      await until(() => apply.log.includes("sleeping"), 90);
+      await until(() => apply.log.includes("sleeping"));
       server.signals.set(apply.id, "kill");
       expect(await finished(apply)).toMatchObject({ result: "canceled" });
     });
@@ -321,7 +320,7 @@ describe.runIf(isThere && engines.length > 0).each(["none", ...sandboxes])(
           variables: [{ key: "v", value: secrets.victim, category: "terraform", hcl: false, sensitive: true }],
         },
       });
-      await until(() => victimApply.log.includes("waiting"), 90);
+      await until(() => victimApply.log.includes("waiting"));
       const hostileFiles = {
         "main.tf": `resource "terraform_data" "crime" {\n  provisioner "local-exec" {\n    command = "sh crimes.sh; cat $(find . -name nothing)"\n  }\n}
         output "read" { value = [for f in ["${data}/cadastre.db", "${data}/cadastre.key", "/etc/shadow", "/proc/1/environ"] : try(filebase64(f), "unreadable")] }\n`,

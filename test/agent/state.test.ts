@@ -28,11 +28,11 @@ function keeping(rhythm: number) {
 }
 
 it("the first change is sent as soon as it is seen, however long the rhythm", async () => {
-  const { keeper, serials } = keeping(60_000);
+  const { keeper, serials } = keeping(3_600_000);
   keeper.start();
   await sleep(50);
   write(1);
-  await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1]);
+  await expect.poll(() => serials).toEqual([1]);
   write(2);
   await keeper.end();
   expect(serials).toEqual([1, 2]);
@@ -42,10 +42,10 @@ it("what follows is sent once in a rhythm, and what has not changed is not sent 
   const { keeper, serials } = keeping(400);
   keeper.start();
   write(1);
-  await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1]);
+  await expect.poll(() => serials).toEqual([1]);
   write(2);
   write(3);
-  await expect.poll(() => serials, { timeout: 10_000 }).toEqual([1, 3]);
+  await expect.poll(() => serials).toEqual([1, 3]);
   await keeper.end();
   expect(serials).toEqual([1, 3]);
 });

@@ -28,7 +28,7 @@ function newSettings() {
 const organization = (name: string) => resource("organizations", { name, email: "a@example.com" });
 
 describe("a full disk", () => {
-  it("is told as it is, leaves nothing by half, and is over when there is room", { timeout: 120_000 }, async () => {
+  it("is told as it is, leaves nothing by half, and is over when there is room", async () => {
     const { path, environment } = newSettings();
     const service = await startService(environment);
     const admin = callerOn(service.url, token);

@@ -11,6 +11,7 @@ import type { Engine } from "../support/database.ts";
 import { deep } from "../support/depth.ts";
 import { announced, inRequest, managed, md5, post, put, stateOf } from "../support/states.ts";
 import { dropRegistersAfterwards, newRegister, type Service, startService, stopService } from "./support.ts";
+import { scaled, until } from "../support/waiting.ts";
 
 dropRegistersAfterwards();
 
@@ -29,7 +30,7 @@ interface Acknowledged {
 }
 
 describe.concurrent.each<Engine>(["sqlite", "postgres"])("killed again and again on %s", (engine) => {
-  test("loses nothing and leaves nothing by half", { timeout: 600_000 }, async () => {
+  test("loses nothing and leaves nothing by half", { timeout: scaled(600_000) }, async () => {
     const settings = {
       ...(await newRegister(engine)),
       CADASTRE_ADMIN_TOKEN: adminToken,
@@ -78,7 +79,7 @@ async function writeUntilKilled(
   });
   const before = known.states.size;
   // At some moment after something was acknowledged, however slow the machine is.
-  await vi.waitFor(() => expect(known.states.size).toBeGreaterThan(before + 1), { timeout: 60_000, interval: 10 });
+  await until(() => known.states.size > before + 1);
   await sleep(afterMs);
   service.process.kill("SIGKILL");
   await service.ended;
@@ -146,7 +147,7 @@ async function verifyVersions(
   expect(current.id).toBe(finalized[0].id);
   // A large state is read by a job, which the next server takes over from the one that was killed.
   const resourceCount = async () => data(await admin.get(`/workspaces/${workspaceId}`)).attributes["resource-count"];
-  await vi.waitFor(async () => expect(await resourceCount()).toBe(2), { timeout: 120_000, interval: 100 });
+  await until(async () => (await resourceCount()) === 2);
   known.serials.set(workspaceId, Math.max(known.serials.get(workspaceId) ?? 0, serials[0]));
 }
 

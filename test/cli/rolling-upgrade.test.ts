@@ -20,6 +20,7 @@ import {
   startService,
   stopService,
 } from "./support.ts";
+import { scaled } from "../support/waiting.ts";
 
 dropRegistersAfterwards();
 const token = "the-token-of-the-upgrade";
@@ -50,8 +51,7 @@ interface Call {
 }
 
 /** Calls until it is over, and keeps what came of each call. */
-async function keepCalling(url: string, path: string, over: AbortSignal): Promise<Call[]> {
-  const calls: Call[] = [];
+async function keepCalling(url: string, path: string, calls: Call[], over: AbortSignal): Promise<void> {
   const caller = callerOn(url, token);
   const loop = async () => {
     while (!over.aborted) {
@@ -66,7 +66,6 @@ async function keepCalling(url: string, path: string, over: AbortSignal): Promis
     }
   };
   await Promise.all(Array.from({ length: 4 }, loop));
-  return calls;
 }
 
 async function isReady(url: string): Promise<boolean> {
@@ -108,10 +107,15 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
     await admin.post("/organizations", resource("organizations", { name: unique("org"), email: "ops@acme.example" })),
   );
   const over = new AbortController();
-  const calling = keepCalling(balancer.url, `/organizations/${organization.id}/projects`, over.signal);
+  const calls: Call[] = [];
+  const calling = keepCalling(balancer.url, `/organizations/${organization.id}/projects`, calls, over.signal);
+  const untilCalled = async () => {
+    const before = calls.length;
+    await until(() => calls.length > before + 40);
+  };
   const newer: Running[] = [];
   for (const [index, server] of older.entries()) {
-    await sleep(500);
+    await untilCalled();
     server.process.kill("SIGTERM");
     await server.ended;
     await until(() => !balancer.ready().includes(urls[index] ?? ""));
@@ -119,15 +123,15 @@ async function upgrade(migration: Migration): Promise<{ readonly calls: Call[]; 
     newer.push(replacement);
     await until(() => balancer.ready().includes(urls[index] ?? ""), replacement);
   }
-  await sleep(500);
+  await untilCalled();
   over.abort();
-  const calls = await calling;
+  await calling;
   await balancer.stop();
   for (const server of newer) server.process.kill("SIGTERM");
   return { calls, logs: (await Promise.all(newer.map(({ ended }) => ended))).map(({ out }) => out) };
 }
 
-test("no request fails where older servers can work with the migration", { timeout: 600_000 }, async () => {
+test("no request fails where older servers can work with the migration", { timeout: scaled(600_000) }, async () => {
   const { calls, logs } = await upgrade(compatible);
   expect(calls.length).toBeGreaterThan(100);
   expect(calls.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
@@ -135,7 +139,7 @@ test("no request fails where older servers can work with the migration", { timeo
   expect(logs[1]).not.toContain("applying migration");
 });
 
-test("where they can't, reads go on and writes are asked to come again", { timeout: 600_000 }, async () => {
+test("where they can't, reads go on and writes are asked to come again", { timeout: scaled(600_000) }, async () => {
   const { calls } = await upgrade(next);
   const failed = calls.filter(({ status }) => status !== 200 && status !== 201);
   expect(calls.filter(({ kind }) => kind === "read").length).toBeGreaterThan(50);

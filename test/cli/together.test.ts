@@ -6,6 +6,7 @@ import { callerOn } from "../support/api.ts";
 import { data } from "../support/builders.ts";
 import { deep } from "../support/depth.ts";
 import { dropRegistersAfterwards, newRegister, startService, stopService, tokenIn } from "./support.ts";
+import { scaled } from "../support/waiting.ts";
 
 dropRegistersAfterwards();
 const quietly = { CADASTRE_LISTEN: "127.0.0.1:0", CADASTRE_CONSOLE: "off", CADASTRE_LOG_LEVEL: "fatal" };
@@ -16,7 +17,7 @@ async function expectOneAdmin(url: string, token: string): Promise<void> {
 }
 
 describe("servers that start together on an empty PostgreSQL", () => {
-  test(`all serve, ${deep(4, 60)} times`, { timeout: 600_000 }, async () => {
+  test(`all serve, ${deep(4, 60)} times`, { timeout: scaled(600_000) }, async () => {
     for (let round = 0; round < deep(4, 60); round += 1) {
       const environment = { ...(await newRegister("postgres")), ...quietly };
       const said: string[] = [];
@@ -34,7 +35,7 @@ describe("servers that start together on an empty PostgreSQL", () => {
     }
   });
 
-  test("all serve as processes too", { timeout: 120_000 }, async () => {
+  test("all serve as processes too", async () => {
     const environment = {
       ...(await newRegister("postgres")),
       ...quietly,

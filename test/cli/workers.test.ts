@@ -2,7 +2,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { archive } from "../support/archives.ts";
@@ -12,6 +11,7 @@ import { addStandIn } from "../support/engines.ts";
 import { announce } from "../support/configurations.ts";
 import { runBody } from "../support/runs.ts";
 import { put } from "../support/states.ts";
+import { until } from "../support/waiting.ts";
 import {
   cadastre,
   dropRegistersAfterwards,
@@ -25,15 +25,6 @@ import {
 dropRegistersAfterwards();
 const folder = useFolder();
 const adminToken = "an-admin-of-the-workers";
-
-async function until<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
-  for (let tries = 0; tries < 300; tries += 1) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    await pause(100);
-  }
-  throw new Error(`never: ${what}`);
-}
 
 function isAlive(pid: number): boolean {
   try {
@@ -72,61 +63,57 @@ describe("CADASTRE_WORKERS", () => {
     expect(err).toMatch(/^CADASTRE_WORKERS is 2, but there is no engine in .*\/none\. Put one at .*terraform\/VERSION/);
   });
 
-  test(
-    "runs are executed by the server, again after the workers died, and workers and token go with the server",
-    { timeout: 120_000 },
-    async () => {
-      const register = await newRegister("sqlite");
-      const engines = join(folder, "engines");
-      addStandIn(engines);
-      const settings = {
-        ...register,
-        CADASTRE_ADMIN_TOKEN: adminToken,
-        CADASTRE_WORKERS: "2",
-        CADASTRE_ENGINES: engines,
-        CADASTRE_SANDBOX: "none",
-        CADASTRE_AGENT_DIRECTORY: join(folder, "agent"),
-      };
-      const service = await startService(settings);
-      const admin = callerOn(service.url, adminToken);
-      data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@b.c" })));
-      const entitled = async () =>
-        data(await admin.get("/organizations/acme/entitlement-set")).attributes.operations || undefined;
-      await until(entitled, "the workers register");
-      const run = await runToEnd(admin, "acme");
-      expect(run.attributes.status, service.out()).toBe("applied");
-      const [pool] = data(await admin.get("/admin/agent-pools?q=server-workers"));
-      const agents = async (): Promise<Json[]> => data(await admin.get(`/admin/agent-pools/${pool.id}/agents`));
-      const [first] = await agents();
-      expect(first.attributes.engines.terraform).toEqual(["1.5.7"]);
+  test("runs are executed by the server, again after the workers died, and workers and token go with the server", async () => {
+    const register = await newRegister("sqlite");
+    const engines = join(folder, "engines");
+    addStandIn(engines);
+    const settings = {
+      ...register,
+      CADASTRE_ADMIN_TOKEN: adminToken,
+      CADASTRE_WORKERS: "2",
+      CADASTRE_ENGINES: engines,
+      CADASTRE_SANDBOX: "none",
+      CADASTRE_AGENT_DIRECTORY: join(folder, "agent"),
+    };
+    const service = await startService(settings);
+    const admin = callerOn(service.url, adminToken);
+    data(await admin.post("/organizations", resource("organizations", { name: "acme", email: "a@b.c" })));
+    const entitled = async () =>
+      data(await admin.get("/organizations/acme/entitlement-set")).attributes.operations || undefined;
+    await until(entitled, "the workers register");
+    const run = await runToEnd(admin, "acme");
+    expect(run.attributes.status, service.out()).toBe("applied");
+    const [pool] = data(await admin.get("/admin/agent-pools?q=server-workers"));
+    const agents = async (): Promise<Json[]> => data(await admin.get(`/admin/agent-pools/${pool.id}/agents`));
+    const [first] = await agents();
+    expect(first.attributes.engines.terraform).toEqual(["1.5.7"]);
 
-      // Neither the log nor the process list tells the token, nor does the child know the server's own secrets.
-      const child = Number(/"worker":(\d+)/.exec(service.out())?.[1]);
-      const environment = execFileSync("cat", [`/proc/${child}/environ`]).toString();
-      const token = /CADASTRE_AGENT_TOKEN=([^\0]+)/.exec(environment)?.[1] ?? "none";
-      expect(service.out()).not.toContain(token);
-      expect(environment).not.toContain(adminToken);
-      expect(environment).not.toContain(register.CADASTRE_ENCRYPTION_KEY);
+    // Neither the log nor the process list tells the token, nor does the child know the server's own secrets.
+    const child = Number(/"worker":(\d+)/.exec(service.out())?.[1]);
+    const environment = execFileSync("cat", [`/proc/${child}/environ`]).toString();
+    const token = /CADASTRE_AGENT_TOKEN=([^\0]+)/.exec(environment)?.[1] ?? "none";
+    expect(service.out()).not.toContain(token);
+    expect(environment).not.toContain(adminToken);
+    expect(environment).not.toContain(register.CADASTRE_ENCRYPTION_KEY);
 
-      process.kill(child, "SIGKILL");
-      await until(async () => ((await agents()).length > 1 ? true : undefined), "the workers come back");
-      expect((await runToEnd(admin, "acme")).attributes.status, service.out()).toBe("applied");
+    process.kill(child, "SIGKILL");
+    await until(async () => ((await agents()).length > 1 ? true : undefined), "the workers come back");
+    expect((await runToEnd(admin, "acme")).attributes.status, service.out()).toBe("applied");
 
-      // Killed, it takes its workers with it.
-      const worker = Number(/"worker":(\d+)/.exec(service.out().slice(service.out().lastIndexOf('"worker":')))?.[1]);
-      expect(isAlive(worker)).toBe(true);
-      service.process.kill("SIGKILL");
-      await service.ended;
-      await until(async () => (isAlive(worker) ? undefined : true), "the workers of a killed server end");
+    // Killed, it takes its workers with it.
+    const worker = Number(/"worker":(\d+)/.exec(service.out().slice(service.out().lastIndexOf('"worker":')))?.[1]);
+    expect(isAlive(worker)).toBe(true);
+    service.process.kill("SIGKILL");
+    await service.ended;
+    await until(async () => (isAlive(worker) ? undefined : true), "the workers of a killed server end");
 
-      const next = await startService(settings);
-      await until(async () => (next.out().includes("waiting for jobs") ? true : undefined), "new workers register");
-      expect((await stopService(next)).code).toBe(0);
-      const database = openDatabase(register.CADASTRE_DATABASE);
-      expect(await database.reader.db.selectFrom("agentTokens").select("id").execute()).toEqual([]);
-      await database.close();
-    },
-  );
+    const next = await startService(settings);
+    await until(async () => (next.out().includes("waiting for jobs") ? true : undefined), "new workers register");
+    expect((await stopService(next)).code).toBe(0);
+    const database = openDatabase(register.CADASTRE_DATABASE);
+    expect(await database.reader.db.selectFrom("agentTokens").select("id").execute()).toEqual([]);
+    await database.close();
+  });
 
   describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const settingsOf = async (name: string) => {

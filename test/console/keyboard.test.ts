@@ -36,9 +36,7 @@ const focused = (page: Page) =>
     "(() => { const { ariaLabel, innerText, id, tagName } = document.activeElement; return (ariaLabel || innerText?.trim() || id || tagName).split('\\n')[0] })()",
   ) as Promise<string>;
 
-/** A machine may be busy. */
-const patience = { timeout: 30_000 };
-const reaches = (page: Page, name: string) => expect.poll(() => focused(page), patience).toBe(name);
+const reaches = (page: Page, name: string) => expect.poll(() => focused(page)).toBe(name);
 
 /** Until what is typed goes into it. */
 async function openFinder(page: Page): Promise<void> {
@@ -60,7 +58,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   const { keyboard } = page;
   await go("/acme");
   // The first field has the focus by itself.
-  await expect.poll(() => page.evaluate("document.activeElement.autocomplete"), patience).toBe("username");
+  await expect.poll(() => page.evaluate("document.activeElement.autocomplete")).toBe("username");
   await keyboard.type("ana");
   await keyboard.press("Tab");
   await keyboard.type(password);
@@ -71,7 +69,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.press("Tab");
   await reaches(page, "Skip to the content");
   await keyboard.press("Enter");
-  await expect.poll(() => page.evaluate("document.activeElement.id"), patience).toBe("content");
+  await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("content");
   await tabTo(page, "All workspaces");
 
   await openFinder(page);
@@ -91,16 +89,16 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await page.getByRole("heading", { name: "network-production", level: 1 }).waitFor();
   // What is on the new page is told, and the next Tab begins at its content.
   await page.locator("[data-page-told]", { hasText: "network-production · Workspaces · acme" }).waitFor();
-  await expect.poll(() => page.evaluate("document.activeElement.id"), patience).toBe("content");
+  await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("content");
 
   await tabTo(page, "Lock");
   await keyboard.press("Enter");
   await page.getByRole("dialog", { name: "Lock network-production" }).waitFor();
-  await expect.poll(() => page.evaluate("document.activeElement.tagName"), patience).toBe("TEXTAREA");
+  await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
   await keyboard.press("Escape");
   await reaches(page, "Lock");
   await keyboard.press("Enter");
-  await expect.poll(() => page.evaluate("document.activeElement.tagName"), patience).toBe("TEXTAREA");
+  await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
   await keyboard.type("incident 42");
   await keyboard.press("Tab");
   await keyboard.press("Tab");
@@ -149,7 +147,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
     await keyboard.press("t");
     return teams.count();
   };
-  await expect.poll(goToTeams, patience).toBe(1);
+  await expect.poll(goToTeams).toBe(1);
   // Whoever knows the name does not wait for what is found by it.
   await openFinder(page);
   await keyboard.type("network-st");

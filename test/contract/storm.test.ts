@@ -10,6 +10,7 @@ import { circles, departures, writtenOrder } from "../support/storm/circles.ts";
 import { Storm } from "../support/storm/storm.ts";
 import { Witness } from "../support/storm/witness.ts";
 import { World } from "../support/storm/world.ts";
+import { scaled } from "../support/waiting.ts";
 
 const callers = 40;
 const requests = deep(400, 2_500);
@@ -17,7 +18,7 @@ const seeds = Array.from({ length: deep(1, 12) }, (_, index) => seed + index);
 const isPostgres = inject("engine") === "postgres";
 
 describe("a storm of writes", () => {
-  it.each(seeds)("leaves neither deadlocks nor contradictions: seed %i", { timeout: 600_000 }, async (each) => {
+  it.each(seeds)("leaves neither deadlocks nor contradictions: seed %i", { timeout: scaled(600_000) }, async (each) => {
     // Its own, because PostgreSQL counts deadlocks by database.
     const own = await newDatabase();
     await addFirstAdmin(own.database);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
 import { type Api, startApi, startApiOn } from "../support/api.ts";
 import { makeOrganization, makeWorkspace, type Org, resource } from "../support/builders.ts";
+import { scaled } from "../support/waiting.ts";
 
 let api: Api;
 let org: Org;
@@ -29,12 +30,12 @@ describe("many who change the same workspace", () => {
 const onPostgres = () => {
   /** So that nobody has to wait for long; in the same order as those of a server. */
   const limits = {
-    connectMs: 1_000,
-    statementMs: 8_000,
-    suspectMs: 4_000,
-    answerMs: 4_000,
-    lockMs: 700,
-    turnMs: 3_000,
+    connectMs: scaled(1_000),
+    statementMs: scaled(8_000),
+    suspectMs: scaled(4_000),
+    answerMs: scaled(4_000),
+    lockMs: scaled(700),
+    turnMs: scaled(3_000),
   };
   let hurried: Api;
   let holder: pg.Client;
@@ -55,6 +56,7 @@ const onPostgres = () => {
   it("are told that it is busy when that takes too long, and have changed nothing", async () => {
     const begun = performance.now();
     const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => describeIt(hurried, `never ${index}`)));
+    // Far less than 60 that wait for the lock one after another.
     expect(performance.now() - begun).toBeLessThan(limits.turnMs + 10 * limits.lockMs);
     for (const answer of answers) {
       expect(answer.status).toBe(503);

@@ -9,6 +9,7 @@ import { newAddress } from "../support/database.ts";
 import { migrate, migrations } from "../../src/database/migrate.ts";
 import { useApi } from "../support/api.ts";
 import { makeOrganization, resource, unique } from "../support/builders.ts";
+import { until } from "../support/waiting.ts";
 
 /** A connection that can be told to fail, and tells what it was told. */
 function connection() {
@@ -97,10 +98,10 @@ describeOnce("shared commits", () => {
     const commits = new SharedCommits(one, () => true);
     one.failing.add("BEGIN IMMEDIATE");
     const written = commits.write(() => one.insert("patient"));
-    setTimeout(() => one.failing.clear(), 100);
+    await until(() => one.told.filter((statement) => statement === "BEGIN IMMEDIATE").length > 1);
+    one.failing.clear();
     await written;
     expect(one.names()).toEqual(["patient"]);
-    expect(one.told.filter((statement) => statement === "BEGIN IMMEDIATE").length).toBeGreaterThan(1);
     one.failing.add("BEGIN IMMEDIATE");
     await expect(commits.write(() => one.insert("late"))).rejects.toThrow("BEGIN IMMEDIATE failed");
   });

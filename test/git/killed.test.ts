@@ -4,7 +4,6 @@
  */
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import { dropRegistersAfterwards, newRegister, type Service, startService, stopService } from "../cli/support.ts";
 import { type Caller, callerOn, type Json } from "../support/api.ts";
@@ -12,6 +11,7 @@ import { data, resource, unique } from "../support/builders.ts";
 import { type GitServer, startGitServer } from "../support/git.ts";
 import { FakeGithub } from "../support/github.ts";
 import { github } from "../support/vcs-payloads.ts";
+import { scaled, until } from "../support/waiting.ts";
 
 dropRegistersAfterwards();
 const adminToken = "the-admin-of-the-killed";
@@ -44,15 +44,6 @@ async function start(): Promise<Service & { admin: Caller }> {
 async function kill(service: Service): Promise<void> {
   service.process.kill("SIGKILL");
   await service.ended;
-}
-
-async function until<T>(look: () => Promise<T | undefined> | T | undefined, what: string): Promise<T> {
-  for (let tries = 0; tries < 1800; tries += 1) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    await pause(100);
-  }
-  throw new Error(`never: ${what}`);
 }
 
 /** A workspace whose repository was fetched when it was connected, and the webhook with it. */
@@ -109,7 +100,7 @@ function holdFetches(): { asked: Promise<void>; release: () => void } {
 
 it(
   "a server that is killed while it fetches what was pushed loses nothing, and there is one run",
-  { timeout: 600_000 },
+  { timeout: scaled(600_000) },
   async () => {
     const first = await start();
     const { name, repository, before, workspace } = await connected(first.admin);
@@ -129,7 +120,7 @@ it(
 
 it(
   "a notice is told again where the server was killed before it was answered, under the same id",
-  { timeout: 600_000 },
+  { timeout: scaled(600_000) },
   async () => {
     const heard: { id: string; trigger: string }[] = [];
     const open: ServerResponse[] = [];
@@ -172,19 +163,25 @@ it(
   },
 );
 
-it("two servers that are sent the same delivery, and work together, start one run", { timeout: 600_000 }, async () => {
-  const servers = [await start(), await start()] as const;
-  const { admin } = servers[0];
-  const { name, repository, before, workspace } = await connected(admin);
-  const after = repository.push({ "main.tf": "# 2" }, { message: "Pushed" });
-  const payload = github.push({ repository: name, before, after });
-  const deliveryId = unique("delivery");
-  const sent = [0, 1, 0, 1].map((at) => provider.deliver(name, "push", payload, { to: servers[at]!.url, deliveryId }));
-  expect((await Promise.all(sent)).toSorted()).toEqual([202, 204, 204, 204]);
-  // And as another delivery of the same, as providers send it again by hand.
-  expect(await provider.deliver(name, "push", payload, { to: servers[1].url })).toBe(202);
-  const events = await decided(admin, workspace, 3);
-  expect(events.map(({ attributes }) => attributes.outcome).toSorted()).toEqual(["ignored", "started", "started"]);
-  expect(await runsOf(admin, workspace)).toEqual(["Pushed", "A change"]);
-  for (const server of servers) await stopService(server);
-});
+it(
+  "two servers that are sent the same delivery, and work together, start one run",
+  { timeout: scaled(600_000) },
+  async () => {
+    const servers = [await start(), await start()] as const;
+    const { admin } = servers[0];
+    const { name, repository, before, workspace } = await connected(admin);
+    const after = repository.push({ "main.tf": "# 2" }, { message: "Pushed" });
+    const payload = github.push({ repository: name, before, after });
+    const deliveryId = unique("delivery");
+    const sent = [0, 1, 0, 1].map((at) =>
+      provider.deliver(name, "push", payload, { to: servers[at]!.url, deliveryId }),
+    );
+    expect((await Promise.all(sent)).toSorted()).toEqual([202, 204, 204, 204]);
+    // And as another delivery of the same, as providers send it again by hand.
+    expect(await provider.deliver(name, "push", payload, { to: servers[1].url })).toBe(202);
+    const events = await decided(admin, workspace, 3);
+    expect(events.map(({ attributes }) => attributes.outcome).toSorted()).toEqual(["ignored", "started", "started"]);
+    expect(await runsOf(admin, workspace)).toEqual(["Pushed", "A change"]);
+    for (const server of servers) await stopService(server);
+  },
+);

@@ -4,7 +4,6 @@
  */
 import { createHmac } from "node:crypto";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { findEngines } from "../../src/agent/engines.ts";
 import {
@@ -21,6 +20,7 @@ import { type GitServer, startGitServer, type TestRepository } from "../support/
 import { FakeGithub } from "../support/github.ts";
 import { useReceiver } from "../support/receiver.ts";
 import { github } from "../support/vcs-payloads.ts";
+import { scaled, until } from "../support/waiting.ts";
 
 const engineFolder = process.env["CADASTRE_TEST_ENGINE_FOLDER"] ?? "";
 const isThere = engineFolder !== "";
@@ -30,15 +30,6 @@ const adminToken = "the-admin-of-what-is-pushed";
 if (!isThere) it.skip("real engines: set CADASTRE_TEST_ENGINE_FOLDER", () => undefined);
 
 dropRegistersAfterwards();
-
-async function until<T>(look: () => Promise<T | undefined> | T | undefined, what: () => string): Promise<T> {
-  for (let tries = 0; tries < 1800; tries += 1) {
-    const seen = await look();
-    if (seen !== undefined) return seen;
-    await pause(100);
-  }
-  throw new Error(`never: ${what()}`);
-}
 
 const ended = ["applied", "errored", "canceled", "discarded", "planned_and_finished"];
 const main = (word: string) => `resource "terraform_data" "one" {\n  input = "${word}"\n}\n`;
@@ -155,7 +146,7 @@ describe.runIf(isThere)("with real Terraform", () => {
 
   it(
     "a push is applied, its commit gets a status, and somebody is told; a request gets a plan",
-    { timeout: 600_000 },
+    { timeout: scaled(600_000) },
     async () => {
       const name = "acme/network";
       const { workspace, repository, first } = await begin(name);
@@ -194,7 +185,7 @@ describe.runIf(isThere)("with real Terraform", () => {
     },
   );
 
-  it("a tag that matches is applied, and one that does not is not", { timeout: 600_000 }, async () => {
+  it("a tag that matches is applied, and one that does not is not", { timeout: scaled(600_000) }, async () => {
     const name = "acme/tagged";
     const repository = git.repository(name);
     repository.push({ "main.tf": main("tagged") });

@@ -2,8 +2,8 @@
  * An answer that was kept is given before the framework sees the request, where no statement is needed to know that it is right. It
  * can't be told from the framework's own, and whatever is out of the ordinary goes to the framework.
  */
+import { once } from "node:events";
 import { connect } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
@@ -13,6 +13,7 @@ import { createServer, type ServerOptions } from "../../src/http/server.ts";
 import { callerOn, type Caller, useApi } from "../support/api.ts";
 import { change } from "../support/database.ts";
 import { speak } from "../support/raw.ts";
+import { until } from "../support/waiting.ts";
 
 const api = useApi();
 const isSqlite = inject("engine") === "sqlite";
@@ -213,10 +214,17 @@ describe.runIf(isSqlite)("what goes to the framework", () => {
     let received = "";
     socket.setEncoding("latin1").on("data", (text: string) => (received += text));
     const closed = new Promise((resolve) => socket.once("close", resolve));
+    await once(socket, "connect");
     socket.write(begin);
-    await sleep(50);
+    // Requests of other connections are read in the order in which they arrive, so by then the beginning is there.
+    for (let times = 0; times < 2; times += 1) await stopping.caller.get(path);
     const stopped = stopping.stop();
-    await sleep(50);
+    await until(() =>
+      fetch(stopping.url).then(
+        () => false,
+        () => true,
+      ),
+    );
     socket.write(end);
     await closed;
     expect(received).toMatch(/^HTTP\/1\.1 200 /);

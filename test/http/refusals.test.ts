@@ -66,7 +66,7 @@ describe("408", () => {
     );
     let received = "";
     socket.on("data", (chunk) => (received += String(chunk)));
-    for (let letter = 0; letter < 40 && !received.includes("\r\n\r\n"); letter += 1) {
+    while (!received.includes("\r\n\r\n")) {
       socket.write(" ");
       await sleep(50);
     }

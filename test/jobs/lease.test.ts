@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { LeaseLost } from "../../src/jobs/job.ts";
 import { acquire, ensureJobs, type Lease, release, renew } from "../../src/jobs/lease.ts";
-import { gate, hourMs, makeJob, mark, until, useJobs } from "./support.ts";
+import { scaled, until } from "../support/waiting.ts";
+import { gate, hourMs, makeJob, mark, useJobs } from "./support.ts";
 
 const jobs = useJobs();
 
@@ -68,8 +69,7 @@ describe("a lease", () => {
 
 describe("a run", () => {
   it("keeps its lease for longer than the lease is", async () => {
-    // Long enough for a machine that is busy with other tests.
-    const leaseMs = 3_000;
+    const leaseMs = scaled(3_000);
     const job = makeJob(async ({ step }) => {
       await sleep(1.2 * leaseMs);
       await step(mark("long"));

@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, it } from "vitest";
-import { until, useJobs } from "./support.ts";
+import { until } from "../support/waiting.ts";
+import { useJobs } from "./support.ts";
 
 const jobs = useJobs();
 const script = fileURLToPath(new URL("fixtures/slow-server.ts", import.meta.url));
@@ -24,7 +25,7 @@ const job = () => jobs.row("slow").catch(() => undefined);
 const doneBy = ({ pid }: ChildProcess, rows: readonly { value: string }[]) =>
   rows.filter(({ value }) => value === `${pid} done`).length;
 
-it("every unit of work is done exactly once", { timeout: 120_000 }, async () => {
+it("every unit of work is done exactly once", async () => {
   const units = 100;
   const pair = [startServer(units), startServer(units)];
   await until(async () => (await done()).length >= 10);

@@ -4,7 +4,8 @@ import { describe, expect, it } from "vitest";
 import { migrations } from "../../src/database/migrate.ts";
 import { inBatches } from "../../src/jobs/job.ts";
 import { AppError } from "../../src/kernel/errors.ts";
-import { gate, makeJob, mark, until, useJobs } from "./support.ts";
+import { until } from "../support/waiting.ts";
+import { gate, makeJob, mark, useJobs } from "./support.ts";
 
 const jobs = useJobs();
 const servers = 5;

@@ -1,5 +1,4 @@
 /** Runners for tests: each on a database object of its own, as a server of its own would be. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { openDatabase } from "../../src/database/engines/open.ts";
@@ -10,16 +9,6 @@ import { JobRunner, type JobRunnerOptions } from "../../src/jobs/runner.ts";
 import { newDatabase, type TestDatabase } from "../support/database.ts";
 
 export const hourMs = 3_600_000;
-const deadlineMs = 100_000;
-
-/** Asks until it is so. How long that takes is nobody's promise, so the deadline is generous. */
-export async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + deadlineMs;
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`it was not so within ${deadlineMs} ms: ${isSo}`);
-    await sleep(5);
-  }
-}
 
 export interface Gate {
   readonly passed: Promise<void>;

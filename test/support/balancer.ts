@@ -7,6 +7,7 @@ import { createServer, request as send, type IncomingMessage, type ServerRespons
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buffer } from "node:stream/consumers";
+import { scaled } from "./waiting.ts";
 
 export interface Balancer {
   readonly url: string;
@@ -26,7 +27,7 @@ export async function startBalancer(servers: readonly string[]): Promise<Balance
     let failures = 0;
     while (!over.signal.aborted) {
       const isReady = await fetch(`${server}/readyz`, {
-        signal: AbortSignal.any([over.signal, AbortSignal.timeout(checkTimeoutMs)]),
+        signal: AbortSignal.any([over.signal, AbortSignal.timeout(scaled(checkTimeoutMs))]),
       }).then(
         async (response) => {
           await response.arrayBuffer();

@@ -8,9 +8,9 @@ import { createRequire } from "node:module";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { newFolder } from "./folder.ts";
+import { until } from "./waiting.ts";
 
 export interface TestPostgres {
   /** The address of a database on the server. */
@@ -164,16 +164,12 @@ async function freePort(): Promise<number> {
 }
 
 async function untilReady(url: string, server: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+  await until(async () => {
     if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode} instead of starting`);
     const client = new pg.Client({ connectionString: url });
-    try {
-      await client.connect();
-      await client.end();
-      return;
-    } catch {
-      await sleep(50);
-    }
-  }
-  throw new Error("PostgreSQL did not start within 10 seconds");
+    return client.connect().then(
+      () => client.end().then(() => true),
+      () => false,
+    );
+  }, "PostgreSQL has started");
 }

@@ -5,7 +5,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { archive } from "./archives.ts";
 import { type Caller, callerOn, type Json } from "./api.ts";
 import { data, resource } from "./builders.ts";
@@ -13,6 +12,7 @@ import { announce } from "./configurations.ts";
 import { launcher } from "./launcher.ts";
 import { runBody } from "./runs.ts";
 import { put } from "./states.ts";
+import { until } from "./waiting.ts";
 
 const adminToken = "the-admin-of-a-site-of-tests";
 export const organization = "acme";
@@ -26,20 +26,6 @@ export interface SiteOptions {
   /** Whether the server's own workers execute, or an agent beside it. */
   readonly executes: "workers" | "agent";
   readonly environment?: Readonly<Record<string, string>>;
-}
-
-export async function until<Answer>(
-  look: () => Promise<Answer | undefined | false>,
-  what: string,
-  seconds = 120,
-): Promise<Answer> {
-  const deadline = performance.now() + seconds * 1000;
-  for (;;) {
-    const seen = await look();
-    if (seen !== undefined && seen !== false) return seen;
-    if (performance.now() > deadline) throw new Error(`it did not come to pass: ${what}`);
-    await pause(50);
-  }
 }
 
 export class Site {

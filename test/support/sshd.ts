@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { connect, createServer, type AddressInfo } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { until } from "./waiting.ts";
 
 export interface SshServer {
   /** `ssh://USER@127.0.0.1:PORT` */
@@ -80,14 +80,15 @@ async function freePort(): Promise<number> {
 }
 
 async function listening(port: number, said: () => string): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    const socket = connect(port, "127.0.0.1");
-    const isThere = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
-    });
-    socket.destroy();
-    if (isThere) return;
-    await pause(50);
-  }
-  throw new Error(`sshd does not listen: ${said()}`);
+  await until(
+    async () => {
+      const socket = connect(port, "127.0.0.1");
+      const isThere = await new Promise<boolean>((resolve) => {
+        socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+      });
+      socket.destroy();
+      return isThere;
+    },
+    () => `sshd listens: ${said()}`,
+  );
 }

@@ -1,10 +1,10 @@
 /** An agent under test: started in this process, drained after the tests of its file. */
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { Agent } from "../../../src/agent/agent.ts";
 import { type AgentSettings, readAgentSettings } from "../../../src/agent/settings.ts";
 import { newFolder } from "../../support/folder.ts";
+import { until } from "../../support/waiting.ts";
 import { agentToken, type Reported, TestServer } from "./server.ts";
 
 export interface Stage {
@@ -50,17 +50,7 @@ export async function startStage(given: Partial<AgentSettings> & { engines: stri
   };
 }
 
-export async function until<Answer>(look: () => Answer | undefined | false | null, seconds = 60): Promise<Answer> {
-  const deadline = performance.now() + seconds * 1000;
-  for (;;) {
-    const found = look();
-    if (found !== undefined && found !== false && found !== null) return found;
-    if (performance.now() > deadline) throw new Error("It did not come to pass in time.");
-    await pause(10);
-  }
-}
-
-export const finished = (report: Reported): Promise<Record<string, unknown>> => until(() => report.finished, 100);
+export const finished = (report: Reported): Promise<Record<string, unknown>> => until(() => report.finished);
 
 /** As root, jobs have users of their own, who must get to what is theirs. */
 export function openFolder(): string {

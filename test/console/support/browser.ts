@@ -6,6 +6,7 @@ import pino from "pino";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { ConsoleFiles } from "../../../src/console.ts";
 import { type Api, type ApiOptions, startApi } from "../../support/api.ts";
+import { scaled } from "../../support/waiting.ts";
 
 /** Debian's; another by CHROMIUM. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -77,7 +78,7 @@ async function visit(
 ): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(scaled(30_000));
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
@@ -114,7 +115,7 @@ const axeSource = readFileSync(new URL(import.meta.resolve("axe-core/axe.min.js"
 export async function expectAccessible(page: Page, where?: string): Promise<void> {
   await page.evaluate(axeSource);
   const message = where === undefined ? {} : { message: where };
-  await expect.poll(() => seriousFaults(page), { timeout: 10_000, interval: 500, ...message }).toEqual([]);
+  await expect.poll(() => seriousFaults(page), { interval: 500, ...message }).toEqual([]);
 }
 
 async function seriousFaults(page: Page): Promise<object[]> {
@@ -128,5 +129,5 @@ async function seriousFaults(page: Page): Promise<object[]> {
 
 /** So many of these, at once or as soon as the page has come to rest. */
 export async function expectCount(found: Locator, count: number, what?: string): Promise<void> {
-  await expect.poll(() => found.count(), { timeout: 30_000, ...(what !== undefined && { message: what }) }).toBe(count);
+  await expect.poll(() => found.count(), what === undefined ? {} : { message: what }).toBe(count);
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import type { Console, Visitor } from "./browser.ts";
+import { scaled } from "../../support/waiting.ts";
 
 /** Kept by the page itself, from its first moment on. */
 const watching = `
@@ -28,7 +29,7 @@ export async function settle(page: Page): Promise<void> {
   const begun = Date.now();
   // Asked from here: the page's own policy lets nobody evaluate text in it again and again.
   while (!(await page.evaluate(atRest))) {
-    if (Date.now() - begun > restMs) throw new Error(`${page.url()} does not come to rest`);
+    if (Date.now() - begun > scaled(restMs)) throw new Error(`${page.url()} does not come to rest`);
     await page.waitForTimeout(25);
   }
 }

@@ -10,7 +10,7 @@ const api = useApi();
 const [workspaceCount, runsEach, claimers] = [20, 10, 20];
 
 describe("20 claimers of 200 queued jobs", () => {
-  it("get each exactly once, each of them in order", { timeout: 120_000 }, async () => {
+  it("get each exactly once, each of them in order", async () => {
     const org = await makeOrganization(api);
     const pool = await makeSitePool(api);
     const runIds: string[] = [];

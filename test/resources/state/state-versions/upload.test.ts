@@ -198,7 +198,7 @@ describe("too many uploads at once", () => {
     const version = await stage.announce(stateOf());
     const sending = Array.from({ length: 4 }, () => slowPut(uploadUrlOf(version)));
     await Promise.all(sending.map((each) => each.write("{")));
-    await expect.poll(async () => (await contentsOf(api, version.id)).length, { timeout: 10_000 }).toBe(4);
+    await expect.poll(async () => (await contentsOf(api, version.id)).length).toBe(4);
     const refused = await put(uploadUrlOf(version), stateOf());
     expectRefused(refused, 429, "Too many states are being sent at once. Try again shortly.");
     expect(refused.headers.get("retry-after")).toBe("2");

@@ -14,6 +14,7 @@ import {
   workOffNow,
 } from "../../../support/vcs.ts";
 import { github, newSha, providers, zeros } from "../../../support/vcs-payloads.ts";
+import { scaled } from "../../../support/waiting.ts";
 
 const api = useApi();
 
@@ -127,16 +128,16 @@ describe("a webhook", () => {
     for (const socket of dawdling) socket.on("error", () => {}).write(head);
     const large = " ".repeat(2_000_000);
     const sent = async (id: string) => (await deliver(api, id, large, {})).status;
-    await vi.waitUntil(async () => (await sent(connection.id)) === 429, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await sent(connection.id)) === 429, { timeout: scaled(20_000) });
     expect(await sent(other.id)).toBe(401);
     expect((await deliver(api, connection.id, "{}", {})).status).toBe(401);
     for (const socket of dawdling) socket.destroy();
-    await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: scaled(20_000) });
     // Nor do those keep a place who go away while it is looked up whose it is.
     const gone = Array.from({ length: 40 }, () => connect(Number(port), hostname));
     for (const socket of gone) socket.on("error", () => {}).write(head, () => socket.destroy());
     await Promise.all(gone.map((socket) => once(socket, "close")));
-    await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await sent(connection.id)) === 401, { timeout: scaled(20_000) });
   });
 
   it("415: sent as a form; 413: more than any provider sends", async () => {
