@@ -9,80 +9,145 @@ export const comparedMax = 1024;
 /** A stretch of bytes: from the first to the one after the last. */
 export type ByteSpan = readonly [from: number, to: number];
 
+/** The label of a node that can't be reached from the one before it. */
+const noByte = 256;
+
 export class LiteralMatcher {
-  /** `node * 256 + byte` → node. The root is 0. */
-  readonly #next = new Map<number, number>();
-  readonly #parents: number[] = [0];
-  readonly #bytes: number[] = [0];
-  readonly #depths: number[] = [0];
+  readonly #compared: number;
+  /**
+   * The byte that leads to a node from the one before it, which is its parent: most nodes have one child, so that a few bytes for each are
+   * enough. Where a text leaves one that is there already, a branch begins. The root is 0.
+   */
+  readonly #labels: Uint16Array;
+  #count = 1;
+  /** `parent * 256 + byte` → the first node of a branch; in the order of these nodes. */
+  readonly #branches = new Map<number, number>();
+  readonly #branched = new Set<number>();
+  /** The first node of each branch and how deep it is; the root begins one too. */
+  readonly #starts: number[] = [0];
+  readonly #startDepths: number[] = [0];
   /** The node of the longest proper ending that also begins a text. */
-  readonly #fallbacks: number[] = [0];
-  /** How many bytes before this place belong to the longest text that ends here, and how many after it. */
-  readonly #before: number[] = [0];
-  readonly #after: number[] = [0];
+  readonly #fallbacks: Uint32Array;
+  /** How many bytes before this place belong to the longest text that ends here. */
+  readonly #before: Uint32Array;
+  /** How many after it belong to a text of which not all is compared. */
+  readonly #after = new Map<number, number>();
   readonly #isFirst = new Uint8Array(256);
 
-  constructor(texts: Iterable<Uint8Array>) {
+  constructor(texts: readonly Uint8Array[], compared = comparedMax) {
+    this.#compared = compared;
+    const nodesMax = texts.reduce((sum, { length }) => sum + Math.min(length, compared), 1);
+    this.#labels = new Uint16Array(nodesMax + 1).fill(noByte);
+    this.#fallbacks = new Uint32Array(nodesMax);
+    this.#before = new Uint32Array(nodesMax);
     for (const text of texts) this.#add(text);
     this.#link();
   }
 
   get isEmpty(): boolean {
-    return this.#parents.length === 1;
+    return this.#count === 1;
   }
 
   /** In order, each apart from the next. */
   spans(bytes: Uint8Array): ByteSpan[] {
-    const found: [number, number][] = [];
-    let node = 0;
+    const found: ByteSpan[] = [];
+    this.scan(bytes, 0, (from, to) => appendSpan(found, from, Math.min(bytes.length, to)));
+    return found;
+  }
+
+  /**
+   * Reads the next piece of a stream in the state after the last one, at first 0, and returns the state after this one. Reports the
+   * longest text that ends at each place, counted from the beginning of the piece: below 0 where the text began in an earlier one.
+   */
+  scan(bytes: Uint8Array, state: number, report: (from: number, to: number) => void): number {
+    let node = state;
     for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at] ?? 0;
       if (node === 0 && this.#isFirst[byte] === 0) continue;
       node = this.#step(node, byte);
       const before = this.#before[node] ?? 0;
-      if (before > 0) append(found, at + 1 - before, Math.min(bytes.length, at + 1 + (this.#after[node] ?? 0)));
+      if (before > 0) report(at + 1 - before, at + 1 + (this.#after.get(node) ?? 0));
     }
-    return found;
-  }
-
-  #add(text: Uint8Array): void {
-    const length = Math.min(text.length, comparedMax);
-    if (length === 0) return;
-    this.#isFirst[text[0] ?? 0] = 1;
-    let node = 0;
-    for (const byte of text.subarray(0, length)) node = this.#next.get(node * 256 + byte) ?? this.#grow(node, byte);
-    this.#before[node] = length;
-    this.#after[node] = Math.max(this.#after[node] ?? 0, text.length - length);
-  }
-
-  #grow(parent: number, byte: number): number {
-    const node = this.#parents.length;
-    this.#next.set(parent * 256 + byte, node);
-    this.#parents.push(parent);
-    this.#bytes.push(byte);
-    this.#depths.push((this.#depths[parent] ?? 0) + 1);
-    this.#fallbacks.push(0);
-    this.#before.push(0);
-    this.#after.push(0);
     return node;
   }
 
-  /** Shallow nodes first: a fallback is always shallower than its node. */
-  #link(): void {
-    const levels: number[][] = [];
-    for (const [node, depth] of this.#depths.entries()) (levels[depth] ??= []).push(node);
-    for (const node of levels.slice(2).flat()) {
-      const fallback = this.#step(this.#fallbacks[this.#parents[node] ?? 0] ?? 0, this.#bytes[node] ?? 0);
-      this.#fallbacks[node] = fallback;
-      if (this.#before[node] === 0) this.#before[node] = this.#before[fallback] ?? 0;
-      this.#after[node] = Math.max(this.#after[node] ?? 0, this.#after[fallback] ?? 0);
+  /** How many of the last bytes may yet become a text, with what comes next. */
+  openBytes(state: number): number {
+    let node = state;
+    while (node !== 0 && this.#labels[node + 1] === noByte && !this.#branched.has(node))
+      node = this.#fallbacks[node] ?? 0;
+    return this.#depthOf(node);
+  }
+
+  #depthOf(node: number): number {
+    let [low, high] = [0, this.#starts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if ((this.#starts[middle] ?? 0) <= node) low = middle;
+      else high = middle;
     }
+    return (this.#startDepths[low] ?? 0) + node - (this.#starts[low] ?? 0);
+  }
+
+  #add(text: Uint8Array): void {
+    const length = Math.min(text.length, this.#compared);
+    if (length === 0) return;
+    this.#isFirst[text[0] ?? 0] = 1;
+    let node = 0;
+    for (let depth = 0; depth < length; depth += 1) {
+      const byte = text[depth] ?? 0;
+      node = this.#childOf(node, byte) ?? this.#grow(node, byte, depth + 1);
+    }
+    this.#before[node] = length;
+    if (text.length > length) this.#after.set(node, Math.max(this.#after.get(node) ?? 0, text.length - length));
+  }
+
+  #grow(parent: number, byte: number, depth: number): number {
+    const node = this.#count;
+    this.#count += 1;
+    if (parent === node - 1) this.#labels[node] = byte;
+    else {
+      this.#branches.set(parent * 256 + byte, node);
+      this.#branched.add(parent);
+      this.#starts.push(node);
+      this.#startDepths.push(depth);
+    }
+    return node;
+  }
+
+  /** Shallow nodes first, on all branches at once: a fallback is always shallower than its node. */
+  #link(): void {
+    const edges = [0, ...this.#branches.keys()];
+    const depthOf = (branch: number): number => this.#startDepths[branch] ?? 0;
+    const waiting = [...edges.keys()].sort((one, other) => depthOf(other) - depthOf(one));
+    let open: number[] = [];
+    for (let depth = 0; open.length > 0 || waiting.length > 0; depth += 1) {
+      while (waiting.length > 0 && depthOf(waiting.at(-1) ?? 0) === depth) open.push(waiting.pop() ?? 0);
+      open = open.filter((branch) => {
+        const start = this.#starts[branch] ?? 0;
+        const node = start + depth - depthOf(branch);
+        const edge = edges[branch] ?? 0;
+        if (depth > 1 && node === start) this.#linkNode(node, Math.floor(edge / 256), edge % 256);
+        else if (depth > 1) this.#linkNode(node, node - 1, this.#labels[node] ?? 0);
+        return node + 1 < (this.#starts[branch + 1] ?? this.#count);
+      });
+    }
+  }
+
+  #linkNode(node: number, parent: number, byte: number): void {
+    const fallback = this.#step(this.#fallbacks[parent] ?? 0, byte);
+    this.#fallbacks[node] = fallback;
+    if (this.#before[node] === 0) this.#before[node] = this.#before[fallback] ?? 0;
+  }
+
+  #childOf(node: number, byte: number): number | undefined {
+    return this.#labels[node + 1] === byte ? node + 1 : this.#branches.get(node * 256 + byte);
   }
 
   #step(from: number, byte: number): number {
     let node = from;
     for (;;) {
-      const next = this.#next.get(node * 256 + byte);
+      const next = this.#childOf(node, byte);
       if (next !== undefined) return next;
       if (node === 0) return 0;
       node = this.#fallbacks[node] ?? 0;
@@ -91,7 +156,7 @@ export class LiteralMatcher {
 }
 
 /** The ends come in order, but for those that count as found: so what is already there may be swallowed, and only at its end. */
-function append(found: [number, number][], start: number, end: number): void {
+export function appendSpan(found: ByteSpan[], start: number, end: number): void {
   let [from, to] = [start, end];
   for (let last = found.at(-1); last !== undefined && last[1] >= from; last = found.at(-1)) {
     [from, to] = [Math.min(from, last[0]), Math.max(to, last[1])];

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { masked, Masker } from "../../src/agent/masking.ts";
 import { formsOf } from "../../src/kernel/secret-forms.ts";
 import { deep, seed } from "../support/depth.ts";
+import { expectLinear } from "../support/growth.ts";
 
 const options = { seed, numRuns: deep(300, 10_000) };
 
@@ -97,5 +98,45 @@ describe("masking", () => {
     expect(String(masker.write(Buffer.from("a line\n")))).toBe("a line\n");
     expect(String(masker.write(Buffer.from("xxx")))).toBe("");
     expect(String(masker.write(Buffer.from("y")))).toBe("xxxy");
+  });
+});
+
+describe("what masking costs", () => {
+  const sizeMax = 256 * 1024;
+  /** In pieces of so many bytes. */
+  const shownLength = (secrets: readonly string[], text: string, pieceLength: number): number => {
+    const masker = new Masker(secrets);
+    const bytes = Buffer.from(text);
+    let length = 0;
+    for (let at = 0; at < bytes.length; at += pieceLength)
+      length += masker.write(bytes.subarray(at, at + pieceLength)).length;
+    return length + masker.end().length;
+  };
+
+  it.each([
+    ["a secret of one letter, and a text of the same", (size: number) => ["a".repeat(size)], () => "a"],
+    ["a secret that the text never ends", (size: number) => [`${"a".repeat(size)}b`], () => "a"],
+    ["a secret that consists of another", (size: number) => ["abcd", `${"abcd-".repeat(size / 5)}!`], () => "abcd-"],
+    [
+      "many secrets",
+      (size: number) => Array.from({ length: size / 8 }, (_, index) => `s-${index}`),
+      (size: number) => `s-${Math.floor(size / 16)} `,
+    ],
+  ])("grows no faster than its input: %s", async (what, secretsOf, wordOf) => {
+    for (const pieceLength of [64 * 1024, 100])
+      await expectLinear(
+        `${what}, in pieces of ${pieceLength}`,
+        (size) => {
+          const word = wordOf(size);
+          return shownLength(secretsOf(size), word.repeat((2 * size) / word.length), pieceLength);
+        },
+        deep(sizeMax / 4, sizeMax),
+        3,
+      );
+  });
+
+  it("takes 100,000 secrets at once", () => {
+    const secrets = Array.from({ length: 100_000 }, (_, index) => `secret-${index}`);
+    expect(masked(secrets, "a secret-4711 b secret-x c")).toBe("a *** b secret-x c");
   });
 });

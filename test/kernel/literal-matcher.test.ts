@@ -1,7 +1,7 @@
 /** Many texts in one pass: what they cover together, against a search for each. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LiteralMatcher } from "../../src/kernel/literal-matcher.ts";
+import { appendSpan, type ByteSpan, LiteralMatcher } from "../../src/kernel/literal-matcher.ts";
 import { deep, seed } from "../support/depth.ts";
 
 const covered = (texts: readonly string[], text: string): string => {
@@ -41,6 +41,36 @@ describe("LiteralMatcher", () => {
     const long = Array.from({ length: 600 }, (_, index) => index).join(",");
     expect(found([long], `a${long}b`)).toBe(`a${"#".repeat(long.length)}b`);
     expect(found([long], `a${long.slice(0, 500)}b`)).toBe(`a${long.slice(0, 500)}b`);
+  });
+
+  it("compares all of a long text if it is to", () => {
+    const long = Array.from({ length: 600 }, (_, index) => index).join(",");
+    const matcher = new LiteralMatcher([Buffer.from(long)], Number.POSITIVE_INFINITY);
+    expect(matcher.spans(Buffer.from(`a${long}b`))).toEqual([[1, 1 + long.length]]);
+    expect(matcher.spans(Buffer.from(`a${long.slice(0, -1)}b`))).toEqual([]);
+  });
+
+  it("reads a stream piece by piece, and says how much of its end may yet become a text", () => {
+    const word = (max: number) => fc.string({ unit: fc.constantFrom("a", "b", "c"), minLength: 1, maxLength: max });
+    fc.assert(
+      fc.property(fc.array(word(5), { maxLength: 6 }), fc.array(word(6), { maxLength: 8 }), (texts, pieces) => {
+        const matcher = new LiteralMatcher(texts.map((each) => Buffer.from(each)));
+        const spans: ByteSpan[] = [];
+        let [state, read] = [0, ""];
+        for (const piece of pieces) {
+          state = matcher.scan(Buffer.from(piece), state, (from, to) =>
+            appendSpan(spans, read.length + from, read.length + to),
+          );
+          read += piece;
+          const open = texts.flatMap((text) =>
+            [...text].flatMap((_, length) => (read.endsWith(text.slice(0, length)) ? [length] : [])),
+          );
+          expect(matcher.openBytes(state)).toBe(Math.max(0, ...open));
+        }
+        expect(spans).toEqual(matcher.spans(Buffer.from(read)));
+      }),
+      { numRuns: deep(1000, 50_000), seed },
+    );
   });
 
   it("is empty without texts", () => {

@@ -5,7 +5,7 @@
 import { Capture, JsonError, type JsonReader, JsonScanner } from "../../../statefile/json-scanner.ts";
 import { ExactJson, TooManyValues } from "./exact-json.ts";
 import { PlanMask, type SecretVariable, TooManySecrets } from "./masking.ts";
-import { changesOf, kindOf, redactPlan } from "./redaction.ts";
+import { redactPlan, type SchemaUse, schemaUsesOf } from "./redaction.ts";
 
 export interface PlanBytes {
   readonly plan: Uint8Array;
@@ -28,7 +28,7 @@ export function drawPlan({ plan, schemas, secrets }: PlanBytes): Uint8Array {
     const json = new ExactJson(valuesMax);
     const mask = new PlanMask(secrets, json);
     const known = read(plan, membersOf(drawnMembers), json);
-    const provided = schemas && read(schemas, schemaMembers(changesOf(known)), json);
+    const provided = schemas && read(schemas, schemaMembers(schemaUsesOf(known)), json);
     const text = json.stringify(redactPlan(known, provided, { json, mask }));
     if (text.length > drawnLengthMax) throw new PlanFault("too much would have to be drawn");
     // In memory of its own, which can be handed over.
@@ -45,6 +45,7 @@ const drawnMembers = [
   "resource_changes",
   "resource_drift",
   "deferred_changes",
+  "action_invocations",
   "output_changes",
   "relevant_attributes",
 ];
@@ -70,14 +71,13 @@ type Wanted = true | ReadonlyMap<string, Wanted>;
 
 const membersOf = (names: readonly string[]): Wanted => new Map(names.map((name) => [name, true]));
 
-/** The schemas of what changes. */
-function schemaMembers(changes: readonly unknown[]): Wanted {
+/** The schemas of what is drawn. */
+function schemaMembers(uses: readonly SchemaUse[]): Wanted {
   const providers = new Map<string, Map<string, Map<string, Wanted>>>();
-  for (const change of changes as readonly (Readonly<Record<string, unknown>> | null | undefined)[]) {
-    const provider = String(change?.["provider_name"]);
+  for (const { provider, kind, type } of uses) {
     const kinds = providers.get(provider) ?? new Map<string, Map<string, Wanted>>();
-    const types = kinds.get(kindOf(change)) ?? new Map<string, Wanted>();
-    providers.set(provider, kinds.set(kindOf(change), types.set(String(change?.["type"]), true)));
+    const types = kinds.get(kind) ?? new Map<string, Wanted>();
+    providers.set(provider, kinds.set(kind, types.set(type, true)));
   }
   return new Map<string, Wanted>([
     ["format_version", true],

@@ -30,14 +30,16 @@ export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading
   const of = (name: string) => within(plan, name);
   const changes = ["resource_changes", "resource_drift"].map((name) => listOf(of(name)));
   const deferred = listOf(of("deferred_changes"));
-  const provided = providersOf(changesOf(plan), schemas);
+  const invocations = listOf(of("action_invocations"));
+  const provided = providersOf(schemaUsesOf(plan), schemas);
   const shapes = new Map<unknown, Shape>();
-  const redacted = (change: unknown) => {
-    const schema = schemaOf(provided, change);
+  const shapeOf = (use: SchemaUse) => {
+    const schema = schemaOf(provided, use);
     const shape = shapes.get(schema) ?? shapeOfSchema(schema);
     shapes.set(schema, shape);
-    return redactResource(change, shape, reading);
+    return shape;
   };
+  const redacted = (change: unknown) => redactResource(change, shapeOf(useOfChange(change)), reading);
   const [resourceChanges, resourceDrift] = changes.map((list) => list.map(redacted));
   return {
     plan_format_version: of("format_version") ?? "1.2",
@@ -49,6 +51,10 @@ export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading
         resource_change: redacted(within(each, "resource_change")),
       })),
     }),
+    // Those that are deferred are drawn by no engine.
+    ...(invocations.length > 0 && {
+      action_invocations: invocations.map((each) => redactInvocation(each, shapeOf(useOfInvocation(each)), reading)),
+    }),
     output_changes: Object.fromEntries(
       entriesOf(of("output_changes")).map(([name, change]) => [name, redactChange(change, undefined, reading)]),
     ),
@@ -58,14 +64,9 @@ export function redactPlan(plan: unknown, schemas: unknown, reading: PlanReading
   };
 }
 
-/** Every change of a resource that the plan names. */
-export const changesOf = (plan: unknown): unknown[] => [
-  ...listOf(within(plan, "resource_changes")),
-  ...listOf(within(plan, "resource_drift")),
-  ...listOf(within(plan, "deferred_changes")).map((each) => within(each, "resource_change")),
-];
-
 const entriesOf = (value: unknown): [string, unknown][] => (isObject(value) ? Object.entries(value) : []);
+const membersOf = (value: unknown, names: readonly string[]): object =>
+  Object.fromEntries(entriesOf(value).filter(([name]) => names.includes(name)));
 
 // --- changes
 
@@ -86,7 +87,7 @@ const kept = [
 
 function redactResource(change: unknown, shape: Shape, reading: PlanReading): object {
   return {
-    ...Object.fromEntries(entriesOf(change).filter(([name]) => kept.includes(name))),
+    ...membersOf(change, kept),
     change: redactChange(within(change, "change"), shape, reading),
   };
 }
@@ -113,6 +114,40 @@ function redactChange(change: unknown, shape: Shape, reading: PlanReading): obje
     ...(of("replace_paths") !== undefined && {
       replace_paths: listOf(of("replace_paths")).map((path) => side.reachable(listOf(path), marks, shape)),
     }),
+  };
+}
+
+/** What is told of an action beside its values, and of what invokes it: as for a resource. */
+const keptOfInvocation = ["address", "type", "name", "provider_name"];
+const keptOfTriggers = {
+  lifecycle_action_trigger: [
+    "triggering_resource_address",
+    "action_trigger_event",
+    "action_trigger_block_index",
+    "actions_list_index",
+    "on_failure",
+  ],
+  invoke_action_trigger: ["calling_resource_address"],
+};
+
+/** What is missing stays away: engines draw the values of every action that has some, were it null. */
+function redactInvocation(invocation: unknown, shape: Shape, reading: PlanReading): object {
+  const of = (name: string) => within(invocation, name);
+  const marks = united(of("config_sensitive"), undefined);
+  const side = new ChangeSide(reading);
+  return {
+    ...membersOf(invocation, keptOfInvocation),
+    ...Object.fromEntries(
+      Object.entries(keptOfTriggers).flatMap(([name, names]) =>
+        isObject(of(name)) ? [[name, membersOf(of(name), names)]] : [],
+      ),
+    ),
+    ...(of("config_values") !== undefined && { config_values: side.redact(of("config_values"), marks, shape) }),
+    ...Object.fromEntries(
+      ["config_sensitive", "config_unknown"].flatMap((name) =>
+        of(name) === undefined ? [] : [[name, side.withKeys(of(name), marks, shape)]],
+      ),
+    ),
   };
 }
 
@@ -211,34 +246,50 @@ class ChangeSide {
 
 // --- schemas
 
+type SchemaKind = "resource_schemas" | "data_source_schemas" | "action_schemas";
 type Providers = { readonly [provider: string]: { readonly [kind: string]: { readonly [type: string]: unknown } } };
 
-export const kindOf = (change: unknown): string =>
-  within(change, "mode") === "data" ? "data_source_schemas" : "resource_schemas";
+/** A change of a resource, or an action that is invoked, and the kind of the schema that describes it. */
+export interface SchemaUse {
+  readonly user: unknown;
+  readonly provider: string;
+  readonly kind: SchemaKind;
+  readonly type: string;
+}
 
-const schemaOf = (schemas: unknown, change: unknown): unknown =>
-  within(
-    within(within(schemas, String(within(change, "provider_name"))), kindOf(change)),
-    String(within(change, "type")),
-  );
+const useOf = (user: unknown, kind: SchemaKind): SchemaUse => ({
+  user,
+  kind,
+  provider: String(within(user, "provider_name")),
+  type: String(within(user, "type")),
+});
+const useOfChange = (change: unknown): SchemaUse =>
+  useOf(change, within(change, "mode") === "data" ? "data_source_schemas" : "resource_schemas");
+const useOfInvocation = (invocation: unknown): SchemaUse => useOf(invocation, "action_schemas");
+
+/** Everything in a plan that engines draw by its schema. */
+export const schemaUsesOf = (plan: unknown): SchemaUse[] => [
+  ...listOf(within(plan, "resource_changes")).map(useOfChange),
+  ...listOf(within(plan, "resource_drift")).map(useOfChange),
+  ...listOf(within(plan, "deferred_changes")).map((each) => useOfChange(within(each, "resource_change"))),
+  ...listOf(within(plan, "action_invocations")).map(useOfInvocation),
+];
+
+const schemaOf = (schemas: unknown, { provider, kind, type }: SchemaUse): unknown =>
+  within(within(within(schemas, provider), kind), type);
 
 /**
- * The schemas of what changes, and no others: those of a provider may be tens of megabytes. Engines look one up for each change and
- * stop at once where there is none; so one that is missing is made of the names that are there.
+ * The schemas of what is drawn, and no others: those of a provider may be tens of megabytes. Engines look one up for each change and
+ * action and stop at once where there is none; so one that is missing is made of the names that are there.
  */
-function providersOf(changes: readonly unknown[], schemas: unknown): Providers {
+function providersOf(uses: readonly SchemaUse[], schemas: unknown): Providers {
   const provided: Record<string, Record<string, Record<string, unknown>>> = Object.create(null);
   const improvised = new Map<unknown, Record<string, unknown>>();
-  for (const change of changes) {
-    const [provider, kind, type] = [
-      String(within(change, "provider_name")),
-      kindOf(change),
-      String(within(change, "type")),
-    ];
-    const kinds = (provided[provider] ??= Object.create(null) as Record<string, Record<string, unknown>>);
-    const types = (kinds[kind] ??= Object.create(null) as Record<string, unknown>);
-    types[type] ??= schemaOf(within(schemas, "provider_schemas"), change) ?? improvise(improvised);
-    addNames(change, improvised.get(types[type]));
+  for (const use of uses) {
+    const kinds = (provided[use.provider] ??= Object.create(null) as Record<string, Record<string, unknown>>);
+    const types = (kinds[use.kind] ??= Object.create(null) as Record<string, unknown>);
+    types[use.type] ??= schemaOf(within(schemas, "provider_schemas"), use) ?? improvise(improvised);
+    addNames(use, improvised.get(types[use.type]));
   }
   return provided;
 }
@@ -250,9 +301,11 @@ function improvise(improvised: Map<unknown, Record<string, unknown>>): object {
   return schema;
 }
 
-function addNames(change: unknown, attributes: Record<string, unknown> | undefined): void {
+function addNames({ user, kind }: SchemaUse, attributes: Record<string, unknown> | undefined): void {
   if (attributes === undefined) return;
-  for (const side of ["before", "after", "after_unknown"])
-    for (const [name] of entriesOf(within(within(change, "change"), side)))
+  const isAction = kind === "action_schemas";
+  const sides = isAction ? ["config_values", "config_unknown"] : ["before", "after", "after_unknown"];
+  for (const side of sides)
+    for (const [name] of entriesOf(within(isAction ? user : within(user, "change"), side)))
       attributes[name] ??= { type: "dynamic", optional: true };
 }

@@ -68,6 +68,25 @@ describe("a plan with values of sensitive variables", () => {
       expect(Object.keys(change[part].tags)).toEqual(["(sensitive variable 1)"]);
   });
 
+  it("masks the values of actions, and not where they are", () => {
+    const invocation = {
+      address: "action.prod1.prod1",
+      type: "prod1",
+      name: "prod1",
+      provider_name: provider,
+      config_values: { url: "https://prod1/", tags: { prod1: 1 } },
+      config_unknown: { tags: { prod1: false } },
+      config_sensitive: {},
+      invoke_action_trigger: { calling_resource_address: "thing.prod1" },
+    };
+    const shown = redacted({ action_invocations: [invocation] }, schemas({}), [secret("prod1")]);
+    expect(shown.action_invocations[0]).toEqual({
+      ...invocation,
+      config_values: { url: "https://(sensitive variable 1)/", tags: { "(sensitive variable 1)": 1 } },
+      config_unknown: { tags: { "(sensitive variable 1)": false } },
+    });
+  });
+
   it("masks outputs, imports and generated configuration, and nothing shorter than four characters", () => {
     const shown = redacted(
       {

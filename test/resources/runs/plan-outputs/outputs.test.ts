@@ -130,6 +130,32 @@ describe("showRedactedPlanJson", () => {
     expect(body.provider_schemas[provider].resource_schemas.thing.block.attributes).toHaveProperty("password");
   });
 
+  it("200: with the actions that the plan invokes, without their secrets", async () => {
+    const invocation = {
+      address: "action.notify.ops",
+      type: "notify",
+      name: "ops",
+      provider_name: provider,
+      config_values: { text: "hi", token: "hunter2" },
+      config_sensitive: { token: true },
+      config_unknown: {},
+      invoke_action_trigger: {},
+    };
+    const action_schemas = {
+      notify: { block: { attributes: { text: { type: "string" }, token: { type: "string" } } } },
+    };
+    const run = await finishedPlan(api, workspace, org.id, {
+      plan: JSON.stringify({ format_version: "1.2", action_invocations: [invocation] }),
+      schemas: JSON.stringify({ format_version: "1.0", provider_schemas: { [provider]: { action_schemas } } }),
+    });
+    const { status, body } = await byLevel.read.get(`/plans/${run.plan.id}/json-output-redacted`);
+    expect(status).toBe(200);
+    expect(body.action_invocations).toEqual([
+      { ...invocation, config_values: { text: "hi", token: "(sensitive value 1)" } },
+    ]);
+    expect(body.provider_schemas).toEqual({ [provider]: { action_schemas } });
+  });
+
   it("409: a plan that is too large to be drawn", async () => {
     const run = await finishedPlan(api, workspace, org.id, { plan: `{"a":"${"x".repeat(33 * 1024 * 1024)}"}` });
     const answer = await org.owner.get(`/plans/${run.plan.id}/json-output-redacted`);

@@ -154,6 +154,64 @@ describe("a plan without its secrets", () => {
     expect(shown.deferred_changes[0].reason).toBe("provider_config_unknown");
   });
 
+  it("has the actions that are invoked without their secrets, and the schemas of these actions", () => {
+    const invocation = {
+      address: "action.notify.ops",
+      type: "notify",
+      name: "ops",
+      provider_name: provider,
+      config_values: { text: "hi", token: "hunter2", headers: { k3y: "x" } },
+      config_sensitive: { token: true, headers: true },
+      config_unknown: { headers: { k3y: false }, id: true },
+      lifecycle_action_trigger: {
+        triggering_resource_address: "thing.one",
+        action_trigger_event: "AfterCreate",
+        action_trigger_block_index: 0,
+        actions_list_index: 1,
+        on_failure: "halt",
+      },
+    };
+    const { config_values, config_sensitive, config_unknown, lifecycle_action_trigger, ...bare } = invocation;
+    const invoked = { ...bare, invoke_action_trigger: {} };
+    const known = schemas({});
+    const notify = { block: { attributes: { text: { type: "string" }, headers: { type: ["map", "string"] } } } };
+    Object.assign(known.provider_schemas[provider], { action_schemas: { notify, unused: { block: {} } } });
+    const shown = redacted(
+      {
+        action_invocations: [invocation, invoked],
+        deferred_action_invocations: [{ reason: "unknown", action_invocation: invocation }],
+      },
+      known,
+    );
+    expect(shown.action_invocations).toEqual([
+      {
+        ...invocation,
+        config_values: {
+          text: "hi",
+          token: "(sensitive value 1)",
+          headers: { "(sensitive key 1)": "(sensitive value 2)" },
+        },
+        config_unknown: { headers: { "(sensitive key 1)": false }, id: true },
+      },
+      invoked,
+    ]);
+    expect(shown.provider_schemas).toEqual({ [provider]: { action_schemas: { notify } } });
+    expect(shown).not.toHaveProperty("deferred_action_invocations");
+  });
+
+  it("makes up the schema of an action that is missing", () => {
+    const invocation = {
+      type: "notify",
+      provider_name: provider,
+      config_values: { a: "x" },
+      config_unknown: { b: true },
+    };
+    const attribute = { type: "dynamic", optional: true };
+    expect(redacted({ action_invocations: [invocation] }).provider_schemas[provider].action_schemas).toEqual({
+      notify: { version: 0, block: { attributes: { a: attribute, b: attribute } } },
+    });
+  });
+
   it("keeps numbers that JavaScript can't hold, and tells them apart", () => {
     const text = `{"resource_changes":[{"type":"thing","provider_name":"p","change":{
       "before":{"plain":12345678901234567890,"secret":12345678901234567890},
