@@ -74,15 +74,16 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
   const allJobs = [...jobs, ...backupJobs(settings, version)];
   const runner = new JobRunner({ database, vault, options: optionsOf(settings, urlNow), jobs: allJobs, logger });
   let clock: ClockWatch | undefined;
+  let workers: Workers | undefined;
   try {
     // Whatever takes long comes before the migration: older servers may stop writing with it, and this one is to be ready at once.
     await Promise.all([listen(server, settings), consoleFiles?.open()]);
     await prepare(reportTo({ say, isTerminal }, logger));
     clock = await watchClock(database);
-    const admin = await ensureFirstAdmin(database, settings);
     const url = urlNow();
-    // Before anything is announced: it refuses the start where runs would wait for ever.
-    const workers = await startWorkers({ database, settings, url, logger });
+    // Before the first admin is created, whose token is shown once: workers that can't start refuse the start.
+    workers = await startWorkers({ database, settings, url, logger });
+    const admin = await ensureFirstAdmin(database, settings);
     phase = "serving";
     await noteServed(database, migrations);
     announce({ settings, url, admin }, { say, logger });
@@ -102,7 +103,8 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
       },
     };
   } catch (error) {
-    await Promise.all([server.close(), runner.stop()]);
+    // Without the database their token stays; the next start revokes it.
+    await Promise.all([server.close(), runner.stop(), workers?.stop(0).catch(() => undefined)]);
     clock?.stop();
     await database.close();
     throw error;

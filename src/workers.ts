@@ -20,10 +20,11 @@ import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections
 import { insertSiteOperations } from "./resources/runs/agents/writes.ts";
 import { sitePoolNamed } from "./resources/connections/site-agent-pools/writes.ts";
 import { operatorContext } from "./service.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, settingTable } from "./settings.ts";
 
 const poolName = "server-workers";
 const command = fileURLToPath(programBeside(import.meta.url, "cli/cadastre.ts"));
+const agentVariables = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
 /** Of what a child says that can't be opened. */
 const saidLengthMax = 4096;
 const restartMs = { first: 1_000, most: 30_000 };
@@ -137,9 +138,8 @@ export class Workers {
   /** All but the settings and secrets of the server itself, which are nobody else's. */
   #environment(): NodeJS.ProcessEnv {
     const { settings, url } = this.#options;
-    const known = new Set<string>(Object.values(agentSettingTable).map(({ variable }) => variable));
     const kept = Object.entries(process.env).filter(
-      ([name]) => (!name.startsWith("CADASTRE_") || known.has(name)) && !name.startsWith("PG"),
+      ([name]) => (!name.startsWith("CADASTRE_") || agentVariables.has(name)) && !name.startsWith("PG"),
     );
     return {
       ...Object.fromEntries(kept),
@@ -147,9 +147,7 @@ export class Workers {
       CADASTRE_AGENT_TOKEN: this.#token,
       CADASTRE_AGENT_NAME: process.env["CADASTRE_AGENT_NAME"] ?? `${hostname() || "server"}-workers`,
       CADASTRE_AGENT_SLOTS: String(settings.workers),
-      CADASTRE_ENGINES: settings.engines,
-      CADASTRE_ENGINE: settings.engine,
-      ...(settings.sandbox !== undefined && { CADASTRE_SANDBOX: settings.sandbox }),
+      ...sharedVariables(settings),
       ...(settings.tlsCert !== undefined && { CADASTRE_AGENT_CA: settings.tlsCert }),
     };
   }
@@ -166,6 +164,14 @@ export class Workers {
       await revokeAgentTokensNamed(tx, context, await sitePoolNamed(tx, context, poolName), this.#description);
     });
   }
+}
+
+/** Settings that the server shares with agents. The server's may come from a flag or its settings file, which the child doesn't read. */
+function sharedVariables(settings: Settings): NodeJS.ProcessEnv {
+  const shared = Object.entries(settingTable).filter(([, { variable }]) => agentVariables.has(variable));
+  return Object.fromEntries(
+    shared.map(([name, { variable }]) => [variable, settings[name as keyof Settings] as string | undefined]),
+  );
 }
 
 async function ended(child: ChildProcess, graceMs: number): Promise<void> {

@@ -81,7 +81,8 @@ export function readTable(
       return undefined;
     }
   };
-  const fromFile = (file === undefined ? {} : collecting(() => readSettingsFile(table, file, help))) ?? {};
+  const fromFile = file === undefined ? noFile : readSettingsFile(table, file, help);
+  faults.push(...fromFile.faults);
   const settings: Record<string, unknown> = {};
   const given = new Set<string>();
   const unusable: string[] = [];
@@ -89,17 +90,19 @@ export function readTable(
     const { variable, isRequired } = setting;
     const levels: Level[] = [
       { value: flags[name], path: flags[fileFlag(name)] },
-      ...[environment, fromFile].map((level) => ({
+      ...[environment, fromFile.values].map((level) => ({
         value: nonEmpty(level[variable]),
         path: nonEmpty(level[fileVariable(variable)]),
       })),
     ];
     const level = levels.find(({ value, path }) => value !== undefined || (setting.isSecret && path !== undefined));
     if (level !== undefined) given.add(name);
-    else if (isRequired === true) faults.push(`${variable} must be set. '${help}' describes it.`);
+    else if (isRequired === true && !fromFile.isUnreadable)
+      faults.push(`${variable} must be set. '${help}' describes it.`);
     const before = faults.length;
     settings[name] = collecting(() => valueOf(setting, level));
-    if (faults.length === before) continue;
+    const mayBeInFile = level === undefined && fromFile.isUnreadable;
+    if (faults.length === before && !mayBeInFile) continue;
     unusable.push(name);
     settings[name] = valueOf(setting, undefined);
   }
@@ -148,13 +151,24 @@ function textOf(variable: string, { value, path }: Level): string | undefined {
 
 const nonEmpty = (text: string | undefined) => (text === "" ? undefined : text);
 
-/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. Raises SettingError with every fault. */
-function readSettingsFile(table: SettingTable, path: string, help: string): Record<string, string> {
+interface SettingsFile {
+  /** Of the lines that can be used. */
+  readonly values: Readonly<Record<string, string>>;
+  /** A sentence each. */
+  readonly faults: readonly string[];
+  readonly isUnreadable: boolean;
+}
+
+const noFile: SettingsFile = { values: {}, faults: [], isUnreadable: false };
+
+/** Lines of NAME=VALUE; empty lines and lines that begin with # are passed over. */
+function readSettingsFile(table: SettingTable, path: string, help: string): SettingsFile {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    throw new SettingError(`The settings file ${path} can't be read. Check the path and its permissions.`);
+    const fault = `The settings file ${path} can't be read. Check the path and its permissions.`;
+    return { values: {}, faults: [fault], isUnreadable: true };
   }
   const known = variablesOf(table);
   const values: Record<string, string> = {};
@@ -169,9 +183,7 @@ function readSettingsFile(table: SettingTable, path: string, help: string): Reco
       );
     } else values[name] = value.replace(/^(["'])(.*)\1$/, "$2");
   });
-  const [first, ...others] = faults;
-  if (first !== undefined) throw new SettingError(first, ...others);
-  return values;
+  return { values, faults, isUnreadable: false };
 }
 
 /** The candidate that takes the fewest letters to be added, removed or changed. */

@@ -57,6 +57,26 @@ describe.each(["sqlite", "postgres"] as const)("serve --check on %s", (engine) =
   });
 });
 
+test("uses the other lines of a settings file that has a wrong one, and no defaults in place of a file that can't be read", async () => {
+  const { CADASTRE_DATABASE, CADASTRE_ENCRYPTION_KEY } = await newRegister("sqlite", true);
+  const config = join(folder, "server.conf");
+  const lines = { CADASTRE_DATABASE, CADASTRE_ENCRYPTION_KEY, CADASTRE_LISTN: "127.0.0.1:0" };
+  writeFileSync(
+    config,
+    Object.entries(lines)
+      .map((line) => line.join("="))
+      .join("\n"),
+  );
+  const wrongLine = await check({ CADASTRE_CONFIG: config });
+  expect(wrongLine).toMatchObject({ code: 1, err: expect.stringMatching(/^Line 3 of .*CADASTRE_LISTEN\?$/) });
+  expect(wrongLine.out.split("\n").slice(0, 2)).toEqual(["database: up to date", "key: in CADASTRE_ENCRYPTION_KEY"]);
+  expect(await check({ CADASTRE_CONFIG: join(folder, "missing.conf") })).toMatchObject({
+    code: 1,
+    out: "",
+    err: expect.stringMatching(/^The settings file .*missing\.conf can't be read\..*$/),
+  });
+});
+
 test("tells every fault at once, a line each", async () => {
   const certificate = join(folder, "certificate.pem");
   writeFileSync(certificate, "none");

@@ -1,6 +1,6 @@
 /** The server's own workers, as real processes: they execute runs, come back when they die, and leave nothing behind. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/database/engines/open.ts";
@@ -115,6 +115,26 @@ describe("CADASTRE_WORKERS", () => {
     await database.close();
   });
 
+  test("the workers get what the server's settings file says about host keys and the sandbox", async () => {
+    const engines = join(folder, "engines");
+    addStandIn(engines);
+    const config = join(folder, "server.conf");
+    const knownHosts = join(folder, "known_hosts");
+    writeFileSync(knownHosts, "");
+    const shared = [`CADASTRE_SSH_KNOWN_HOSTS=${knownHosts}`, "CADASTRE_SANDBOX=none", `CADASTRE_ENGINES=${engines}`];
+    writeFileSync(config, [...shared, "CADASTRE_WORKERS=1"].join("\n"));
+    const service = await startService({
+      ...(await newRegister("sqlite")),
+      CADASTRE_CONFIG: config,
+      CADASTRE_AGENT_DIRECTORY: join(folder, "configured"),
+    });
+    await until(async () => (service.out().includes("waiting for jobs") ? true : undefined), "the workers register");
+    const child = Number(/"worker":(\d+)/.exec(service.out())?.[1]);
+    const environment = readFileSync(`/proc/${child}/environ`, "utf8").split("\0");
+    await stopService(service);
+    expect(environment).toEqual(expect.arrayContaining(shared));
+  });
+
   describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     const settingsOf = async (name: string) => {
       const engines = join(folder, "engines");
@@ -172,6 +192,8 @@ describe("CADASTRE_WORKERS", () => {
       const { code, err } = await start(["serve"], { ...settings, CADASTRE_LISTEN: "127.0.0.1:0" }).ended;
       expect(code).toBe(1);
       expect(err).toMatch(/^CADASTRE_WORKERS is 1, but the workers can't start: CADASTRE_AGENT_CA can't be read/m);
+      // The next start shows the first admin's token, which this one has not.
+      expect((await cadastre(["user", "list", "--json"], settings)).out).toBe("[]");
     });
   });
 });
