@@ -30,12 +30,12 @@ describe("many who change the same workspace", () => {
 const onPostgres = () => {
   /** So that nobody has to wait for long; in the same order as those of a server. */
   const limits = {
-    connectMs: scaled(1_000),
-    statementMs: scaled(8_000),
-    suspectMs: scaled(4_000),
-    answerMs: scaled(4_000),
-    lockMs: scaled(700),
-    turnMs: scaled(3_000),
+    connectMs: scaled(1_000, 3),
+    statementMs: scaled(8_000, 3),
+    suspectMs: scaled(4_000, 3),
+    answerMs: scaled(4_000, 3),
+    lockMs: scaled(700, 3),
+    turnMs: scaled(3_000, 3),
   };
   let hurried: Api;
   let holder: pg.Client;

@@ -39,12 +39,12 @@ const onSqlite = () => {
 
 /** So that nobody has to wait for long; in the same order as those of a server. */
 const limits = {
-  connectMs: scaled(3_000),
-  statementMs: scaled(4_000),
-  turnMs: scaled(4_000),
-  lockMs: scaled(8_000),
-  suspectMs: scaled(500),
-  answerMs: scaled(3_000),
+  connectMs: scaled(3_000, 3),
+  statementMs: scaled(4_000, 3),
+  turnMs: scaled(4_000, 3),
+  lockMs: scaled(8_000, 3),
+  suspectMs: scaled(500, 3),
+  answerMs: scaled(3_000, 3),
 };
 const gone = /can't be reached/;
 const unknown = /outcome is unknown.*Look before you send it again/;

@@ -5,11 +5,11 @@
 import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** A test that hangs has to fail some time, however busy the machine is. */
-const factorMax = 20;
-
-/** What takes at most so long on an idle machine may take this long now: longer by as many processes as share each core. */
-export function scaled(ms: number): number {
+/**
+ * What takes at most so long on an idle machine may take this long now: longer by as many processes as share each core. Bounded, because what
+ * hangs has to fail some time; give a lower bound for limits that a test waits for to pass.
+ */
+export function scaled(ms: number, factorMax = 20): number {
   const [lastMinute = 0] = loadavg();
   return Math.ceil(ms * Math.min(factorMax, Math.max(1, lastMinute / availableParallelism())));
 }
