@@ -6,6 +6,7 @@ import {
   base,
   basic,
   type CommitState,
+  commitsOf,
   type Connection,
   isSame,
   isZero,
@@ -30,7 +31,7 @@ const actorShape = z
 const pushShape = z.object({
   resource: z.object({
     refUpdates: z.array(z.object({ name: nameShape, oldObjectId: shaShape, newObjectId: shaShape })).max(100),
-    commits: z.array(z.object({ commitId: z.string(), comment: wordsShape })).nullish(),
+    commits: commitsOf(z.object({ commitId: z.string(), comment: wordsShape })),
     repository: repositoryShape,
     pushedBy: actorShape,
   }),

@@ -6,6 +6,8 @@ import {
   basic,
   bearer,
   type CommitState,
+  commitsListedMax,
+  commitsOf,
   type Connection,
   filesOf,
   filesShape,
@@ -45,7 +47,7 @@ export const pushShape = z.object({
   forced: z.boolean().nullish(),
   compare: urlShape,
   compare_url: urlShape,
-  commits: z.array(commitShape).nullish(),
+  commits: commitsOf(commitShape),
   head_commit: commitShape.nullish(),
   total_commits: z.number().nullish(),
   repository: repositoryShape,
@@ -65,9 +67,6 @@ export const pullRequestShape = z.object({
   repository: repositoryShape,
   sender: senderShape,
 });
-
-/** With more, GitHub leaves some out. */
-const commitsListedMax = 2048;
 
 export function readPush(payload: unknown): readonly Happening[] | undefined {
   const read = pushShape.safeParse(payload);
