@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import { idIn } from "./github.ts";
 import {
+  answerItemsMax,
   base,
   basic,
   type CommitState,
@@ -206,12 +207,14 @@ export const azureDevops: Provider = {
   }),
   names: {
     repositories: (answer, connection) =>
-      (z.object({ value: z.array(z.object({ remoteUrl: z.url() })) }).safeParse(answer).data?.value ?? []).map(
-        ({ remoteUrl }) => repositoryAt(remoteUrl, connection),
-      ),
+      (
+        z.object({ value: z.array(z.object({ remoteUrl: z.url() })).max(answerItemsMax) }).safeParse(answer).data
+          ?.value ?? []
+      ).map(({ remoteUrl }) => repositoryAt(remoteUrl, connection)),
     branches: (answer) =>
-      (z.object({ value: z.array(z.object({ name: z.string() })) }).safeParse(answer).data?.value ?? []).map(
-        ({ name }) => branchOf(name) ?? name,
-      ),
+      (
+        z.object({ value: z.array(z.object({ name: z.string() })).max(answerItemsMax) }).safeParse(answer).data
+          ?.value ?? []
+      ).map(({ name }) => branchOf(name) ?? name),
   },
 };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import {
+  answerItemsMax,
   base,
   basic,
   bearer,
@@ -144,7 +145,8 @@ export const states: Readonly<Record<CommitState, string>> = {
 const actions = ["opened", "synchronize", "reopened"];
 const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repos/${pathOf(repository)}`;
 
-export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) => z.array(shape).safeParse(answer).data ?? [];
+export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
+  z.array(shape).max(answerItemsMax).safeParse(answer).data ?? [];
 
 export const github: Provider = {
   source: "github",

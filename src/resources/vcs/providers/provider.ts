@@ -141,6 +141,9 @@ export function readRef(ref: string): { readonly branch: string } | { readonly t
   return ref.startsWith("refs/tags/") ? { tag: ref.slice("refs/tags/".length) } : undefined;
 }
 
+/** What an answer of a provider lists at most; a fault for each item of more would hold everybody up. */
+export const answerItemsMax = 10_000;
+
 /** More are as good as unknown: comparing them would take too long. */
 const filesMax = 10_000;
 
