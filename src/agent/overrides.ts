@@ -29,7 +29,9 @@ export function laterOverrides(names: readonly string[]): string[] {
 const isNamesake = (name: string) => extensions.some((extension) => name === `${stem}${extension}`);
 
 /** Whether a configuration file may name a backend. It errs on the side of yes: such a file is rare, and the sentence says what to do. */
-export const mayNameBackend = (text: string): boolean => /\b(?:cloud|backend)\b/.test(text);
+export const mayNameBackend = (text: string): boolean =>
+  // In JSON every letter of a name can be written as an escape.
+  /\b(?:cloud|backend)\b|\\u00/.test(text);
 
 /** Raises ConfigurationFault. */
 export async function writeOverride(directory: string): Promise<void> {

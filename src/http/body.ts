@@ -1,6 +1,7 @@
 /** Request bodies as they arrive: media type, size, JSON. What the JSON means is `jsonapi/input.ts`'s business. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
 import { AppError } from "../kernel/errors.ts";
 import { mediaType } from "./respond.ts";
 
@@ -90,41 +91,13 @@ export class LargeBodies {
   }
 }
 
-/** Far more than any real request has; what a parser builds of more would hold up everybody else. */
-const membersMax = 100_000;
-
-const [quote, backslash] = [0x22, 0x5c];
-const [comma, array, object] = [0x2c, 0x5b, 0x7b];
-
-/** Whether JSON has more members than we look at. Strings are jumped over: they may be long, and cost nothing. */
-function hasTooMany(body: Buffer): boolean {
-  let members = 0;
-  for (let at = 0; at < body.length; at += 1) {
-    const byte = body[at] ?? 0;
-    if (byte === quote) at = endOfString(body, at);
-    // What begins a value or parts two of them.
-    else if ((byte === comma || byte === array || byte === object) && (members += 1) > membersMax) return true;
-  }
-  return false;
-}
-
-function endOfString(body: Buffer, start: number): number {
-  for (let end = body.indexOf(quote, start + 1); end !== -1; end = body.indexOf(quote, end + 1)) {
-    let escapes = 0;
-    while (body[end - 1 - escapes] === backslash) escapes += 1;
-    if (escapes % 2 === 0) return end;
-  }
-  return body.length;
-}
-
 /** Undefined for an empty body. Raises `bad-request`. */
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined;
-  if (hasTooMany(body))
-    throw new AppError("too-large", `The body has more than ${membersMax} members and items. Send less at once.`);
   try {
-    return JSON.parse(utf8.decode(body)) as unknown;
-  } catch {
+    return parseBounded(body, utf8);
+  } catch (error) {
+    if (error instanceof TooManyMembers) throw new AppError("too-large", `${error.message} Send less at once.`);
     throw new AppError("bad-request", "The body is not JSON in UTF-8.");
   }
 }

@@ -4,6 +4,7 @@
  */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import { parseBounded, TooManyMembers } from "../kernel/bounded-json.ts";
 import { ForbiddenAddress, type Judge, judgedLookup, judgeOf, OutgoingFault } from "./judge.ts";
 
 export { ForbiddenAddress, OutgoingFault };
@@ -23,9 +24,10 @@ const good = 200;
 export async function fetchJson(url: string, options: OutgoingOptions): Promise<unknown> {
   const text = await fetchText(url, options);
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw new OutgoingFault(`What ${hostOf(url)} answers is not JSON.`);
+    return parseBounded(Buffer.from(text));
+  } catch (error) {
+    const why = error instanceof TooManyMembers ? "too much JSON" : "not JSON";
+    throw new OutgoingFault(`What ${hostOf(url)} answers is ${why}.`);
   }
 }
 

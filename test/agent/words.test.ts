@@ -315,8 +315,9 @@ describe("override files", () => {
     expect([
       mayNameBackend('terraform { backend "s3" {} }'),
       mayNameBackend('{"terraform":{"cloud":{}}}'),
+      mayNameBackend(String.raw`{"terraform":{"b\u0061ckend":{"local":{"path":"other.tfstate"}}}}`),
       mayNameBackend("locals {}"),
-    ]).toEqual([true, true, false]);
+    ]).toEqual([true, true, true, false]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** A workspace's connection as it is used: which provider, which repository, and the keys to it. */
 import type { Tx } from "../../database/database.ts";
+import { parseBounded } from "../../kernel/bounded-json.ts";
 import { callOut, ForbiddenAddress, OutgoingFault } from "../../outgoing/request.ts";
 import { type KnownConnection, knownConnection } from "../connections/oauth-clients/reads.ts";
 import { type OpenedToken, openToken } from "../connections/oauth-tokens/reads.ts";
@@ -78,9 +79,10 @@ export async function callApi(
   return parsed(text);
 }
 
+/** Undefined for what is no JSON, or too much of it. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseBounded(Buffer.from(text));
   } catch {
     return undefined;
   }

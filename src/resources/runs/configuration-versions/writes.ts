@@ -1,23 +1,27 @@
 /** What runs have done to configuration versions. */
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { RunTable } from "../../../database/schema/runs.ts";
 import { setCurrentConfiguration } from "../../register/workspaces/writes.ts";
 import { approve, findVersions } from "./store.ts";
 
-interface ConfirmedRun {
-  readonly workspaceId: string;
-  readonly configurationVersionId: string | null;
-  readonly configurationApprovedAt: string | null;
-}
+type ConfirmedRun = Pick<
+  RunTable,
+  "workspaceId" | "configurationVersionId" | "isDestroy" | "refreshOnly" | "targetAddrs" | "variables"
+> & { readonly configurationApprovedAt: string | null };
 
 /**
  * Somebody who may apply has confirmed a run with it. In another workspace that says nothing: who may apply there may not be allowed to
- * in the configuration's own.
+ * in the configuration's own. Nor does it where the plan did not show what the configuration does in an automatic run.
  */
 export async function approveConfiguration(tx: Tx, run: Granted<ConfirmedRun, "can-move-run">): Promise<void> {
-  if (run.configurationVersionId === null || run.configurationApprovedAt !== null) return;
+  if (run.configurationVersionId === null || run.configurationApprovedAt !== null || !showsAll(run)) return;
   await approve(tx, { ...run, id: run.configurationVersionId });
 }
+
+/** A planner chooses targets and a run's own variables, and could so leave out of the plan what the next run then applies. */
+const showsAll = ({ isDestroy, refreshOnly, targetAddrs, variables }: ConfirmedRun): boolean =>
+  isDestroy === 0 && refreshOnly === 0 && variables === null && (targetAddrs === null || targetAddrs === "[]");
 
 interface AppliedRun {
   readonly organizationId: string;

@@ -130,7 +130,7 @@ function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;
   if (run.configurationApprovedAt === null)
-    return `Waits for confirmation: nobody who can apply has uploaded or confirmed its configuration ${run.configurationVersionId}. Check the plan, then confirm or discard the run.`;
+    return `Waits for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a run with all of it. Check the plan, then confirm or discard the run.`;
   return isEmpty && run.creatorMayApply === 0
     ? "Waits for confirmation: it was started by somebody who can't apply. Confirm or discard the run."
     : null;

@@ -3,9 +3,11 @@ import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import { idIn } from "./github.ts";
 import {
+  answerItemsMax,
   base,
   basic,
   type CommitState,
+  commitsOf,
   type Connection,
   isSame,
   isZero,
@@ -30,7 +32,7 @@ const actorShape = z
 const pushShape = z.object({
   resource: z.object({
     refUpdates: z.array(z.object({ name: nameShape, oldObjectId: shaShape, newObjectId: shaShape })).max(100),
-    commits: z.array(z.object({ commitId: z.string(), comment: wordsShape })).nullish(),
+    commits: commitsOf(z.object({ commitId: z.string(), comment: wordsShape })),
     repository: repositoryShape,
     pushedBy: actorShape,
   }),
@@ -205,12 +207,14 @@ export const azureDevops: Provider = {
   }),
   names: {
     repositories: (answer, connection) =>
-      (z.object({ value: z.array(z.object({ remoteUrl: z.url() })) }).safeParse(answer).data?.value ?? []).map(
-        ({ remoteUrl }) => repositoryAt(remoteUrl, connection),
-      ),
+      (
+        z.object({ value: z.array(z.object({ remoteUrl: z.url() })).max(answerItemsMax) }).safeParse(answer).data
+          ?.value ?? []
+      ).map(({ remoteUrl }) => repositoryAt(remoteUrl, connection)),
     branches: (answer) =>
-      (z.object({ value: z.array(z.object({ name: z.string() })) }).safeParse(answer).data?.value ?? []).map(
-        ({ name }) => branchOf(name) ?? name,
-      ),
+      (
+        z.object({ value: z.array(z.object({ name: z.string() })).max(answerItemsMax) }).safeParse(answer).data
+          ?.value ?? []
+      ).map(({ name }) => branchOf(name) ?? name),
   },
 };

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import {
+  answerItemsMax,
   base,
   basic,
   bearer,
@@ -140,7 +141,7 @@ export const keyOf = (context: string): string =>
 const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repositories/${pathOf(repository)}`;
 
 export const valuesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
-  z.object({ values: z.array(shape) }).safeParse(answer).data?.values ?? [];
+  z.object({ values: z.array(shape).max(answerItemsMax) }).safeParse(answer).data?.values ?? [];
 
 export const bitbucketCloud: Provider = {
   source: "bitbucket",

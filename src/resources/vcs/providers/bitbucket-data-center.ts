@@ -126,7 +126,7 @@ function of({ apiUrl }: Connection, repository: string): string {
 const from = (page: number) => `limit=${pageSize}&start=${(page - 1) * pageSize}`;
 
 const cloneLinks = z.object({
-  links: z.object({ clone: z.array(z.object({ name: z.string(), href: z.string() })) }),
+  links: z.object({ clone: z.array(z.object({ name: z.string(), href: z.string() })).max(100) }),
 });
 
 export const bitbucketDataCenter: Provider = {

@@ -2,10 +2,13 @@
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
 import {
+  answerItemsMax,
   base,
   basic,
   bearer,
   type CommitState,
+  commitsListedMax,
+  commitsOf,
   type Connection,
   filesOf,
   filesShape,
@@ -45,7 +48,7 @@ export const pushShape = z.object({
   forced: z.boolean().nullish(),
   compare: urlShape,
   compare_url: urlShape,
-  commits: z.array(commitShape).nullish(),
+  commits: commitsOf(commitShape),
   head_commit: commitShape.nullish(),
   total_commits: z.number().nullish(),
   repository: repositoryShape,
@@ -65,9 +68,6 @@ export const pullRequestShape = z.object({
   repository: repositoryShape,
   sender: senderShape,
 });
-
-/** With more, GitHub leaves some out. */
-const commitsListedMax = 2048;
 
 export function readPush(payload: unknown): readonly Happening[] | undefined {
   const read = pushShape.safeParse(payload);
@@ -145,7 +145,8 @@ export const states: Readonly<Record<CommitState, string>> = {
 const actions = ["opened", "synchronize", "reopened"];
 const of = ({ apiUrl }: Connection, repository: string) => `${base(apiUrl)}/repos/${pathOf(repository)}`;
 
-export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) => z.array(shape).safeParse(answer).data ?? [];
+export const namesIn = (shape: z.ZodType<string>) => (answer: unknown) =>
+  z.array(shape).max(answerItemsMax).safeParse(answer).data ?? [];
 
 export const github: Provider = {
   source: "github",

@@ -7,6 +7,7 @@ import {
   basic,
   bearer,
   type CommitState,
+  commitsOf,
   type Connection,
   filesOf,
   filesShape,
@@ -34,18 +35,16 @@ const pushShape = z.object({
   user_username: nameShape.nullish(),
   user_avatar: urlShape,
   project: projectShape,
-  commits: z
-    .array(
-      z.object({
-        id: z.string(),
-        message: wordsShape,
-        url: urlShape,
-        added: filesShape,
-        modified: filesShape,
-        removed: filesShape,
-      }),
-    )
-    .nullish(),
+  commits: commitsOf(
+    z.object({
+      id: z.string(),
+      message: wordsShape,
+      url: urlShape,
+      added: filesShape,
+      modified: filesShape,
+      removed: filesShape,
+    }),
+  ),
   total_commits_count: z.number().nullish(),
 });
 

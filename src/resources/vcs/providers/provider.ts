@@ -141,6 +141,9 @@ export function readRef(ref: string): { readonly branch: string } | { readonly t
   return ref.startsWith("refs/tags/") ? { tag: ref.slice("refs/tags/".length) } : undefined;
 }
 
+/** What an answer of a provider lists at most; a fault for each item of more would hold everybody up. */
+export const answerItemsMax = 10_000;
+
 /** More are as good as unknown: comparing them would take too long. */
 const filesMax = 10_000;
 
@@ -162,4 +165,18 @@ export function filesOf(commits: readonly FileChanges[], isWhole: boolean): read
   return [...files];
 }
 
-export const filesShape = z.array(z.string().max(4096)).nullish();
+const areFiles = (value: unknown): boolean =>
+  Array.isArray(value) &&
+  value.length <= filesMax &&
+  value.every((file: unknown) => typeof file === "string" && file.length <= 4096);
+
+/** Unknown where they are too many: a fault for each item would take longer than the list is worth. */
+export const filesShape = z.custom<readonly string[]>(areFiles).nullish().catch(null);
+
+/** As many commits as a provider lists at most; what follows is not looked at. */
+export const commitsListedMax = 2048;
+export const commitsOf = <Shape extends z.ZodType>(shape: Shape) =>
+  z.preprocess(
+    (commits: unknown) => (Array.isArray(commits) ? (commits as unknown[]).slice(0, commitsListedMax) : commits),
+    z.array(shape).nullish(),
+  );

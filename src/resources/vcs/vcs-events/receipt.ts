@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { VcsDeliveryTable, VcsEventTable } from "../../../database/schema/vcs.ts";
+import { parseBounded, TooManyMembers } from "../../../kernel/bounded-json.ts";
 import { AppError } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
@@ -54,11 +55,13 @@ const refusal = ({ webhookSecrets }: KnownConnection): AppError =>
       : "The webhook is not signed with this connection's webhook-secret. Set the same secret at the provider.",
   );
 
-/** Undefined for what is no JSON. */
+/** Undefined for what is no JSON. Raises `too-large`. */
 function parsed(body: Uint8Array): unknown {
   try {
-    return JSON.parse(Buffer.from(body).toString("utf8"));
-  } catch {
+    return parseBounded(body);
+  } catch (error) {
+    if (error instanceof TooManyMembers)
+      throw new AppError("too-large", `${error.message} Push fewer commits at once, or start a run by hand.`);
     return undefined;
   }
 }

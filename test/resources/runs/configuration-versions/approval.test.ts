@@ -157,6 +157,25 @@ describe("a configuration that a planner uploaded", () => {
     expectWaiting(await triggered(), id);
   });
 
+  it.each([
+    { "target-addrs": ["null_resource.harmless"] },
+    { "refresh-only": true },
+    { variables: [{ key: "harmful", value: "false" }] },
+  ])("is not approved by the confirmation of a run that shows only a part of it: %j", async (attributes) => {
+    const { id } = await sendConfiguration(planner, target.id);
+    const run = await makeRun(planner, target.id, attributes);
+    await execute();
+    await confirm(run);
+    expect((await showRun(org.owner, run.id)).attributes.status).toBe("applied");
+    expectWaiting(await triggered(), id);
+  });
+
+  it("is not approved by the confirmation of a destroy", async () => {
+    const { id } = await sendConfiguration(planner, target.id);
+    await confirm(await destroyed());
+    expectWaiting(await triggered(), id);
+  });
+
   it("is not approved by a confirmation in another workspace, where the planner may apply", async () => {
     const { id } = await sendConfiguration(planner, target.id);
     const own = await makeWorkspace(api, org.name, remote);

@@ -18,6 +18,8 @@ import { scaled } from "../../../support/waiting.ts";
 
 const api = useApi();
 
+const filler = (length: number): readonly number[] => Array.from({ length }, () => 0);
+
 describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) => {
   const prepare = async (attributes: object = {}) => {
     const org = await makeOrganization(api);
@@ -56,6 +58,16 @@ describe.each(Object.entries(providers))("a webhook of %s", (_name, provider) =>
     expect(answer.status).toBe(401);
     expect(answer.text).toContain("webhook-secret");
     expect((await deliver(api, connection.id, body, none)).status).toBe(401);
+    expect(await eventsOf(org.owner, workspace.id)).toEqual([]);
+  });
+
+  it("413: with more members than are read on the thread that answers everybody; nothing is stored", async () => {
+    const { org, connection, workspace } = await prepare();
+    const body = { ...provider.push(), further: filler(100_001) };
+    const headers = provider.headers("push", JSON.stringify(body), connection.secret);
+    const answer = await deliver(api, connection.id, body, headers);
+    expect(answer.status).toBe(413);
+    expect(answer.text).toContain("100000 members");
     expect(await eventsOf(org.owner, workspace.id)).toEqual([]);
   });
 
