@@ -103,10 +103,7 @@ export async function serve(settings: Settings, options: ServeOptions = {}): Pro
       },
     };
   } catch (error) {
-    // Without the database their token stays; the next start revokes it.
-    await Promise.all([server.close(), runner.stop(), workers?.stop(0).catch(() => undefined)]);
-    clock?.stop();
-    await database.close();
+    await abandon({ server, runner, database, clock }, workers);
     throw error;
   }
 }
@@ -191,6 +188,13 @@ interface Parts {
   readonly runner: JobRunner;
   readonly database: Database;
   readonly clock: ClockWatch | undefined;
+}
+
+/** After a start that failed. Where the database can't be written to, the workers' token stays until the next start revokes it. */
+async function abandon({ server, runner, database, clock }: Parts, workers: Workers | undefined): Promise<void> {
+  await Promise.all([server.close(), runner.stop(), workers?.stop(0).catch(() => undefined)]);
+  clock?.stop();
+  await database.close();
 }
 
 async function stop({ server, runner, database, clock }: Parts, graceSeconds: number): Promise<void> {

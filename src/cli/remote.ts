@@ -20,7 +20,7 @@ const mediaType = "application/vnd.api+json";
 /** Undefined where the command works on the database. Raises SettingError, and UsageError where flags name both. */
 export function remoteOf({ sources }: Pick<Invocation, "sources">): RemoteServer | undefined {
   const { flags = {} } = sources;
-  if (flags["database"] !== undefined) {
+  if ((flags["database"] ?? flags["databaseFile"]) !== undefined) {
     if (flags["address"] !== undefined)
       throw new UsageError("--database and --address exclude each other: give one of them.");
     // A flag wins over the environment.

@@ -46,7 +46,7 @@ export const createTokenCommand: Command = {
     const attributes = checked(sent);
     const [user, organization] = [value("user"), value("owners-of")];
     if ((user === undefined) === (organization === undefined))
-      throw new UsageError("Say whose token it is: either --user or --owners-of.");
+      throw new UsageError("Say whose token it is: give either NAME or --owners-of ORGANIZATION.");
     const remote = remoteOf(invocation);
     const made =
       remote === undefined

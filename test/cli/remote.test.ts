@@ -114,6 +114,9 @@ test("a database that a flag names wins over an address in the environment", asy
     out: "There are no users.",
     err: "",
   });
+  const file = join(folder, "flag-database");
+  writeFileSync(file, database.at(1) ?? "");
+  expect((await cadastre(["user", "list", "--database-file", file], remote)).out).toBe("There are no users.");
   expect(await cadastre(["user", "list", ...database, "--address", "http://127.0.0.1:1"], remote)).toMatchObject({
     code: 2,
     err: "--database and --address exclude each other: give one of them.",

@@ -75,8 +75,8 @@ describe("a command that was written wrongly", () => {
     ],
     ["user set-password ada bob", "'bob' is one word too many. See 'cadastre user set-password --help'."],
     ["user create --username a", "'cadastre user create' needs --email ADDRESS. See 'cadastre user create --help'."],
-    ["token create", "Say whose token it is: either --user or --owners-of."],
-    ["token create --user a --owners-of b", "Say whose token it is: either --user or --owners-of."],
+    ["token create", "Say whose token it is: give either NAME or --owners-of ORGANIZATION."],
+    ["token create --user a --owners-of b", "Say whose token it is: give either NAME or --owners-of ORGANIZATION."],
     ["token create --user a --expires-in soon", "--expires-in must be a number of days or hours, such as 30d or 12h."],
     [
       "token create --user a --expires-in 1d --expires-at 2090-01-01T00:00:00Z",
