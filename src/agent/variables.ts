@@ -67,9 +67,13 @@ const refused = new Set([
 ]);
 
 /** Whether an environment variable may be set by a workspace. */
-export function mayBeSet(name: string): boolean {
-  return /^[^=\0]+$/.test(name) && !refused.has(name) && !name.startsWith("LD_") && !name.startsWith("TF_TOKEN_");
+export function mayBeSet(name: string, value = ""): boolean {
+  const isForeign = refused.has(name) || name.startsWith("LD_") || name.startsWith("TF_TOKEN_");
+  return /^[^=\0]+$/.test(name) && !isForeign && !(name.startsWith("TF_CLI_ARGS") && asksToDestroy(value));
 }
+
+/** Only the run says whether it destroys: that needs a permission of its own. Engines read quotes and backslashes as a shell does. */
+const asksToDestroy = (words: string): boolean => /(^|\s)--?destroy\b/.test(words.replaceAll(/["'\\]/g, ""));
 
 export interface Places {
   readonly home: string;
@@ -91,7 +95,7 @@ export interface Environment {
 /** All that the engine's process has: nothing of the agent's own. */
 export function environmentOf(job: Job, places: Places): Environment {
   const own = job.variables.filter(({ category }) => category === "env");
-  const taken = own.filter(({ key }) => mayBeSet(key));
+  const taken = own.filter(({ key, value }) => mayBeSet(key, value));
   const facts = factsOf(job);
   const variables: Record<string, string> = {
     ...(places.ca === undefined ? {} : caVariables(places.ca)),
@@ -113,7 +117,7 @@ export function environmentOf(job: Job, places: Places): Environment {
     TFC_AGENT_VERSION: agentVersion,
     CADASTRE_AGENT_VERSION: version,
   };
-  return { variables, refused: own.filter(({ key }) => !mayBeSet(key)).map(({ key }) => key) };
+  return { variables, refused: own.filter(({ key, value }) => !mayBeSet(key, value)).map(({ key }) => key) };
 }
 
 /** Engines ask for at least 1.10 before they import by configuration; it is what our steps are equal to, not our own version. */

@@ -153,6 +153,17 @@ describe("the environment", () => {
     expect(refused).toEqual([name]);
   });
 
+  it.each([
+    ["TF_CLI_ARGS_plan", "-destroy", false],
+    ["TF_CLI_ARGS", "-no-color --destroy=true", false],
+    ["TF_CLI_ARGS_apply", `-de"str"'oy'`, false],
+    ["TF_CLI_ARGS_plan", "-parallelism=4 -var=a=-destroyed", true],
+    ["ARGS", "-destroy", true],
+  ])("%s=%s may be set: %s, because only a run says that it destroys", (name, value, isTaken) => {
+    const { variables, refused } = environmentOf(job({ variables: [env(name, value)] }), places);
+    expect([variables[name], refused]).toEqual(isTaken ? [value, []] : [undefined, [name]]);
+  });
+
   it("has the facts twice, and nothing of ours", () => {
     const { variables } = environmentOf(
       job({

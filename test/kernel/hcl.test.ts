@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HclFault, readHcl, textsInHcl } from "../../src/kernel/hcl.ts";
 import { deep, seed } from "../support/depth.ts";
+import { expectLinear } from "../support/growth.ts";
 
 const valueOf = (text: string): unknown => JSON.parse(readHcl(text).json);
 const faultOf = (text: string): string => {
@@ -235,7 +236,7 @@ describe("any text", () => {
 });
 
 describe("time", () => {
-  const size = 128 * 1024;
+  const sizeMax = 256 * 1024;
   const shapes: Record<string, (length: number) => string> = {
     "open quotes": (length) => '"\\"'.repeat(length / 3),
     "quotes behind each other": (length) => `[${'"a",'.repeat(length / 4)}]`,
@@ -252,17 +253,7 @@ describe("time", () => {
     spaces: (length) => " ".repeat(length),
     "brackets that close nothing": (length) => `1${"]".repeat(length)}`,
   };
-  const cpuMs = (text: string): number => {
-    const before = process.threadCpuUsage();
-    faultOf(text);
-    const { user, system } = process.threadCpuUsage(before);
-    return (user + system) / 1000;
-  };
-  const least = (text: string) => Math.min(...Array.from({ length: 3 }, () => cpuMs(text)));
-
-  it.each(Object.entries(shapes))("grows with the length alone: %s", (_, shape) => {
-    least(shape(1024));
-    // Eight times the length: a reader that looks back at all of it would take 64 times as long.
-    expect(least(shape(8 * size)) / Math.max(least(shape(size)), 2)).toBeLessThan(32);
+  it.each(Object.entries(shapes))("grows with the length alone: %s", async (name, shape) => {
+    await expectLinear(name, (length) => faultOf(shape(length)), sizeMax);
   });
 });
