@@ -55,7 +55,9 @@ export class RateLimiter {
   #refilled(key: string, at: number): number {
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) return this.#burst;
-    return Math.min(this.#burst, bucket.tokens + ((at - bucket.at) / 1000) * this.#perSecond);
+    // A clock that was set back takes nothing away.
+    const elapsedMs = Math.max(0, at - bucket.at);
+    return Math.min(this.#burst, bucket.tokens + (elapsedMs / 1000) * this.#perSecond);
   }
 }
 
