@@ -4,7 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Caller, callerOn } from "../support/api.ts";
 import { data, resource, unique } from "../support/builders.ts";
 import type { Engine } from "../support/database.ts";
