@@ -1,6 +1,6 @@
 /**
  * One job from its claim to its end: executed under a time-out and an eye on the disk, reported once, and cleared away. A job that
- * was lost is not reported: whoever has it now would be contradicted.
+ * was lost is not reported: that would contradict the agent that has it now.
  */
 import { realpathSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";

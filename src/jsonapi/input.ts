@@ -12,7 +12,7 @@ import type { Relationship, ToMany } from "./relationships.ts";
 export const linkageMax = 1000;
 const nestingMax = 16;
 const idLengthMax = 256;
-/** Of one value: whoever sends thousands of wrong items sees by the first what is wrong. */
+/** Of one value: the first hundred of thousands of wrong items show what is wrong. */
 const issuesMax = 100;
 
 type Json = Record<string, unknown>;

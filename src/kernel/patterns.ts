@@ -132,7 +132,7 @@ export function wildcard(pattern: string): Matches {
     }
   }
   const none = new Uint32Array(words);
-  /** A star may stand for nothing: whoever is at one is also at the place after it. No two stars are neighbours. */
+  /** A star may stand for nothing: a position at one is also at the place after it. No two stars are neighbours. */
   const passStars = (at: Uint32Array): void => {
     let carry = 0;
     for (let word = 0; word < words; word += 1) {

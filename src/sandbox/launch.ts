@@ -61,7 +61,7 @@ export function withLimits({ prlimit }: Tools, limits: FileLimits, words: readon
   return [prlimit, `--fsize=${limits.fileBytes}`, `--nofile=${limits.openFiles}`, "--core=0", "--", ...words];
 }
 
-/** Dies with whoever starts it, also where it can't notice that by itself. */
+/** Dies with the process that started it, also where it can't notice that end. */
 export function withDeathOfParent({ setpriv }: Tools, words: readonly string[]): string[] {
   return setpriv === undefined ? [...words] : [setpriv, "--pdeathsig", "KILL", "--", ...words];
 }

@@ -61,8 +61,8 @@ export async function loadForNotifying(
 }
 
 /**
- * A team's messages are about every workspace whose runs it may read, so where they go is decided by those who hold as much. Whoever
- * manages a workspace or a project reads its runs. Raises `forbidden`.
+ * A team's messages are about every workspace whose runs it may read, so where they go is decided by those who hold as much. Callers
+ * who manage a workspace or a project read its runs. Raises `forbidden`.
  */
 export async function grantNotifying<Row extends { readonly organizationId: string }>(
   tx: Tx,

@@ -36,7 +36,7 @@ export interface ConfigurationRow extends NotificationConfigurationTable {
 
 /** Whoever may manage what it is subscribed to: a workspace, a project or a team. */
 export type Managed<Row> = Granted<Row, "can-update">;
-/** Whoever may also decide where its messages go: somebody who may read what they are about. */
+/** A caller who may decide where its messages go, because they may read what the messages are about. */
 export type Notifying<Row> = Granted<Row, "can-notify">;
 
 const configurations = (db: Kysely<Schema>) =>

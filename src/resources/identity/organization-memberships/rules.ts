@@ -28,7 +28,7 @@ export function newMembership(
 
 /**
  * The user who becomes a member without being asked. A provider of an organization signs in only people who are in no other one, so
- * whoever signs in by one accepts first: otherwise any owner could lock them out. See docs/decisions/0122-whom-a-provider-speaks-for.md.
+ * a user who signs in by one has to accept first: otherwise any owner could lock them out. See docs/decisions/0122-whom-a-provider-speaks-for.md.
  */
 export function memberAtOnce(
   actor: Actor,

@@ -32,7 +32,7 @@ export function pinnedSecrets(
   return secrets.length === 0 ? null : vault.seal(ownerOf(run.id), Buffer.from(JSON.stringify(secrets)));
 }
 
-/** What was pinned, for whoever executes the run; once it has ended, only what is sensitive. */
+/** What was pinned, for the agent that executes the run; once it has ended, only what is sensitive. */
 export function pinnedVariables(
   { vault }: Pick<Context, "vault">,
   { id, pinnedVariables }: Pick<RunInPlace, "id" | "pinnedVariables">,
