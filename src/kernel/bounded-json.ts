@@ -10,7 +10,7 @@ export class TooManyMembers extends Error {
   override readonly name = "TooManyMembers";
 
   constructor() {
-    super(`The JSON has more than ${membersMax} members and items.`);
+    super(`The body has more than ${membersMax} members and items.`);
   }
 }
 
