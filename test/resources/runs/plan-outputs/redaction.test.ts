@@ -155,11 +155,9 @@ describe("a plan without its secrets", () => {
   });
 
   it("has the actions that are invoked without their secrets, and the schemas of these actions", () => {
+    const bare = { address: "action.notify.ops", type: "notify", name: "ops", provider_name: provider };
     const invocation = {
-      address: "action.notify.ops",
-      type: "notify",
-      name: "ops",
-      provider_name: provider,
+      ...bare,
       config_values: { text: "hi", token: "hunter2", headers: { k3y: "x" } },
       config_sensitive: { token: true, headers: true },
       config_unknown: { headers: { k3y: false }, id: true },
@@ -171,7 +169,6 @@ describe("a plan without its secrets", () => {
         on_failure: "halt",
       },
     };
-    const { config_values, config_sensitive, config_unknown, lifecycle_action_trigger, ...bare } = invocation;
     const invoked = { ...bare, invoke_action_trigger: {} };
     const known = schemas({});
     const notify = { block: { attributes: { text: { type: "string" }, headers: { type: ["map", "string"] } } } };
