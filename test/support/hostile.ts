@@ -226,6 +226,10 @@ export const hostilePlans: Readonly<Record<string, Make<string>>> = {
         }),
       ],
     }),
+  "actions of as many types": (size) =>
+    JSON.stringify({
+      action_invocations: listOf(size, (index) => ({ type: `t${index}`, config_values: { [`n${index}`]: "aaaa" } })),
+    }),
   numbers: times("1.0,", '{"resource_changes":[', "1]}"),
   objects: times("{},", '{"resource_changes":[', "1]}"),
   outputs: (size) =>
