@@ -33,7 +33,7 @@ const onEngines = [
  */
 const decidedByTheEngine = [
   "test/contract/statements.test.ts",
-  "test/{database,jobs}/**/!(crowd|durable-commits|processes|unavailable|fence|pooler|resealing|backup).test.ts",
+  "test/{database,jobs}/**/!(crowd|durable-commits|lease|processes|unavailable|fence|pooler|resealing|backup).test.ts",
   "test/resources/**/{search,tagged,integrity}.test.ts",
 ];
 /** Whoever names files or folders gets all of them. */
@@ -52,7 +52,7 @@ const toldByTheGate = [
   "test/resources/sharing/{access-previews/together,access-explanations/properties}.test.ts",
   "test/resources/register/workspaces/{search-oracle,large-organization,large-filters,lock-machine}.test.ts",
   "test/resources/register/workspace-moves/together.test.ts",
-  "test/resources/runs/agent-jobs/crowd.test.ts",
+  "test/resources/runs/{agent-jobs/crowd,plan-outputs/masking}.test.ts",
   "test/resources/{state/state-versions,runs/configuration-versions}/large.test.ts",
 ];
 /** What SQLite tells: everything in a quick or deep run, and in the gate, which has had the quick one, the rest. */
