@@ -14,6 +14,7 @@ import { agentOpened } from "./agent/agent.ts";
 import { countEngines, findEngines } from "./agent/engines.ts";
 import { agentSettingTable } from "./agent/settings.ts";
 import type { Database } from "./database/database.ts";
+import { setUp } from "./database/migrate.ts";
 import { programBeside } from "./kernel/programs.ts";
 import { SettingError } from "./kernel/settings.ts";
 import { issueAgentToken, revokeAgentTokensNamed } from "./resources/connections/agent-tokens/writes.ts";
@@ -95,7 +96,8 @@ export class Workers {
   async #takeToken(): Promise<void> {
     const { database } = this.#options;
     const context = this.#context();
-    this.#token = await database.write(async (tx) => {
+    // Of several servers that start together, one creates the pool.
+    this.#token = await setUp(database, async (tx) => {
       const pool = await sitePoolNamed(tx, context, poolName);
       // At once, not when the first of them has registered: a CLI that asks before would execute on its own machine.
       await insertSiteOperations(tx, pool);
