@@ -71,7 +71,7 @@ const rankOf = ({ operation }: Route): number =>
 const keyOf = ({ method, path }: { readonly method: string; readonly path: string }): string =>
   `${method} ${path.replaceAll(/:[a-z_]+|\{[^}]*\}/g, "{}")}`;
 
-/** As whoever may; the last refusal where nobody may. */
+/** By the first caller who is allowed; the last refusal where none is. */
 async function answerTo(route: Route, api: Api, tenant: Tenant): Promise<Answer> {
   const { send, callers } = await staged(route, { api, tenant });
   const others: Caller[] = [tenant.owner, api.admin, tenant.callers["organization token"]];

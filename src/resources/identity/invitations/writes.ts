@@ -19,7 +19,10 @@ export interface MadeInvitation {
   readonly expiresAt: string;
 }
 
-/** The only ways to the link are this answer, and mail where the operator sends any. Whoever holds what it leads to makes it, so there is one at a time. Raises `forbidden` for a caller whose own token expires before it. */
+/**
+ * The link is only in this response, and in mail where the operator sends any. Its creator holds what it leads to, so there is one at a
+ * time. Raises `forbidden` for a caller whose own token expires before it.
+ */
 export async function makeInvitation(
   tx: Tx,
   context: Pick<Context, "actor" | "options" | "vault" | "wake">,

@@ -117,7 +117,7 @@ function redactChange(change: unknown, shape: Shape, reading: PlanReading): obje
   };
 }
 
-/** What is told of an action beside its values, and of what invokes it: as for a resource. */
+/** Shown of an action beside its values, and of what invokes it, as for a resource. */
 const keptOfInvocation = ["address", "type", "name", "provider_name"];
 const keptOfTriggers = {
   lifecycle_action_trigger: [

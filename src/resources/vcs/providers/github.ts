@@ -31,7 +31,7 @@ const senderShape = z
   .transform(({ login, avatar_url, html_url }) => ({ username: login, avatarUrl: avatar_url, htmlUrl: html_url }))
   .nullish()
   .catch(null);
-const commitShape = z.object({
+export const commitShape = z.object({
   id: z.string(),
   message: wordsShape,
   url: urlShape,

@@ -1,7 +1,7 @@
 /** GitLab, at gitlab.com and elsewhere. It sends the secret itself instead of a signature. */
 import { z } from "zod";
 import { type Happening, nobody } from "../triggers/happening.ts";
-import { idIn, namesIn } from "./github.ts";
+import { commitShape, idIn, namesIn } from "./github.ts";
 import {
   base,
   basic,
@@ -10,7 +10,6 @@ import {
   commitsOf,
   type Connection,
   filesOf,
-  filesShape,
   isSame,
   isZero,
   nameShape,
@@ -35,16 +34,7 @@ const pushShape = z.object({
   user_username: nameShape.nullish(),
   user_avatar: urlShape,
   project: projectShape,
-  commits: commitsOf(
-    z.object({
-      id: z.string(),
-      message: wordsShape,
-      url: urlShape,
-      added: filesShape,
-      modified: filesShape,
-      removed: filesShape,
-    }),
-  ),
+  commits: commitsOf(commitShape),
   total_commits_count: z.number().nullish(),
 });
 
