@@ -36,7 +36,7 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
   return (
     <MakeOrSave
       draft={draft}
-      noun="the trust"
+      noun="identity trust"
       onClose={onClose}
       make={{
         operation: "POST /organizations/{organization_name}/identity-trusts",
@@ -90,16 +90,20 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
       <TextInput
         label="Issuer"
         placeholder="https://token.actions.githubusercontent.com"
-        description="Who signs the tokens: their claim iss, to the letter."
+        description="Must match the token's iss claim exactly."
         {...draft.getInputProps("issuer")}
       />
-      <TextInput label="Audience" description="Their claim aud." {...draft.getInputProps("audience")} />
+      <TextInput
+        label="Audience"
+        description="Must match the token's aud claim."
+        {...draft.getInputProps("audience")}
+      />
       <ClaimFields draft={draft} />
       {!isThere && (
         <Picker
           kind="teams"
           organization={organization}
-          label="They are the team"
+          label="Team"
           placeholder="Search teams…"
           value={draft.values.team || undefined}
           onChange={(team) => draft.setFieldValue("team", team ?? "")}
@@ -107,8 +111,8 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
         />
       )}
       <NumberInput
-        label="For how many seconds"
-        description="Between a minute and an hour; then the pipeline shows its token again."
+        label="Token lifetime, seconds"
+        description="From 60 to 3,600. After that, the pipeline exchanges its token again."
         min={60}
         max={3600}
         {...draft.getInputProps("token-seconds")}
@@ -122,10 +126,10 @@ function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
   const set = (next: Values["claims"]) => draft.setFieldValue("claims", next as never);
   const replace = (index: number, pair: readonly [string, string]) => set(claims.with(index, pair));
   return (
-    <Stack gap={4} role="group" aria-label="What they must say">
-      <Text fw={500}>What they must say</Text>
+    <Stack gap={4} role="group" aria-label="Required claims">
+      <Text fw={500}>Required claims</Text>
       <Text fz="xs" c="dimmed">
-        Every one of these claims has to fit. * stands for any characters, ? for one.
+        All of these claims must match. * matches any characters, ? matches one.
       </Text>
       {claims.map(([claim, pattern], index) => (
         <Group key={index} gap="xs" wrap="nowrap">
@@ -147,11 +151,11 @@ function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
             variant="subtle"
             color="gray"
             size="compact-sm"
-            aria-label={`Leave out claim ${index + 1}`}
+            aria-label={`Remove claim ${index + 1}`}
             disabled={claims.length === 1}
             onClick={() => set(claims.toSpliced(index, 1))}
           >
-            Leave out
+            Remove
           </Button>
         </Group>
       ))}
@@ -162,7 +166,7 @@ function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
       )}
       <Group>
         <Button variant="subtle" size="compact-sm" onClick={() => set([...claims, ["", ""]])}>
-          One more claim
+          Add claim
         </Button>
       </Group>
     </Stack>

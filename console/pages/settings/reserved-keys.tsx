@@ -26,11 +26,11 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
   return (
     <Section
       title="Reserved tag keys"
-      about="Keys that mean the same everywhere. A project's value of one may be forbidden to be overridden by its workspaces."
+      about="Tag keys that have the same meaning everywhere. You can prevent workspaces from overriding a project's value."
       actions={
         mayUpdate && (
           <Button variant="default" onClick={open}>
-            Reserve a key
+            Reserve tag key
           </Button>
         )
       }
@@ -38,7 +38,7 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
       <Asked query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <span>None.</span>
+            <span>No reserved tag keys yet.</span>
           ) : (
             <Table
               label="Reserved tag keys"
@@ -47,9 +47,8 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
               columns={[
                 { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
                 {
-                  title: "Workspaces",
-                  cell: ({ attributes }) =>
-                    attributes["disable-overrides"] ? "have the project's value" : "may override it",
+                  title: "Overrides",
+                  cell: ({ attributes }) => (attributes["disable-overrides"] ? "not allowed" : "allowed"),
                 },
                 { title: "Actions", width: 1, cell: (key) => mayUpdate && <Actions reserved={key} /> },
               ]}
@@ -57,7 +56,7 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
           )
         }
       </Asked>
-      <FormDialog opened={opened} onClose={close} title="Reserve a tag key">
+      <FormDialog opened={opened} onClose={close} title="Reserve tag key">
         <Reserve organization={organization} onClose={close} />
       </FormDialog>
     </Section>
@@ -67,15 +66,19 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
 function Actions({ reserved: { id, attributes } }: { readonly reserved: Resource<"reserved-tag-keys"> }) {
   const { key, "disable-overrides": isFixed } = attributes;
   const path = { reserved_tag_key_id: id };
-  const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", { done: `Changed ${key}.` });
-  const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", { done: `${key} is free again.` });
+  const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", {
+    done: `Overrides of ${key} are ${isFixed ? "allowed" : "no longer allowed"}.`,
+  });
+  const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", {
+    done: `${key} is no longer reserved.`,
+  });
   return (
     <Group gap={4} wrap="nowrap" justify="flex-end">
       <Button
         variant="subtle"
         size="compact-xs"
         loading={change.isPending}
-        aria-label={`${isFixed ? "Let override" : "Forbid overriding"} ${key}`}
+        aria-label={`${isFixed ? "Allow" : "Disable"} overrides of ${key}`}
         onClick={() =>
           change.mutate({
             path,
@@ -83,17 +86,17 @@ function Actions({ reserved: { id, attributes } }: { readonly reserved: Resource
           })
         }
       >
-        {isFixed ? "Let override" : "Forbid overriding"}
+        {isFixed ? "Allow overrides" : "Disable overrides"}
       </Button>
       <DangerButton
         isQuiet
-        verb="Free"
-        label={`Free ${key}`}
-        title={`Free the key ${key}?`}
+        verb="Unreserve"
+        label={`Unreserve ${key}`}
+        title={`Unreserve ${key}?`}
         isBusy={remove.isPending}
         onConfirm={() => remove.mutate({ path })}
       >
-        Tags with this key stay; anybody who may tag may use it as they like.
+        Existing tags with this key stay. Anyone who can edit tags can then use the key freely.
       </DangerButton>
     </Group>
   );
@@ -110,7 +113,7 @@ function Reserve({ organization, onClose }: { readonly organization: string; rea
     <ActionForm
       draft={draft}
       action={reserve}
-      verb="Reserve the key"
+      verb="Reserve tag key"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -119,7 +122,8 @@ function Reserve({ organization, onClose }: { readonly organization: string; rea
     >
       <TextInput label="Key" placeholder="cost-center" {...draft.getInputProps("key")} data-autofocus />
       <Checkbox
-        label="Workspaces may not override their project's value"
+        label="Disable overrides"
+        description="Workspaces always use their project's value."
         {...draft.getInputProps("disable-overrides", { type: "checkbox" })}
       />
     </ActionForm>
