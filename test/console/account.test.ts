@@ -38,9 +38,9 @@ test("a site admin adds somebody, who makes a token and ends another session, an
 
   const sessions = page.getByRole("table", { name: "Your sessions" }).getByRole("row");
   await expectCount(sessions, 3);
-  await page.getByRole("button", { name: /^End session/ }).click();
+  await page.getByRole("button", { name: /^End session of/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "End session" }).click();
-  await page.getByRole("button", { name: /^End session/ }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: /^End session of/ }).waitFor({ state: "detached" });
   await expectAccessible(page);
 
   await page.getByLabel("Current password").fill(password);

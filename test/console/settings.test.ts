@@ -50,9 +50,8 @@ describe("an organization", () => {
     await dialog.locator("[aria-invalid=true]").waitFor();
     await dialog.getByLabel("Key").fill("cost-center");
     await dialog.getByRole("button", { name: "Reserve tag key" }).click();
-    await page.getByRole("row").filter({ hasText: "cost-center" }).getByText("allowed", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Disable overrides of cost-center" }).click();
-    await page.getByRole("row").filter({ hasText: "cost-center" }).getByText("not allowed").waitFor();
+    await page.getByLabel("Allow overrides of cost-center").click();
+    await page.getByText("Workspaces can no longer override cost-center.").waitFor();
     expect(await keys()).toEqual([["cost-center", true]]);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Unreserve cost-center" }).click();
@@ -75,7 +74,7 @@ describe("an organization", () => {
     expect(limits).toContainEqual(["team", 30 * 86_400_000]);
     await expectAccessible(page);
     await page.getByLabel("Limit token lifetime").click();
-    await page.getByText("Tokens work as long as they say.").waitFor();
+    await page.getByText("Token lifetime is no longer limited.").waitFor();
     expect(data(await other.owner.get(`/organizations/${other.name}`)).attributes["max-ttl-enabled"]).toBe(false);
     expect(complaints).toEqual([]);
   });
@@ -98,7 +97,7 @@ describe("a project", () => {
     await page.getByRole("link", { name: "Settings" }).last().click();
     await page.getByLabel("Description").fill("Addresses and the ways in");
     await page.getByRole("combobox", { name: "Where its workspaces run" }).click();
-    await page.getByRole("option", { name: /^agent/ }).click();
+    await page.getByRole("option", { name: /^Agent/ }).click();
     await page.getByRole("combobox", { name: "Agent pool" }).click();
     await page.getByRole("option", { name: "cellar" }).click();
     await page.getByLabel("Destroy what is inactive for").fill("a while");

@@ -1,5 +1,5 @@
 /** A trust: who signs, for whom, what must be said, and the team that follows from it. */
-import { Button, Group, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Input, NumberInput, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../pickers.tsx";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
@@ -126,49 +126,49 @@ function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
   const set = (next: Values["claims"]) => draft.setFieldValue("claims", next as never);
   const replace = (index: number, pair: readonly [string, string]) => set(claims.with(index, pair));
   return (
-    <Stack gap={4} role="group" aria-label="Required claims">
-      <Text fw={500}>Required claims</Text>
-      <Text fz="xs" c="dimmed">
-        All of these claims must match. * matches any characters, ? matches one.
-      </Text>
-      {claims.map(([claim, pattern], index) => (
-        <Group key={index} gap="xs" wrap="nowrap">
-          <TextInput
-            aria-label={`Claim ${index + 1}`}
-            placeholder="repository"
-            value={claim}
-            onChange={({ currentTarget }) => replace(index, [currentTarget.value, pattern])}
-            flex={1}
-          />
-          <TextInput
-            aria-label={`Pattern ${index + 1}`}
-            placeholder="acme/*"
-            value={pattern}
-            onChange={({ currentTarget }) => replace(index, [claim, currentTarget.value])}
-            flex={2}
-          />
-          <Button
-            variant="subtle"
-            color="gray"
-            size="compact-sm"
-            aria-label={`Remove claim ${index + 1}`}
-            disabled={claims.length === 1}
-            onClick={() => set(claims.toSpliced(index, 1))}
-          >
-            Remove
+    <Input.Wrapper
+      label="Required claims"
+      labelElement="div"
+      description="All of these claims must match. * matches any characters, ? matches one."
+      error={draft.errors["claims"]}
+      role="group"
+      aria-label="Required claims"
+    >
+      <Stack gap={4} my={4}>
+        {claims.map(([claim, pattern], index) => (
+          <Group key={index} gap="xs" wrap="nowrap">
+            <TextInput
+              aria-label={`Claim ${index + 1}`}
+              placeholder="repository"
+              value={claim}
+              onChange={({ currentTarget }) => replace(index, [currentTarget.value, pattern])}
+              flex={1}
+            />
+            <TextInput
+              aria-label={`Pattern ${index + 1}`}
+              placeholder="acme/*"
+              value={pattern}
+              onChange={({ currentTarget }) => replace(index, [claim, currentTarget.value])}
+              flex={2}
+            />
+            <Button
+              variant="subtle"
+              color="gray"
+              size="compact-sm"
+              aria-label={`Remove claim ${index + 1}`}
+              disabled={claims.length === 1}
+              onClick={() => set(claims.toSpliced(index, 1))}
+            >
+              Remove
+            </Button>
+          </Group>
+        ))}
+        <Group>
+          <Button variant="subtle" size="compact-sm" onClick={() => set([...claims, ["", ""]])}>
+            Add claim
           </Button>
         </Group>
-      ))}
-      {draft.errors["claims"] && (
-        <Text fz="xs" c="red" role="alert">
-          {draft.errors["claims"]}
-        </Text>
-      )}
-      <Group>
-        <Button variant="subtle" size="compact-sm" onClick={() => set([...claims, ["", ""]])}>
-          Add claim
-        </Button>
-      </Group>
-    </Stack>
+      </Stack>
+    </Input.Wrapper>
   );
 }

@@ -1,5 +1,5 @@
 /** Tag keys that the organization keeps for itself. */
-import { Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { Button, Checkbox, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -47,10 +47,10 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
               columns={[
                 { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
                 {
-                  title: "Overrides",
-                  cell: ({ attributes }) => (attributes["disable-overrides"] ? "not allowed" : "allowed"),
+                  title: "Allow overrides",
+                  cell: (key) => <Overrides reserved={key} mayUpdate={mayUpdate} />,
                 },
-                { title: "Actions", width: 1, cell: (key) => mayUpdate && <Actions reserved={key} /> },
+                { title: "Actions", width: 1, cell: (key) => mayUpdate && <Unreserve reserved={key} /> },
               ]}
             />
           )
@@ -63,42 +63,50 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
   );
 }
 
-function Actions({ reserved: { id, attributes } }: { readonly reserved: Resource<"reserved-tag-keys"> }) {
+type Key = Resource<"reserved-tag-keys">;
+
+function Overrides({
+  reserved: { id, attributes },
+  mayUpdate,
+}: {
+  readonly reserved: Key;
+  readonly mayUpdate: boolean;
+}) {
   const { key, "disable-overrides": isFixed } = attributes;
-  const path = { reserved_tag_key_id: id };
   const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", {
-    done: `Overrides of ${key} are ${isFixed ? "allowed" : "no longer allowed"}.`,
+    done: `Workspaces can ${isFixed ? "now" : "no longer"} override ${key}.`,
   });
+  return (
+    <Switch
+      checked={!isFixed}
+      disabled={!mayUpdate || change.isPending}
+      aria-label={`Allow overrides of ${key}`}
+      onChange={() =>
+        change.mutate({
+          path: { reserved_tag_key_id: id },
+          body: { data: { type: "reserved-tag-keys", attributes: { "disable-overrides": !isFixed } } },
+        })
+      }
+    />
+  );
+}
+
+function Unreserve({ reserved: { id, attributes } }: { readonly reserved: Key }) {
+  const { key } = attributes;
   const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", {
     done: `${key} is no longer reserved.`,
   });
   return (
-    <Group gap={4} wrap="nowrap" justify="flex-end">
-      <Button
-        variant="subtle"
-        size="compact-xs"
-        loading={change.isPending}
-        aria-label={`${isFixed ? "Allow" : "Disable"} overrides of ${key}`}
-        onClick={() =>
-          change.mutate({
-            path,
-            body: { data: { type: "reserved-tag-keys", attributes: { "disable-overrides": !isFixed } } },
-          })
-        }
-      >
-        {isFixed ? "Allow overrides" : "Disable overrides"}
-      </Button>
-      <DangerButton
-        isQuiet
-        verb="Unreserve"
-        label={`Unreserve ${key}`}
-        title={`Unreserve ${key}?`}
-        isBusy={remove.isPending}
-        onConfirm={() => remove.mutate({ path })}
-      >
-        Existing tags with this key stay. Anyone who can edit tags can then use the key freely.
-      </DangerButton>
-    </Group>
+    <DangerButton
+      isQuiet
+      verb="Unreserve"
+      label={`Unreserve ${key}`}
+      title={`Unreserve ${key}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { reserved_tag_key_id: id } })}
+    >
+      Existing tags with this key stay. Anyone who can edit tags can then use the key freely.
+    </DangerButton>
   );
 }
 

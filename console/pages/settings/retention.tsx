@@ -50,7 +50,7 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
 
 function Change({ organization, days }: { readonly organization: string; readonly days: number | undefined }) {
   const path = { organization_name: organization };
-  const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? 365 });
+  const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? "" });
   const save = useAction("POST /organizations/{organization_name}/relationships/data-retention-policy", {
     done: "Retention saved.",
     refusal: "form",
@@ -64,7 +64,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
         draft={draft}
         action={save}
         verb="Save"
-        isReady={days === undefined || draft.isDirty()}
+        isReady={draft.isDirty()}
         input={(attributes) => ({
           path,
           body: { data: { type: "data-retention-policy-delete-olders", attributes } } as never,
@@ -73,6 +73,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
         <NumberInput
           label="Delete old states after"
           suffix=" days"
+          placeholder="365 days"
           min={1}
           w={200}
           {...draft.getInputProps("delete-older-than-n-days")}

@@ -52,7 +52,7 @@ export default function SignInPage() {
           <SignInForm key={way} way={way} to={ownPath(search["return"])} />
           <Text c="dimmed" fz="xs">
             First time here? The server printed the admin password and token when it first started. Lost them? On the
-            server, run <code>cadastre user set-password admin</code>
+            server, run <code style={{ whiteSpace: "nowrap" }}>cadastre user set-password admin</code>
           </Text>
         </Stack>
       </Paper>

@@ -35,13 +35,15 @@ export default function SiteUsersPage() {
             title: "Username",
             cell: ({ attributes }) => (
               <Group gap="xs">
-                {attributes.username || "invited"}
+                {attributes.username || attributes.email}
+                {!attributes.username && <Badge color="yellow">invited</Badge>}
                 {attributes["is-site-admin"] && <Badge>site admin</Badge>}
               </Group>
             ),
           },
           {
             title: "Email",
+            isExtra: true,
             cell: ({ attributes }) => (
               <>
                 {attributes.email}

@@ -1,5 +1,5 @@
 /** The variables of a set. A sensitive value goes in and never comes out again. */
-import { Badge, Button, Group, Text } from "@mantine/core";
+import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -10,6 +10,7 @@ import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
 import type { SetPlace } from "./place.ts";
 
@@ -76,7 +77,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
 }
 
 function Value({ variable: { attributes } }: { readonly variable: Variable }) {
-  if (attributes.sensitive) return <Text c="dimmed">Sensitive</Text>;
+  if (attributes.sensitive) return <Dimmed>Sensitive</Dimmed>;
   return (
     <Group gap={6}>
       <span className="mono">{attributes.value}</span>
