@@ -72,7 +72,7 @@ describe("an agent pool", () => {
     };
     await choose("Excluded workspaces: add a workspace", "racks");
     expect(await scopes()).toEqual([true, [workspace.id], [], []]);
-    await page.getByLabel("Only the projects and workspaces that are named").click();
+    await page.getByLabel("Selected projects and workspaces").click();
     await choose("Allowed projects: add a project", "Datacenter");
     await choose("Allowed workspaces: add a workspace", "racks");
     expect(await scopes()).toEqual([false, [workspace.id], [project.id], [workspace.id]]);
@@ -110,7 +110,7 @@ describe("an agent pool", () => {
     for (const name of ["Create token", "Save", "Delete this agent pool"])
       await expectCount(page.getByRole("button", { name }), 0, name);
     await expectCount(page.getByRole("combobox"), 0);
-    expect(await page.getByLabel("Only the projects and workspaces that are named").isDisabled()).toBe(true);
+    expect(await page.getByLabel("Selected projects and workspaces").isDisabled()).toBe(true);
     for (const place of ["ssh-keys", "agent-pools"]) {
       await go(`/${org.name}/${place}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
@@ -154,7 +154,7 @@ describe("a trust", () => {
     expect(made.relationships.team.data.id).toBe(team.id);
     await page.getByRole("button", { name: "Edit deployments" }).click();
     await dialog.getByRole("button", { name: "Remove claim 2" }).click();
-    await dialog.getByLabel("For how many seconds").fill("300");
+    await dialog.getByLabel("Token lifetime, seconds").fill("300");
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved identity trust deployments.").waitFor();
     expect((await trusts())[0].attributes).toMatchObject({ claims: { repository: "acme/*" }, "token-seconds": 300 });
