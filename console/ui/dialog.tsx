@@ -47,7 +47,7 @@ export function DangerDialog({
           <Text component="div">{children}</Text>
           {typed !== undefined && (
             <TextInput
-              label={`Type ${typed} to go on`}
+              label={`Type ${typed} to confirm`}
               value={text}
               onChange={(event) => setText(event.currentTarget.value)}
               data-autofocus

@@ -31,11 +31,25 @@ export interface ActionFormProps<Values extends object, O extends Operation> {
   readonly color?: string;
   readonly isReady?: boolean;
   readonly onCancel?: () => void;
+  /** What the button beside it says, where that is not "Cancel". */
+  readonly cancelVerb?: string;
   readonly children: ReactNode;
 }
 
 export function ActionForm<Values extends object, O extends Operation>(props: ActionFormProps<Values, O>) {
-  const { draft, action, input, etag, reload, verb, color, isReady = true, onCancel, children } = props;
+  const {
+    draft,
+    action,
+    input,
+    etag,
+    reload,
+    verb,
+    color,
+    isReady = true,
+    onCancel,
+    cancelVerb = "Cancel",
+    children,
+  } = props;
   const [rest, setRest] = useState<ApiError>();
   const [stale, setStale] = useState(false);
   const send = (version: string | undefined) => {
@@ -82,14 +96,14 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
           </Alert>
         )}
         <Group gap="xs" mt={4}>
+          {onCancel && (
+            <Button variant="default" onClick={onCancel}>
+              {cancelVerb}
+            </Button>
+          )}
           <Button type="submit" loading={action.isPending} disabled={!isReady} color={color}>
             {verb}
           </Button>
-          {onCancel && (
-            <Button variant="default" onClick={onCancel}>
-              Cancel
-            </Button>
-          )}
         </Group>
       </Stack>
     </form>

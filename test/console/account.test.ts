@@ -11,10 +11,10 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   const site = await console.visit(admin.token);
   await site.go("/~/site");
   await site.page.getByRole("button", { name: "New user" }).click();
-  await site.page.getByLabel("User name").fill("mia");
-  await site.page.getByLabel("E-mail").fill("mia@acme.example");
+  await site.page.getByLabel("Username").fill("mia");
+  await site.page.getByLabel("Email").fill("mia@acme.example");
   await site.page.getByRole("textbox", { name: "Password" }).fill(password);
-  await site.page.getByRole("button", { name: "Add the user" }).click();
+  await site.page.getByRole("button", { name: "Create user" }).click();
   await site.page.getByRole("row").filter({ hasText: "mia@acme.example" }).waitFor();
   await expectAccessible(site.page);
   expect(site.complaints).toEqual([]);
@@ -23,14 +23,14 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   data(await console.api.nobody.post("/sessions", resource("sessions", { username: "mia", password })));
   const { page, go, complaints } = await console.visit();
   await go("/~/account");
-  await page.getByLabel("User name").fill("mia");
+  await page.getByLabel("Username").fill("mia");
   await page.getByRole("textbox", { name: "Password" }).fill(password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Account" }).waitFor();
 
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page.getByLabel("What it is for").fill("my laptop");
-  await page.getByRole("dialog").getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
   const secret = (await page.getByRole("group", { name: "The token" }).textContent())!.trim();
   expect(data(await console.api.as(secret).get("/account/details")).attributes.username).toBe("mia");
   await page.getByRole("button", { name: "I have copied it" }).click();
@@ -38,18 +38,18 @@ test("a site admin adds somebody, who makes a token and ends another session, an
 
   const sessions = page.getByRole("table", { name: "Your sessions" }).getByRole("row");
   await expectCount(sessions, 3);
-  await page.getByRole("button", { name: /^End the session/ }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
-  await page.getByRole("button", { name: /^End the session/ }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: /^End session of/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "End session" }).click();
+  await page.getByRole("button", { name: /^End session of/ }).waitFor({ state: "detached" });
   await expectAccessible(page);
 
-  await page.getByLabel("Present password").fill(password);
+  await page.getByLabel("Current password").fill(password);
   await page.getByLabel("New password", { exact: true }).fill("staple horse correct battery");
-  await page.getByLabel("New password again").fill("something else entirely");
-  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByLabel("Confirm new password").fill("something else entirely");
+  await page.getByRole("button", { name: "Change password" }).click();
   await page.getByText("Password confirmation must be the same as the password").waitFor();
-  await page.getByLabel("New password again").fill("staple horse correct battery");
-  await page.getByRole("button", { name: "Change the password" }).click();
+  await page.getByLabel("Confirm new password").fill("staple horse correct battery");
+  await page.getByRole("button", { name: "Change password" }).click();
   await page.getByRole("heading", { name: "Sign in to Cadastre" }).waitFor();
   expect(complaints).toEqual([]);
 });
@@ -63,7 +63,7 @@ test("the site's pages are for its admins", async () => {
     ).attributes.token,
   );
   await go("/~/site");
-  await page.getByText("For site admins").waitFor();
+  await page.getByText("Site admins only").waitFor();
   await expectCount(page.getByRole("button", { name: "New user" }), 0);
   await page.getByRole("button", { name: "Account of jo" }).click();
   await page.getByRole("menuitem", { name: "All organizations" }).waitFor();

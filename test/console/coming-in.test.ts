@@ -22,17 +22,17 @@ test("an invitation is a link to copy, by which somebody new becomes a member, s
 
   const { page, go, complaints } = await console.visit();
   await go(pathname.replace(/^\/app/, ""));
-  await page.getByText(`is invited to the organization ${name}`).waitFor();
+  await page.getByText(`is invited to join ${name}`).waitFor();
   await expectAccessible(page);
-  await page.getByLabel("User name").fill("grace");
+  await page.getByLabel("Username").fill("grace");
   await page.getByRole("textbox", { name: "Password" }).fill("short");
-  await page.getByRole("button", { name: "Begin" }).click();
+  await page.getByRole("button", { name: "Create account" }).click();
   await page
     .getByText(/password/i)
     .nth(1)
     .waitFor();
   await page.getByRole("textbox", { name: "Password" }).fill("correct horse battery staple");
-  await page.getByRole("button", { name: "Begin" }).click();
+  await page.getByRole("button", { name: "Create account" }).click();
   await page.waitForURL(`**/app/${name}`);
   await page.getByRole("button", { name: "Account of grace" }).waitFor();
   expect(complaints).toEqual([]);
@@ -60,10 +60,10 @@ test("terraform login gets a token when the person allows it, and is told when n
   await page.route("http://localhost:10007/**", (route) => route.fulfill({ body: "back at the program" }));
   const question = `/~/authorize?${new URLSearchParams(asked)}`;
   await go(question);
-  await page.getByText("asks for a token of").waitFor();
-  await page.getByLabel("What the token is called").fill("my laptop");
+  await page.getByText("asks for a token for").waitFor();
+  await page.getByLabel("Description").fill("my laptop");
   await expectAccessible(page);
-  await page.getByRole("button", { name: "Allow it" }).click();
+  await page.getByRole("button", { name: "Authorize" }).click();
   await page.waitForURL("http://localhost:10007/**");
   const answer = new URL(page.url()).searchParams;
   expect(answer.get("state")).toBe(asked.state);
@@ -81,7 +81,7 @@ test("terraform login gets a token when the person allows it, and is told when n
   expect(data(await console.api.as(token).get("/account/details")).id).toBe(owner.id);
 
   await go(question);
-  await page.getByRole("button", { name: "Refuse" }).click();
+  await page.getByRole("button", { name: "Deny" }).click();
   await page.waitForURL("http://localhost:10007/**");
   expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
 });

@@ -13,12 +13,12 @@ describe("an SSH key", () => {
     const { id } = await makeWorkspace(console.api, org.name, { name: "modules" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/ssh-keys`);
-    await page.getByText("No SSH keys").waitFor();
-    await page.getByRole("button", { name: "Add a key" }).click();
+    await page.getByText("No SSH keys yet").waitFor();
+    await page.getByRole("button", { name: "Add SSH key" }).click();
     await page.getByLabel("Name").fill("deploy");
     await page.getByLabel("Private key").fill("-----BEGIN OPENSSH PRIVATE KEY-----\nhush-hush\n");
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Add the key" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add SSH key" }).click();
     await page.getByRole("row").filter({ hasText: "deploy" }).waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await page.content()).not.toContain("hush-hush");
@@ -34,11 +34,11 @@ describe("an SSH key", () => {
     await page.getByRole("button", { name: "Edit deploy" }).click();
     await page.getByLabel("Name").fill("modules");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the key modules.").waitFor();
+    await page.getByText("Saved SSH key modules.").waitFor();
     expect(data(await org.owner.get(`/ssh-keys/${key.id}`)).attributes.name).toBe("modules");
     await page.getByRole("button", { name: "Delete modules" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("No SSH keys").waitFor();
+    await page.getByText("No SSH keys yet").waitFor();
     expect(complaints).toEqual([]);
   });
 });
@@ -51,9 +51,9 @@ describe("an agent pool", () => {
     await go(`/${org.name}/agent-pools`);
     await page.getByRole("button", { name: "New agent pool" }).click();
     await page.getByLabel("Name").fill("cellar");
-    await page.getByRole("button", { name: "Make the agent pool" }).click();
+    await page.getByRole("button", { name: "Create agent pool" }).click();
     await page.getByRole("heading", { name: "cellar" }).waitFor();
-    await page.getByText("No agent has registered").waitFor();
+    await page.getByText("No agents yet").waitFor();
     const id = new URL(page.url()).pathname.split("/").at(-1)!;
     const scopes = async () => {
       const { attributes, relationships } = data(await org.owner.get(`/agent-pools/${id}`));
@@ -70,20 +70,20 @@ describe("an agent pool", () => {
       await page.getByRole("option", { name }).click();
       await page.getByRole("link", { name, exact: true }).waitFor();
     };
-    await choose("Workspaces that it does not serve: add a workspace", "racks");
+    await choose("Excluded workspaces: add a workspace", "racks");
     expect(await scopes()).toEqual([true, [workspace.id], [], []]);
-    await page.getByLabel("Only the projects and workspaces that are named").click();
-    await choose("Projects whose workspaces it serves: add a project", "Datacenter");
-    await choose("Workspaces that it serves: add a workspace", "racks");
+    await page.getByLabel("Selected projects and workspaces").click();
+    await choose("Allowed projects: add a project", "Datacenter");
+    await choose("Allowed workspaces: add a workspace", "racks");
     expect(await scopes()).toEqual([false, [workspace.id], [project.id], [workspace.id]]);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Take away project Datacenter" }).click();
     await page.getByRole("link", { name: "Datacenter" }).waitFor({ state: "detached" });
     expect(await scopes()).toEqual([false, [workspace.id], [], [workspace.id]]);
 
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     await page.getByLabel("What it is for").fill("the first agent");
-    await page.getByRole("dialog").getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
     await page.getByRole("group", { name: "The token" }).waitFor();
     await page.getByRole("button", { name: "I have copied it" }).click();
     await page.getByRole("row").filter({ hasText: "the first agent" }).waitFor();
@@ -92,9 +92,9 @@ describe("an agent pool", () => {
     await org.owner.patch(`/agent-pools/${id}`, resource("agent-pools", { "organization-scoped": true }));
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
-    await page.getByText("Saved the agent pool.").waitFor();
+    await page.getByText("Agent pool saved.").waitFor();
     await page.getByRole("button", { name: "Delete this agent pool" }).click();
-    await page.getByLabel("Type cellar-2 to go on").fill("cellar-2");
+    await page.getByLabel("Type cellar-2 to confirm").fill("cellar-2");
     await page.getByRole("dialog").getByRole("button", { name: "Delete this agent pool" }).click();
     await page.waitForURL(`**/app/${org.name}/agent-pools`);
     expect((await org.owner.get(`/agent-pools/${id}`)).status).toBe(404);
@@ -106,15 +106,15 @@ describe("an agent pool", () => {
     const member = await makeMember(console.api, org.name);
     const { page, go, complaints } = await console.visit(member.token);
     await go(`/${org.name}/agent-pools/${pool.id}`);
-    await page.getByRole("heading", { name: "Whom it serves" }).waitFor();
-    for (const name of ["Make a token", "Save", "Delete this agent pool"])
+    await page.getByRole("heading", { name: "Scope" }).waitFor();
+    for (const name of ["Create token", "Save", "Delete this agent pool"])
       await expectCount(page.getByRole("button", { name }), 0, name);
     await expectCount(page.getByRole("combobox"), 0);
-    expect(await page.getByLabel("Only the projects and workspaces that are named").isDisabled()).toBe(true);
+    expect(await page.getByLabel("Selected projects and workspaces").isDisabled()).toBe(true);
     for (const place of ["ssh-keys", "agent-pools"]) {
       await go(`/${org.name}/${place}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      for (const name of ["Add a key", "New agent pool"])
+      for (const name of ["Add SSH key", "New agent pool"])
         await expectCount(page.getByRole("button", { name }), 0, name);
     }
     await expectCount(page.getByRole("link", { name: "Version control" }), 0);
@@ -128,19 +128,19 @@ describe("a trust", () => {
     const team = await makeTeam(console.api, org.name, { name: "deployers" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/identity-trusts`);
-    await page.getByText("Nobody is trusted yet").waitFor();
-    await page.getByRole("button", { name: "New trust" }).click();
+    await page.getByText("No identity trusts yet").waitFor();
+    await page.getByRole("button", { name: "New identity trust" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("deployments");
     await dialog.getByLabel("Issuer").fill("https://ci.acme.example");
     await dialog.getByLabel("Pattern 1").fill("acme/*");
-    await dialog.getByRole("button", { name: "One more claim" }).click();
+    await dialog.getByRole("button", { name: "Add claim" }).click();
     await dialog.getByRole("textbox", { name: "Claim 2" }).fill("ref");
     await dialog.getByLabel("Pattern 2").fill("refs/heads/main");
-    await dialog.getByRole("combobox", { name: "They are the team" }).fill("deploy");
+    await dialog.getByRole("combobox", { name: "Team" }).fill("deploy");
     await page.getByRole("option", { name: "deployers" }).click();
     await expectAccessible(page);
-    await dialog.getByRole("button", { name: "Make the trust" }).click();
+    await dialog.getByRole("button", { name: "Create identity trust" }).click();
     const row = page.getByRole("row").filter({ hasText: "deployments" });
     await row.getByRole("link", { name: "deployers" }).waitFor();
     const trusts = async () => data(await org.owner.get(inOrganization("identity-trusts")));
@@ -153,15 +153,15 @@ describe("a trust", () => {
     });
     expect(made.relationships.team.data.id).toBe(team.id);
     await page.getByRole("button", { name: "Edit deployments" }).click();
-    await dialog.getByRole("button", { name: "Leave out claim 2" }).click();
-    await dialog.getByLabel("For how many seconds").fill("300");
+    await dialog.getByRole("button", { name: "Remove claim 2" }).click();
+    await dialog.getByLabel("Token lifetime, seconds").fill("300");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the trust deployments.").waitFor();
+    await page.getByText("Saved identity trust deployments.").waitFor();
     expect((await trusts())[0].attributes).toMatchObject({ claims: { repository: "acme/*" }, "token-seconds": 300 });
     await expectAccessible(page);
     await page.getByRole("button", { name: "Delete deployments" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
-    await page.getByText("Nobody is trusted yet").waitFor();
+    await page.getByText("No identity trusts yet").waitFor();
     expect(complaints).toEqual([]);
   });
 });

@@ -120,11 +120,11 @@ describe("the audit trail", () => {
     await go(`/${org.name}/audit`);
     await page.getByRole("alert").waitFor();
     await go(`/${org.name}/settings`);
-    await page.getByText("Owners change these settings.").waitFor();
+    await page.getByText("Only owners can change these settings.").waitFor();
     expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
     await expectCount(page.getByRole("button", { name: /^Delete/ }), 0);
-    await page.getByRole("region", { name: "Retention" }).getByText("Everything is kept.").waitFor();
-    await expectCount(page.getByRole("button", { name: "Keep no longer" }), 0);
+    await page.getByRole("region", { name: "Retention" }).getByText("Old states are never deleted.").waitFor();
+    await expectCount(page.getByLabel("Delete old states after"), 0);
     await expectAccessible(page);
   });
 });
@@ -133,12 +133,12 @@ describe("settings", () => {
   test("that somebody else changed meanwhile are sent again on top of theirs", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/settings`);
-    await page.getByLabel("E-mail").fill("mine@acme.example");
+    await page.getByLabel("Email").fill("mine@acme.example");
     await org.owner.patch(`/organizations/${org.name}`, resource("organizations", { "session-timeout": 30 }));
     await page.getByRole("button", { name: "Save", exact: true }).first().click();
     await page.getByText("Somebody changed this meanwhile").waitFor();
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
-    await page.getByText("Saved the settings.").waitFor();
+    await page.getByText("Settings saved.").waitFor();
     const { attributes } = data(await org.owner.get(`/organizations/${org.name}`));
     expect(attributes).toMatchObject({ email: "mine@acme.example", "session-timeout": 30 });
     await expectAccessible(page);

@@ -16,7 +16,7 @@ beforeAll(async () => {
 test("a page that was asked for without a session comes after signing in", async () => {
   const { page, go, complaints } = await console.visit();
   await go("/?page=1");
-  await page.getByLabel("User name").fill("ana");
+  await page.getByLabel("Username").fill("ana");
   await page.getByRole("textbox", { name: "Password" }).fill("not it at all");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("alert").waitFor();

@@ -54,20 +54,20 @@ describe("a site admin", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site");
     await page.getByRole("button", { name: "New user" }).click();
-    await page.getByLabel("User name").fill("grace");
-    await page.getByLabel("E-mail").fill("grace@acme.example");
-    await page.getByRole("button", { name: "Add the user" }).click();
+    await page.getByLabel("Username").fill("grace");
+    await page.getByLabel("Email").fill("grace@acme.example");
+    await page.getByRole("button", { name: "Create user" }).click();
     await page.getByRole("button", { name: "Password link for grace" }).click();
-    const link = page.getByRole("group", { name: "The link to set a password" });
+    const link = page.getByRole("group", { name: "Password link" });
     const { pathname } = new URL((await link.textContent())!.trim());
     await expectAccessible(page);
     await page.getByRole("button", { name: "I have copied it" }).click();
 
     const grace = await console.visit();
     await grace.go(pathname.replace(/^\/app/, ""));
-    await grace.page.getByText("Choose the password of").waitFor();
+    await grace.page.getByText("Choose a password for").waitFor();
     await grace.page.getByRole("textbox", { name: "Password" }).fill(password);
-    await grace.page.getByRole("button", { name: "Begin" }).click();
+    await grace.page.getByRole("button", { name: "Set password" }).click();
     await grace.page.getByRole("button", { name: "Account of grace" }).waitFor();
     expect(grace.complaints).toEqual([]);
 
@@ -76,10 +76,10 @@ describe("a site admin", () => {
     await page.getByRole("button", { name: "Edit grace" }).click();
     await page.getByLabel("Site admin").check();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the user.").waitFor();
+    await page.getByText("User saved.").waitFor();
     await page.getByRole("row").filter({ hasText: "grace" }).getByText("site admin").waitFor();
     await page.getByRole("button", { name: "Delete grace" }).click();
-    await page.getByLabel("Type grace to go on").fill("grace");
+    await page.getByLabel("Type grace to confirm").fill("grace");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("Deleted grace.").waitFor();
     expect(complaints).toEqual([]);
@@ -91,13 +91,13 @@ describe("a site admin", () => {
     await go("/~/site/organizations");
     await page.getByLabel("Search organizations").fill(name);
     await page.waitForURL(`**?q=${name}`);
-    await page.getByRole("button", { name: `Close ${name}` }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Close", exact: true }).last().click();
-    await page.getByText(`Closed ${name}.`).waitFor();
+    await page.getByRole("button", { name: `Disable ${name}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+    await page.getByText(`Disabled ${name}.`).waitFor();
     expect((await owner.get(`/organizations/${name}`)).status).toBe(404);
     await expectAccessible(page);
-    await page.getByRole("button", { name: `Open ${name}` }).click();
-    await page.getByText(`Opened ${name}.`).waitFor();
+    await page.getByRole("button", { name: `Enable ${name}` }).click();
+    await page.getByText(`Enabled ${name}.`).waitFor();
     expect((await owner.get(`/organizations/${name}`)).status).toBe(200);
     expect(complaints).toEqual([]);
   });
@@ -105,16 +105,16 @@ describe("a site admin", () => {
   test("adds a version, and offers it no longer", async () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site/versions");
-    await page.getByRole("button", { name: "Add a version" }).click();
+    await page.getByRole("button", { name: "Add version" }).click();
     await page.getByLabel("Version", { exact: true }).fill("not a version");
-    await page.getByRole("button", { name: "Add the version" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add version" }).click();
     await page.locator("[aria-invalid=true]").waitFor();
     await page.getByLabel("Version", { exact: true }).fill("1.99.7");
-    await page.getByRole("button", { name: "Add the version" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add version" }).click();
     await page.getByText("Added 1.99.7.").waitFor();
     await page.getByLabel("Search versions").fill("1.99.7");
-    await page.getByLabel("Offer 1.99.7 to new workspaces").click();
-    await page.getByText("Changed 1.99.7.").waitFor();
+    await page.getByLabel("Enable 1.99.7").click();
+    await page.getByText("Disabled 1.99.7.").waitFor();
     const [version] = data(await console.api.admin.get("/admin/terraform-versions?filter[version]=1.99.7"));
     expect(version.attributes.enabled).toBe(false);
     await expectAccessible(page);
@@ -129,17 +129,17 @@ describe("a site admin", () => {
     const { admin } = console.api;
     const { page, go, complaints } = await console.visit(admin.token);
     await go("/~/site/agent-pools");
-    await page.getByText("No agent pools of the site").waitFor();
+    await page.getByText("No site agent pools yet").waitFor();
     await page.getByRole("button", { name: "New agent pool" }).click();
-    await page.getByRole("button", { name: "Make the agent pool" }).click();
+    await page.getByRole("button", { name: "Create agent pool" }).click();
     await page.locator("[aria-invalid=true]").waitFor();
     await page.getByLabel("Name").fill("everybody");
-    await page.getByRole("button", { name: "Make the agent pool" }).click();
-    await page.getByText("No agent has registered").waitFor();
+    await page.getByRole("button", { name: "Create agent pool" }).click();
+    await page.getByText("No agents yet").waitFor();
     const id = new URL(page.url()).pathname.split("/").at(-1)!;
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     await page.getByLabel("What it is for").fill("the first agent");
-    await page.getByRole("dialog").getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
     const shown = page.getByRole("group", { name: "The token" });
     await shown.waitFor();
     const agent = console.api.as((await shown.innerText()).trim());
@@ -155,9 +155,9 @@ describe("a site admin", () => {
     await expectAccessible(page);
     await page.getByRole("textbox", { name: "Name" }).fill("everyone");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the agent pool.").waitFor();
+    await page.getByText("Agent pool saved.").waitFor();
     await page.getByRole("button", { name: "Delete this agent pool" }).click();
-    await page.getByLabel("Type everyone to go on").fill("everyone");
+    await page.getByLabel("Type everyone to confirm").fill("everyone");
     await page.getByRole("dialog").getByRole("button", { name: "Delete this agent pool" }).click();
     await page.waitForURL("**/app/~/site/agent-pools");
     expect((await admin.get(`/admin/agent-pools/${id}`)).status).toBe(404);
@@ -200,7 +200,7 @@ describe("a site admin", () => {
       "/sign-on",
     ]) {
       await go(`/~/site${place}`);
-      await page.getByText("For site admins").waitFor();
+      await page.getByText("Site admins only").waitFor();
       await expectCount(page.getByRole("main").getByRole("button"), 0);
     }
   });
@@ -212,17 +212,17 @@ describe("single sign-on", () => {
     const team = await makeTeam(console.api, org.name, { name: "operators", "sso-team-id": "operators" });
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/~/site/sign-on");
-    await page.getByText("No providers of single sign-on").waitFor();
-    await page.getByRole("button", { name: "Add a provider" }).click();
+    await page.getByText("No SSO providers yet").waitFor();
+    await page.getByRole("button", { name: "Add provider" }).click();
     await page.getByLabel("Name").fill("Acme");
     await page.getByLabel("Issuer").fill(issuer);
-    await page.getByLabel("Client id").fill("cadastre");
+    await page.getByLabel("Client ID").fill("cadastre");
     await page.getByLabel("Client secret").fill(secret);
-    await page.getByLabel("Claim with the groups").fill("groups");
-    await page.getByLabel("Whoever is not known yet becomes a user").check();
+    await page.getByLabel("Groups claim").fill("groups");
+    await page.getByLabel("Create users on first sign-in").check();
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Add the provider" }).click();
-    await page.getByRole("row").filter({ hasText: issuer }).getByText("makes users").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Add provider" }).click();
+    await page.getByRole("row").filter({ hasText: issuer }).getByText("creates users").waitFor();
     expect(complaints).toEqual([]);
 
     const login = unique("ada");
@@ -247,14 +247,14 @@ describe("single sign-on", () => {
     await page.getByRole("button", { name: "Edit Acme" }).click();
     await page.getByLabel("Name").fill("Acme accounts");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the provider.").waitFor();
+    await page.getByText("Provider saved.").waitFor();
     await ada.reload();
     await ada.getByRole("link", { name: "Sign in with Acme accounts" }).waitFor();
     await page.getByRole("button", { name: "Delete Acme accounts" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("No providers of single sign-on").waitFor();
+    await page.getByText("No SSO providers yet").waitFor();
     await ada.reload();
-    await ada.getByLabel("User name").waitFor();
+    await ada.getByLabel("Username").waitFor();
     await expectCount(ada.getByRole("link", { name: /^Sign in with/ }), 0);
   });
 });
@@ -268,7 +268,7 @@ describe("somebody with sessions elsewhere", () => {
     const cookie = elsewhere.headers.get("set-cookie")!.split(";")[0]!;
     const { page, go, complaints } = await console.visit();
     await go("/~/account");
-    await page.getByLabel("User name").fill(username);
+    await page.getByLabel("Username").fill(username);
     await page.getByRole("textbox", { name: "Password" }).fill(password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Account" }).waitFor();

@@ -79,7 +79,7 @@ test("a session that ended: a form says so and keeps what was typed; a page lead
   const { page, go, complaints } = await console.visit();
   await go("/~/account");
   const signIn = async (on: Page) => {
-    await on.getByLabel("User name").fill("ana");
+    await on.getByLabel("Username").fill("ana");
     await on.getByRole("textbox", { name: "Password" }).fill(password);
     await on.getByRole("button", { name: "Sign in" }).click();
   };
@@ -87,11 +87,11 @@ test("a session that ended: a form says so and keeps what was typed; a page lead
   await page.getByRole("heading", { name: "Account" }).waitFor();
   const end = async () => data(await admin.patch(`/admin/users/${id}`, resource("users", { password })));
 
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("What it is for").fill("my laptop");
   await end();
-  await dialog.getByRole("button", { name: "Make a token" }).click();
+  await dialog.getByRole("button", { name: "Create token" }).click();
   await dialog.getByRole("alert").getByText("Your session has ended.").waitFor();
   expect(await dialog.getByLabel("What it is for").inputValue()).toBe("my laptop");
   await expectAccessible(page);
@@ -102,7 +102,7 @@ test("a session that ended: a form says so and keeps what was typed; a page lead
   await signIn(tab);
   await tab.getByRole("heading", { name: "Organizations" }).waitFor();
   await tab.close();
-  await dialog.getByRole("button", { name: "Make a token" }).click();
+  await dialog.getByRole("button", { name: "Create token" }).click();
   await page.getByRole("group", { name: "The token" }).waitFor();
   await page.getByRole("button", { name: "I have copied it" }).click();
 

@@ -232,7 +232,7 @@ describe("a workspace", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 resource will be left without a state.").waitFor();
     expect(await dialog.getByRole("button", { name: "Delete with force" }).isDisabled()).toBe(true);
-    await dialog.getByLabel("Type doomed to go on").fill("doomed");
+    await dialog.getByLabel("Type doomed to confirm").fill("doomed");
     await dialog.getByRole("button", { name: "Delete with force" }).click();
     await page.waitForURL("**/app/acme/workspaces");
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(404);

@@ -64,7 +64,7 @@ describe("what is managed, and by what it is found", () => {
     await page.waitForURL("**?sort=-address");
     await expect.poll(() => rows.nth(1).innerText()).toContain("null_resource.zone");
     await page.getByLabel("Type").fill("aws_s3_bucket");
-    await page.getByText("No resource is like that").waitFor();
+    await page.getByText("No resources match these filters").waitFor();
     await expectAccessible(page);
     const member = await console.visit((await makeMember(console.api, "acme")).token);
     await member.go("/acme/resources");
@@ -90,7 +90,7 @@ describe("what is managed, and by what it is found", () => {
     await page.getByText("2 workspaces").waitFor();
     await page.goBack();
     await page.getByRole("button", { name: "Delete core" }).click();
-    await page.getByRole("dialog").getByText("2 workspaces lose it.").waitFor();
+    await page.getByRole("dialog").getByText("This removes the tag from 2 workspaces.").waitFor();
     await expectAccessible(page);
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("No tags yet").waitFor();

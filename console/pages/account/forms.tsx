@@ -3,6 +3,7 @@ import { Box, PasswordInput, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
+import { EmailInput } from "../../ui/email-input.tsx";
 import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { paths } from "../../paths.ts";
@@ -11,7 +12,7 @@ import { useGo } from "../../ui/link.tsx";
 export function Profile({ user }: { readonly user: Resource<"users"> }) {
   const { username, email, permissions, "unconfirmed-email": asked } = user.attributes;
   const draft = useDraft({ username, email: email ?? "" });
-  const save = useAction("PATCH /account/update", { done: "Saved.", refusal: "form" });
+  const save = useAction("PATCH /account/update", { done: "Profile saved.", refusal: "form" });
   return (
     <Section title="Profile">
       <Box maw="34rem">
@@ -23,17 +24,15 @@ export function Profile({ user }: { readonly user: Resource<"users"> }) {
           input={() => ({ body: { data: { type: "users", attributes: changesIn(draft) } } })}
         >
           <TextInput
-            label="User name"
+            label="Username"
             autoComplete="username"
             disabled={!permissions["can-change-username"]}
             {...draft.getInputProps("username")}
           />
-          <TextInput
-            label="E-mail"
-            type="email"
+          <EmailInput
             autoComplete="email"
             disabled={!permissions["can-change-email"]}
-            description={asked ? `You asked for ${asked}: a site admin has to confirm it.` : undefined}
+            description={asked ? `A site admin has to confirm the change to ${asked}.` : undefined}
             {...draft.getInputProps("email")}
           />
         </ActionForm>
@@ -48,7 +47,7 @@ export function Password() {
   const client = useQueryClient();
   const draft = useDraft({ current_password: "", password: "", password_confirmation: "" });
   const change = useAction("PATCH /account/password", {
-    done: "Changed the password. Sign in with the new one.",
+    done: "Password changed. Sign in with the new one.",
     refusal: "form",
     after: () => {
       client.clear();
@@ -56,24 +55,24 @@ export function Password() {
     },
   });
   return (
-    <Section title="Password" about="A new password ends all your sessions, this one too. Tokens go on.">
+    <Section title="Password" about="Changing it signs you out everywhere, including here. Your tokens keep working.">
       <Box maw="34rem">
         <ActionForm
           draft={draft}
           action={change}
-          verb="Change the password"
+          verb="Change password"
           isReady={draft.isDirty()}
           input={(attributes) => ({ body: { data: { type: "users", attributes } } }) as never}
         >
           <PasswordInput
-            label="Present password"
-            description="Empty where you have none yet."
+            label="Current password"
+            description="Leave empty if you don't have one yet."
             autoComplete="current-password"
             {...draft.getInputProps("current_password")}
           />
           <PasswordInput label="New password" autoComplete="new-password" {...draft.getInputProps("password")} />
           <PasswordInput
-            label="New password again"
+            label="Confirm new password"
             autoComplete="new-password"
             {...draft.getInputProps("password_confirmation")}
           />

@@ -27,7 +27,7 @@ export function AccountMenu() {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>Signed in as {name}</Menu.Label>
-        <Menu.Item onClick={() => go(paths.account())}>Account, sessions and tokens</Menu.Item>
+        <Menu.Item onClick={() => go(paths.account())}>Account, tokens and sessions</Menu.Item>
         {me.data.data.attributes["is-site-admin"] && (
           <Menu.Item onClick={() => go(paths.site())}>Site administration</Menu.Item>
         )}

@@ -33,12 +33,12 @@ function Tokens({ userId, name }: { readonly userId: string; readonly name: stri
   return (
     <Section
       title="Tokens"
-      about="A token of yours may do whatever you may do. Programs that run by themselves should have a team's."
+      about="Your tokens can do everything that you can. For automation, use a team token instead."
       actions={
         <MakeToken
           operation="POST /users/{user_id}/authentication-tokens"
           path={{ user_id: userId }}
-          verb="Make a token"
+          verb="Create token"
           holder={name}
         />
       }
@@ -46,7 +46,7 @@ function Tokens({ userId, name }: { readonly userId: string; readonly name: stri
       <Asked query={tokens}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty title="No tokens">Make one for Terraform, OpenTofu or a program that calls the API.</Empty>
+            <Empty title="No tokens yet">Create one for Terraform, OpenTofu or a script that calls the API.</Empty>
           ) : (
             <TokensTable label="Your tokens" tokens={data} />
           )

@@ -12,12 +12,12 @@ import { leave } from "./leave.ts";
 
 export function Sessions() {
   const sessions = useQuery(askingWhole("GET /sessions", {}));
-  const end = useAction("DELETE /sessions/{session_id}", { done: "Ended the session." });
+  const end = useAction("DELETE /sessions/{session_id}", { done: "Session ended." });
   const endAll = useAction("DELETE /sessions", { done: "Signed out everywhere.", after: leave });
   return (
     <Section
       title="Sessions"
-      about="Every browser in which you are signed in."
+      about="Browsers in which you are signed in."
       actions={
         <DangerButton
           verb="Sign out everywhere"
@@ -25,7 +25,7 @@ export function Sessions() {
           onConfirm={() => endAll.mutate({})}
           isBusy={endAll.isPending}
         >
-          All your sessions end, this one too. Tokens go on.
+          This ends all your sessions, including this one. Your tokens keep working.
         </DangerButton>
       }
     >
@@ -41,7 +41,7 @@ export function Sessions() {
                 cell: ({ attributes }) => (
                   <Group gap="xs">
                     <span title={attributes["user-agent"] ?? undefined}>{browserIn(attributes["user-agent"])}</span>
-                    {attributes.current && <Badge>this one</Badge>}
+                    {attributes.current && <Badge>this browser</Badge>}
                   </Group>
                 ),
               },
@@ -50,7 +50,7 @@ export function Sessions() {
                 cell: ({ attributes }) => <When time={attributes["last-used-at"]} none="just now" />,
               },
               { title: "Signed in", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
-              { title: "Ends", isExtra: true, cell: ({ attributes }) => <When time={attributes["expires-at"]} /> },
+              { title: "Expires", isExtra: true, cell: ({ attributes }) => <When time={attributes["expires-at"]} /> },
               {
                 title: "Actions",
                 width: 1,
@@ -58,12 +58,12 @@ export function Sessions() {
                   !attributes.current && (
                     <DangerButton
                       isQuiet
-                      verb="End"
-                      label={`End the session of ${browserIn(attributes["user-agent"])}`}
+                      verb="End session"
+                      label={`End session of ${browserIn(attributes["user-agent"])}`}
                       title="End this session?"
                       onConfirm={() => end.mutate({ path: { session_id: id } })}
                     >
-                      Whoever uses that browser has to sign in again.
+                      That browser has to sign in again.
                     </DangerButton>
                   ),
               },
@@ -80,7 +80,7 @@ const systems = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux"];
 
 /** "Firefox on Linux", of what a browser calls itself; all of it where that is not known. */
 function browserIn(agent: string | null): string {
-  if (agent === null) return "unknown";
+  if (agent === null) return "Unknown browser";
   const browser = browsers.find((name) => agent.includes(name));
   const system = systems.find((name) => agent.includes(name));
   return browser === undefined ? agent : [browser, system && `on ${system}`].filter(Boolean).join(" ");

@@ -22,12 +22,12 @@ interface PoolAgentsProps {
 
 export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
   return (
-    <Section title="Agents" about="As they said last; the page asks every few seconds.">
+    <Section title="Agents" about="Updates live.">
       <Asked query={query} loading={<LoadingRows rows={4} />}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty title="No agent has registered">
-              Make a token below, and start one where it can reach this service:{" "}
+            <Empty title="No agents yet">
+              Create a token below, then start an agent on a machine that can reach this server:{" "}
               <code>CADASTRE_AGENT_SERVER={location.origin} CADASTRE_AGENT_TOKEN=… cadastre agent</code>
             </Empty>
           ) : (
@@ -43,10 +43,10 @@ export function PoolAgents({ query, mayUpdate }: PoolAgentsProps) {
                     <Badge color={colours[attributes.status] ?? "gray"}>{attributes.status}</Badge>
                   ),
                 },
-                { title: "Heard of", cell: ({ attributes }) => <When time={attributes["last-ping-at"]} /> },
-                { title: "Address", isExtra: true, cell: ({ attributes }) => attributes["ip-address"] },
-                { title: "Engines", isExtra: true, cell: ({ attributes }) => enginesOf(attributes.engines) },
-                { title: "Version", isExtra: true, cell: ({ attributes }) => attributes.version },
+                { title: "Last seen", cell: ({ attributes }) => <When time={attributes["last-ping-at"]} /> },
+                { title: "IP address", isExtra: true, cell: ({ attributes }) => attributes["ip-address"] },
+                { title: "Installed versions", isExtra: true, cell: ({ attributes }) => enginesOf(attributes.engines) },
+                { title: "Agent version", isExtra: true, cell: ({ attributes }) => attributes.version },
                 { title: "Actions", width: 1, cell: (agent) => mayUpdate && <Forget agent={agent} /> },
               ]}
             />
@@ -63,17 +63,17 @@ const enginesOf = (engines: { terraform?: readonly string[]; tofu?: readonly str
     .join(", ");
 
 function Forget({ agent: { id, attributes } }: { readonly agent: Resource<"agents"> }) {
-  const forget = useAction("DELETE /agents/{agent_id}", { done: `Forgot the agent ${attributes.name}.` });
+  const forget = useAction("DELETE /agents/{agent_id}", { done: `Removed agent ${attributes.name}.` });
   if (attributes.status === "idle" || attributes.status === "busy") return null;
   return (
     <Button
       variant="subtle"
       size="compact-xs"
       loading={forget.isPending}
-      aria-label={`Forget ${attributes.name}`}
+      aria-label={`Remove ${attributes.name}`}
       onClick={() => forget.mutate({ path: { agent_id: id } })}
     >
-      Forget
+      Remove
     </Button>
   );
 }
@@ -88,7 +88,7 @@ export function PoolTokens({ query, children }: PoolTokensProps) {
   return (
     <Section
       title="Tokens"
-      about="An agent shows one to register in this pool, and can do nothing else with it."
+      about="Agents register in this pool with a token. It gives no other access."
       actions={children}
     >
       <Asked query={query} loading={<LoadingRows rows={2} />}>

@@ -16,7 +16,7 @@ export function PoolSelect({ organization, ...field }: PoolSelectProps) {
   return (
     <Select
       label="Agent pool"
-      placeholder={pools.data?.data.length === 0 ? "There is no agent pool yet" : "Choose one"}
+      placeholder={pools.data?.data.length === 0 ? "No agent pools yet" : "Select an agent pool"}
       data={pools.data?.data.map(({ id, attributes }) => ({ value: id, label: attributes.name })) ?? []}
       {...field}
     />
@@ -24,9 +24,9 @@ export function PoolSelect({ organization, ...field }: PoolSelectProps) {
 }
 
 const modes = [
-  { value: "remote", label: "remote: by this service's workers, if there are any" },
-  { value: "local", label: "local: where Terraform is called" },
-  { value: "agent", label: "agent: by a pool of agents" },
+  { value: "remote", label: "Remote: on this server's workers" },
+  { value: "local", label: "Local: where you run Terraform" },
+  { value: "agent", label: "Agent: on an agent pool" },
 ];
 
 interface DefaultExecutionProps {

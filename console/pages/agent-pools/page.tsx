@@ -32,7 +32,7 @@ export default function AgentPoolsPage() {
     <Page
       title="Agent pools"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Agents execute the runs of workspaces in agent mode, inside your own network."
+      about="Agents run Terraform inside your own network, for workspaces in agent mode."
       actions={rights?.["can-update-agent-pools"] && <Button onClick={open}>New agent pool</Button>}
     >
       <List
@@ -41,8 +41,8 @@ export default function AgentPoolsPage() {
         query={query}
         keyOf={({ id }) => id}
         empty={
-          <Empty title="No agent pools">
-            Make one, give an agent its token, and workspaces that choose the pool are run by it.
+          <Empty title="No agent pools yet">
+            Create a pool, start an agent with its token, then select the pool in a workspace's settings.
           </Empty>
         }
         columns={() => [
@@ -50,12 +50,12 @@ export default function AgentPoolsPage() {
             title: "Name",
             cell: ({ id, attributes }) => <Link to={paths.agentPool(organization, id)}>{attributes.name}</Link>,
           },
-          { title: "Agents now", isFigure: true, cell: ({ attributes }) => figure(attributes["agent-count"]) },
+          { title: "Agents online", isFigure: true, cell: ({ attributes }) => figure(attributes["agent-count"]) },
           {
-            title: "Serves",
-            cell: ({ attributes }) => (attributes["organization-scoped"] ? "every workspace" : "the allowed ones"),
+            title: "Scope",
+            cell: ({ attributes }) => (attributes["organization-scoped"] ? "all workspaces" : "selected workspaces"),
           },
-          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
         ]}
       />
       <FormDialog opened={opened} onClose={close} title="New agent pool">
@@ -69,7 +69,7 @@ function NewPool({ organization, onClose }: { readonly organization: string; rea
   const go = useGo();
   const draft = useDraft({ name: "", "organization-scoped": true });
   const create = useAction("POST /organizations/{organization_name}/agent-pools", {
-    done: ({ data }) => `Made the agent pool ${data.attributes.name}.`,
+    done: ({ data }) => `Created agent pool ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.agentPool(organization, data.id)),
   });
@@ -77,7 +77,7 @@ function NewPool({ organization, onClose }: { readonly organization: string; rea
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the agent pool"
+      verb="Create agent pool"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -86,8 +86,8 @@ function NewPool({ organization, onClose }: { readonly organization: string; rea
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <Checkbox
-        label="Every workspace of the organization may use it"
-        description="Otherwise you choose projects and workspaces next."
+        label="Available to all workspaces"
+        description="When off, you select projects and workspaces next."
         {...draft.getInputProps("organization-scoped", { type: "checkbox" })}
       />
     </ActionForm>

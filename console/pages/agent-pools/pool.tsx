@@ -66,7 +66,7 @@ function Tokens({ pool }: { readonly pool: PoolAnswer["data"] }) {
       <MakeToken
         operation="POST /agent-pools/{agent_pool_id}/authentication-tokens"
         path={{ agent_pool_id: pool.id }}
-        verb="Make a token"
+        verb="Create token"
         holder={`agents of ${pool.attributes.name}`}
         isEndless
       />
@@ -85,7 +85,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
         operation="PATCH /agent-pools/{agent_pool_id}"
         query={poolQuery(pool.id)}
         etag={etag}
-        done="Saved the agent pool."
+        done="Agent pool saved."
         input={(ifMatch) => ({
           path,
           ifMatch,
@@ -101,7 +101,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
         input={{ path }}
         to={paths.agentPools(organization)}
       >
-        Its agents are refused from now on, with all of its tokens. That can't be taken back.
+        This revokes all tokens of the pool, and its agents can no longer connect. You can't undo it.
       </End>
     </>
   );

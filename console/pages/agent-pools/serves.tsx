@@ -14,15 +14,15 @@ interface ServesProps {
 }
 
 const lists = {
-  "allowed-projects": { kind: "projects", label: "Projects whose workspaces it serves" },
-  "allowed-workspaces": { kind: "workspaces", label: "Workspaces that it serves" },
-  "excluded-workspaces": { kind: "workspaces", label: "Workspaces that it does not serve" },
+  "allowed-projects": { kind: "projects", label: "Allowed projects" },
+  "allowed-workspaces": { kind: "workspaces", label: "Allowed workspaces" },
+  "excluded-workspaces": { kind: "workspaces", label: "Excluded workspaces" },
 } as const;
 
 export function Serves({ organization, answer, mayUpdate }: ServesProps) {
   const { data: pool, etag } = answer;
   const isForAll = pool.attributes["organization-scoped"];
-  const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Changed whom the pool serves." });
+  const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Scope saved." });
   const send = (changes: object) =>
     change.mutate({
       path: { agent_pool_id: pool.id },
@@ -31,15 +31,15 @@ export function Serves({ organization, answer, mayUpdate }: ServesProps) {
     });
   const shown = isForAll ? (["excluded-workspaces"] as const) : (["allowed-projects", "allowed-workspaces"] as const);
   return (
-    <Section title="Whom it serves" about="Only a workspace that a pool serves can choose it.">
+    <Section title="Scope" about="Only workspaces in scope can use this pool.">
       <Radio.Group
-        aria-label="Whom it serves"
+        aria-label="Scope"
         value={isForAll ? "all" : "some"}
         onChange={(value) => send({ attributes: { "organization-scoped": value === "all" } })}
       >
         <Stack gap={6}>
-          <Radio value="all" disabled={!mayUpdate} label="Every workspace of the organization, but for some" />
-          <Radio value="some" disabled={!mayUpdate} label="Only the projects and workspaces that are named" />
+          <Radio value="all" disabled={!mayUpdate} label="All workspaces, except the excluded ones" />
+          <Radio value="some" disabled={!mayUpdate} label="Selected projects and workspaces" />
         </Stack>
       </Radio.Group>
       {shown.map((name) => {

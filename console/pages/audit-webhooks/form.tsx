@@ -34,7 +34,7 @@ export function WebhookForm({ organization, known, onClose }: WebhookFormProps) 
   return (
     <MakeOrSave
       draft={draft}
-      noun="the webhook"
+      noun="webhook"
       onClose={onClose}
       make={{
         operation: "POST /organizations/{organization_name}/audit-webhooks",

@@ -1,5 +1,5 @@
 /** A trust: who signs, for whom, what must be said, and the team that follows from it. */
-import { Button, Group, NumberInput, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Input, NumberInput, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../pickers.tsx";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
@@ -36,7 +36,7 @@ export function TrustForm({ organization, known, onClose }: TrustFormProps) {
   return (
     <MakeOrSave
       draft={draft}
-      noun="the trust"
+      noun="identity trust"
       onClose={onClose}
       make={{
         operation: "POST /organizations/{organization_name}/identity-trusts",
@@ -90,16 +90,20 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
       <TextInput
         label="Issuer"
         placeholder="https://token.actions.githubusercontent.com"
-        description="Who signs the tokens: their claim iss, to the letter."
+        description="Must match the token's iss claim exactly."
         {...draft.getInputProps("issuer")}
       />
-      <TextInput label="Audience" description="Their claim aud." {...draft.getInputProps("audience")} />
+      <TextInput
+        label="Audience"
+        description="Must match the token's aud claim."
+        {...draft.getInputProps("audience")}
+      />
       <ClaimFields draft={draft} />
       {!isThere && (
         <Picker
           kind="teams"
           organization={organization}
-          label="They are the team"
+          label="Team"
           placeholder="Search teams…"
           value={draft.values.team || undefined}
           onChange={(team) => draft.setFieldValue("team", team ?? "")}
@@ -107,8 +111,8 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
         />
       )}
       <NumberInput
-        label="For how many seconds"
-        description="Between a minute and an hour; then the pipeline shows its token again."
+        label="Token lifetime, seconds"
+        description="From 60 to 3,600. After that, the pipeline exchanges its token again."
         min={60}
         max={3600}
         {...draft.getInputProps("token-seconds")}
@@ -122,49 +126,49 @@ function ClaimFields({ draft }: { readonly draft: Draft<Values> }) {
   const set = (next: Values["claims"]) => draft.setFieldValue("claims", next as never);
   const replace = (index: number, pair: readonly [string, string]) => set(claims.with(index, pair));
   return (
-    <Stack gap={4} role="group" aria-label="What they must say">
-      <Text fw={500}>What they must say</Text>
-      <Text fz="xs" c="dimmed">
-        Every one of these claims has to fit. * stands for any characters, ? for one.
-      </Text>
-      {claims.map(([claim, pattern], index) => (
-        <Group key={index} gap="xs" wrap="nowrap">
-          <TextInput
-            aria-label={`Claim ${index + 1}`}
-            placeholder="repository"
-            value={claim}
-            onChange={({ currentTarget }) => replace(index, [currentTarget.value, pattern])}
-            flex={1}
-          />
-          <TextInput
-            aria-label={`Pattern ${index + 1}`}
-            placeholder="acme/*"
-            value={pattern}
-            onChange={({ currentTarget }) => replace(index, [claim, currentTarget.value])}
-            flex={2}
-          />
-          <Button
-            variant="subtle"
-            color="gray"
-            size="compact-sm"
-            aria-label={`Leave out claim ${index + 1}`}
-            disabled={claims.length === 1}
-            onClick={() => set(claims.toSpliced(index, 1))}
-          >
-            Leave out
+    <Input.Wrapper
+      label="Required claims"
+      labelElement="div"
+      description="All of these claims must match. * matches any characters, ? matches one."
+      error={draft.errors["claims"]}
+      role="group"
+      aria-label="Required claims"
+    >
+      <Stack gap={4} my={4}>
+        {claims.map(([claim, pattern], index) => (
+          <Group key={index} gap="xs" wrap="nowrap">
+            <TextInput
+              aria-label={`Claim ${index + 1}`}
+              placeholder="repository"
+              value={claim}
+              onChange={({ currentTarget }) => replace(index, [currentTarget.value, pattern])}
+              flex={1}
+            />
+            <TextInput
+              aria-label={`Pattern ${index + 1}`}
+              placeholder="acme/*"
+              value={pattern}
+              onChange={({ currentTarget }) => replace(index, [claim, currentTarget.value])}
+              flex={2}
+            />
+            <Button
+              variant="subtle"
+              color="gray"
+              size="compact-sm"
+              aria-label={`Remove claim ${index + 1}`}
+              disabled={claims.length === 1}
+              onClick={() => set(claims.toSpliced(index, 1))}
+            >
+              Remove
+            </Button>
+          </Group>
+        ))}
+        <Group>
+          <Button variant="subtle" size="compact-sm" onClick={() => set([...claims, ["", ""]])}>
+            Add claim
           </Button>
         </Group>
-      ))}
-      {draft.errors["claims"] && (
-        <Text fz="xs" c="red" role="alert">
-          {draft.errors["claims"]}
-        </Text>
-      )}
-      <Group>
-        <Button variant="subtle" size="compact-sm" onClick={() => set([...claims, ["", ""]])}>
-          One more claim
-        </Button>
-      </Group>
-    </Stack>
+      </Stack>
+    </Input.Wrapper>
   );
 }

@@ -30,35 +30,35 @@ export default function IdentityTrustsPage() {
     <Page
       title="Identity trusts"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Pipelines without a stored secret: they show the token that their own platform signs, and get a team's for a while."
-      actions={query.isSuccess && <Button onClick={() => setEdited("new")}>New trust</Button>}
+      about="CI pipelines exchange their platform's OIDC token for a short-lived team token, without a stored secret."
+      actions={query.isSuccess && <Button onClick={() => setEdited("new")}>New identity trust</Button>}
     >
       <List
-        one="trust"
+        one="identity trust"
         label="Identity trusts"
         isSearched={false}
         query={query}
         keyOf={({ id }) => id}
         empty={
-          <Empty title="Nobody is trusted yet">
-            Name who signs a pipeline's tokens and what they must say, such as the repository. The pipeline exchanges
-            its token at <code>{location.origin}/oauth/token</code> and is the team that you choose.
+          <Empty title="No identity trusts yet">
+            Choose an issuer, the claims to require (such as the repository) and a team. The pipeline exchanges its
+            token for a team token at <code>{location.origin}/oauth/token</code>
           </Empty>
         }
         columns={() => [
           { title: "Name", cell: ({ attributes }) => attributes.name },
           { title: "Issuer", isExtra: true, cell: ({ attributes }) => attributes.issuer },
-          { title: "Must say", cell: ({ attributes }) => <Claims claims={attributes.claims} /> },
+          { title: "Required claims", cell: ({ attributes }) => <Claims claims={attributes.claims} /> },
           {
-            title: "Is the team",
+            title: "Team",
             cell: ({ relationships }) => <Team organization={organization} id={relationships.team?.data?.id} />,
           },
           {
-            title: "For",
+            title: "Token lifetime",
             isExtra: true,
             cell: ({ attributes }) => `${Math.round(attributes["token-seconds"] / 60)} min`,
           },
-          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
           {
             title: "Actions",
             width: 1,
@@ -81,7 +81,7 @@ export default function IdentityTrustsPage() {
       <FormDialog
         opened={edited !== undefined}
         onClose={close}
-        title={edited === "new" ? "New trust" : `Edit ${edited?.attributes.name}`}
+        title={edited === "new" ? "New identity trust" : `Edit ${edited?.attributes.name}`}
       >
         {edited !== undefined && (
           <TrustForm organization={organization} known={edited === "new" ? undefined : edited} onClose={close} />
@@ -111,17 +111,17 @@ function Team({ organization, id }: { readonly organization: string; readonly id
 
 function Delete({ trust: { id, attributes } }: { readonly trust: Trust }) {
   const { name } = attributes;
-  const remove = useAction("DELETE /identity-trusts/{identity_trust_id}", { done: `Deleted the trust ${name}.` });
+  const remove = useAction("DELETE /identity-trusts/{identity_trust_id}", { done: `Deleted identity trust ${name}.` });
   return (
     <DangerButton
       isQuiet
       verb="Delete"
       label={`Delete ${name}`}
-      title={`Delete the trust ${name}?`}
+      title={`Delete identity trust ${name}?`}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { identity_trust_id: id } })}
     >
-      Pipelines that come by it are refused from now on. Tokens that they have work until they end.
+      Pipelines can no longer use this trust. Tokens that they already have work until they expire.
     </DangerButton>
   );
 }

@@ -44,7 +44,7 @@ export function NotificationForm({ subject, known, onClose }: NotificationFormPr
   return (
     <MakeOrSave
       draft={draft}
-      noun="the notification"
+      noun="notification"
       onClose={onClose}
       make={{
         operation:

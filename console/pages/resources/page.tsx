@@ -42,7 +42,7 @@ export default function ResourcesPage() {
     <Page
       title="Resources"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="What workspaces manage, by the states that are in force; of those that you may read."
+      about="Everything in the current states of the workspaces that you can read."
     >
       <List
         one="resource"
@@ -53,10 +53,10 @@ export default function ResourcesPage() {
         sort={sort}
         filters={<Filters search={search} set={(changes) => set({ ...changes, page: undefined })} />}
         empty={
-          <Empty title={isFiltered ? "No resource is like that" : "No resources yet"}>
+          <Empty title={isFiltered ? "No resources match these filters" : "No resources yet"}>
             {isFiltered
-              ? "Types, providers and modules are compared as a whole, as states spell them."
-              : "They are read out of each state that arrives."}
+              ? "Filters match whole names, spelled as in the state."
+              : "They appear when a workspace gets its first state."}
           </Empty>
         }
         columns={({ included }) => [
@@ -92,12 +92,12 @@ interface FiltersProps {
 }
 
 const Filters = ({ search, set }: FiltersProps) => (
-  <Group gap="xs" role="search" aria-label="Filters of resources">
+  <Group gap="xs" role="search" aria-label="Filter resources">
     {filters.map(([name, label, example]) => (
       <SearchInput
         key={name}
         aria-label={label}
-        placeholder={`${label}, as ${example}`}
+        placeholder={`${label}, e.g. ${example}`}
         value={search[name]}
         onChange={(value) => set({ [name]: value })}
         w={{ base: "100%", xs: 240 }}

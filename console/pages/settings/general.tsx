@@ -3,6 +3,7 @@ import { Switch, TextInput } from "@mantine/core";
 import type { Answer } from "../../api/client.ts";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { EmailInput } from "../../ui/email-input.tsx";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { SettingsForm } from "../../ui/settings.tsx";
@@ -25,13 +26,13 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
   return (
     <SettingsForm
       title="General"
-      readOnly="Owners change these settings."
+      readOnly="Only owners can change these settings."
       draft={draft}
       operation="PATCH /organizations/{organization_name}"
       query={organizationQuery(attributes.name)}
       etag={etag}
       mayUpdate={mayUpdate}
-      done="Saved the settings."
+      done="Settings saved."
       after={({ data: saved }) => {
         if (saved.attributes.name !== attributes.name)
           go(paths.organizationSettings(saved.attributes.name), { replace: true });
@@ -58,24 +59,25 @@ function Fields({ draft, organization, mayUpdate }: FieldsProps) {
     <>
       <TextInput
         label="Name"
-        description="Changing it changes every address and cloud block that names it."
+        description="Renaming changes the organization's URLs and every cloud block that uses it."
         {...draft.getInputProps("name")}
       />
-      <TextInput label="E-mail" type="email" {...draft.getInputProps("email")} />
+      <EmailInput {...draft.getInputProps("email")} />
       <DefaultExecution
         draft={draft}
         organization={organization}
-        label="Where workspaces run"
-        description="For workspaces and projects without a mode of their own."
+        label="Default execution mode"
+        description="Used by workspaces and projects that don't set their own."
         disabled={!mayUpdate}
       />
       <Switch
-        label="Workspace admins may delete workspaces that still manage resources"
+        label="Allow workspace admins to force-delete workspaces"
+        description="When off, only owners can delete a workspace that still manages resources."
         {...draft.getInputProps("allow-force-delete-workspaces", { type: "checkbox" })}
       />
       <Switch
-        label="People's own tokens work here"
-        description="If not, only tokens of teams and of the organization do; Terraform on somebody's machine, too."
+        label="Allow personal tokens"
+        description="When off, only team and organization tokens work, also for Terraform on a laptop."
         {...draft.getInputProps("user-tokens-enabled", { type: "checkbox" })}
       />
     </>

@@ -40,14 +40,14 @@ function Danger({ organization }: { readonly organization: string }) {
     <End
       one="organization"
       name={organization}
-      title="Delete the organization"
-      about="Everything in it goes: projects, workspaces, states, teams, tokens."
+      title="Delete organization"
+      about="Deletes all of its projects, workspaces, states, teams and tokens."
       operation="DELETE /organizations/{organization_name}"
       input={{ path: { organization_name: organization } }}
       to={paths.home()}
     >
-      Every project, workspace, state, variable, team and token of {organization} goes with it, and can't be had back.
-      What the workspaces manage stays where it is, without anybody who knows of it.
+      This deletes every project, workspace, state, variable, team and token of {organization}. You can't undo it. The
+      infrastructure that its workspaces manage is not destroyed, but nothing manages it any more.
     </End>
   );
 }

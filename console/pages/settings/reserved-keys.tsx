@@ -1,5 +1,5 @@
 /** Tag keys that the organization keeps for itself. */
-import { Button, Checkbox, Group, TextInput } from "@mantine/core";
+import { Button, Checkbox, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -26,11 +26,11 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
   return (
     <Section
       title="Reserved tag keys"
-      about="Keys that mean the same everywhere. A project's value of one may be forbidden to be overridden by its workspaces."
+      about="Tag keys that have the same meaning everywhere. You can prevent workspaces from overriding a project's value."
       actions={
         mayUpdate && (
           <Button variant="default" onClick={open}>
-            Reserve a key
+            Reserve tag key
           </Button>
         )
       }
@@ -38,7 +38,7 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
       <Asked query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <span>None.</span>
+            <span>No reserved tag keys yet.</span>
           ) : (
             <Table
               label="Reserved tag keys"
@@ -47,55 +47,66 @@ export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
               columns={[
                 { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
                 {
-                  title: "Workspaces",
-                  cell: ({ attributes }) =>
-                    attributes["disable-overrides"] ? "have the project's value" : "may override it",
+                  title: "Allow overrides",
+                  cell: (key) => <Overrides reserved={key} mayUpdate={mayUpdate} />,
                 },
-                { title: "Actions", width: 1, cell: (key) => mayUpdate && <Actions reserved={key} /> },
+                { title: "Actions", width: 1, cell: (key) => mayUpdate && <Unreserve reserved={key} /> },
               ]}
             />
           )
         }
       </Asked>
-      <FormDialog opened={opened} onClose={close} title="Reserve a tag key">
+      <FormDialog opened={opened} onClose={close} title="Reserve tag key">
         <Reserve organization={organization} onClose={close} />
       </FormDialog>
     </Section>
   );
 }
 
-function Actions({ reserved: { id, attributes } }: { readonly reserved: Resource<"reserved-tag-keys"> }) {
+type Key = Resource<"reserved-tag-keys">;
+
+function Overrides({
+  reserved: { id, attributes },
+  mayUpdate,
+}: {
+  readonly reserved: Key;
+  readonly mayUpdate: boolean;
+}) {
   const { key, "disable-overrides": isFixed } = attributes;
-  const path = { reserved_tag_key_id: id };
-  const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", { done: `Changed ${key}.` });
-  const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", { done: `${key} is free again.` });
+  const change = useAction("PATCH /reserved-tag-keys/{reserved_tag_key_id}", {
+    done: `Workspaces can ${isFixed ? "now" : "no longer"} override ${key}.`,
+  });
   return (
-    <Group gap={4} wrap="nowrap" justify="flex-end">
-      <Button
-        variant="subtle"
-        size="compact-xs"
-        loading={change.isPending}
-        aria-label={`${isFixed ? "Let override" : "Forbid overriding"} ${key}`}
-        onClick={() =>
-          change.mutate({
-            path,
-            body: { data: { type: "reserved-tag-keys", attributes: { "disable-overrides": !isFixed } } },
-          })
-        }
-      >
-        {isFixed ? "Let override" : "Forbid overriding"}
-      </Button>
-      <DangerButton
-        isQuiet
-        verb="Free"
-        label={`Free ${key}`}
-        title={`Free the key ${key}?`}
-        isBusy={remove.isPending}
-        onConfirm={() => remove.mutate({ path })}
-      >
-        Tags with this key stay; anybody who may tag may use it as they like.
-      </DangerButton>
-    </Group>
+    <Switch
+      checked={!isFixed}
+      disabled={!mayUpdate || change.isPending}
+      aria-label={`Allow overrides of ${key}`}
+      onChange={() =>
+        change.mutate({
+          path: { reserved_tag_key_id: id },
+          body: { data: { type: "reserved-tag-keys", attributes: { "disable-overrides": !isFixed } } },
+        })
+      }
+    />
+  );
+}
+
+function Unreserve({ reserved: { id, attributes } }: { readonly reserved: Key }) {
+  const { key } = attributes;
+  const remove = useAction("DELETE /reserved-tag-keys/{reserved_tag_key_id}", {
+    done: `${key} is no longer reserved.`,
+  });
+  return (
+    <DangerButton
+      isQuiet
+      verb="Unreserve"
+      label={`Unreserve ${key}`}
+      title={`Unreserve ${key}?`}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate({ path: { reserved_tag_key_id: id } })}
+    >
+      Existing tags with this key stay. Anyone who can edit tags can then use the key freely.
+    </DangerButton>
   );
 }
 
@@ -110,7 +121,7 @@ function Reserve({ organization, onClose }: { readonly organization: string; rea
     <ActionForm
       draft={draft}
       action={reserve}
-      verb="Reserve the key"
+      verb="Reserve tag key"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -119,7 +130,8 @@ function Reserve({ organization, onClose }: { readonly organization: string; rea
     >
       <TextInput label="Key" placeholder="cost-center" {...draft.getInputProps("key")} data-autofocus />
       <Checkbox
-        label="Workspaces may not override their project's value"
+        label="Disable overrides"
+        description="Workspaces always use their project's value."
         {...draft.getInputProps("disable-overrides", { type: "checkbox" })}
       />
     </ActionForm>

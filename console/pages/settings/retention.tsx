@@ -30,13 +30,17 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
   return (
     <Section
       title="Retention"
-      about="Old states and configurations are deleted, never the current ones. A workspace may say otherwise."
+      about="Deletes old states and configurations, never the current ones. A workspace can have its own setting."
     >
       {query.isLoading && <LoadingRows rows={1} />}
       {query.isError && !isNone && <Refusal error={query.error} />}
       {(query.isSuccess || isNone) && (
         <>
-          <Text>{days === undefined ? "Everything is kept." : `Kept for ${counted(days, "day")}.`}</Text>
+          <Text>
+            {days === undefined
+              ? "Old states are never deleted."
+              : `Old states are deleted after ${counted(days, "day")}.`}
+          </Text>
           {mayUpdate && <Change key={days} organization={organization} days={days} />}
         </>
       )}
@@ -46,36 +50,43 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
 
 function Change({ organization, days }: { readonly organization: string; readonly days: number | undefined }) {
   const path = { organization_name: organization };
-  const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? 365 });
+  const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? "" });
   const save = useAction("POST /organizations/{organization_name}/relationships/data-retention-policy", {
-    done: "Saved how long is kept.",
+    done: "Retention saved.",
     refusal: "form",
   });
   const remove = useAction("DELETE /organizations/{organization_name}/relationships/data-retention-policy", {
-    done: "Everything is kept from now on.",
+    done: "Old states are no longer deleted.",
   });
   return (
     <Group align="flex-end" gap="sm">
       <ActionForm
         draft={draft}
         action={save}
-        verb={days === undefined ? "Keep no longer" : "Save"}
-        isReady={days === undefined || draft.isDirty()}
+        verb="Save"
+        isReady={draft.isDirty()}
         input={(attributes) => ({
           path,
           body: { data: { type: "data-retention-policy-delete-olders", attributes } } as never,
         })}
       >
-        <NumberInput label="Days to keep" min={1} w={200} {...draft.getInputProps("delete-older-than-n-days")} />
+        <NumberInput
+          label="Delete old states after"
+          suffix=" days"
+          placeholder="365 days"
+          min={1}
+          w={200}
+          {...draft.getInputProps("delete-older-than-n-days")}
+        />
       </ActionForm>
       {days !== undefined && (
         <DangerButton
-          verb="Keep everything"
-          title="Keep everything?"
+          verb="Never delete"
+          title="Never delete old states?"
           isBusy={remove.isPending}
           onConfirm={() => remove.mutate({ path })}
         >
-          Nothing is deleted by itself any more, also where workspaces follow the organization.
+          Old states and configurations are kept forever, except in workspaces that have their own setting.
         </DangerButton>
       )}
     </Group>

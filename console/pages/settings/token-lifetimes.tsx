@@ -9,10 +9,10 @@ import { Asked } from "../../ui/states.tsx";
 
 const dayMs = 86_400_000;
 const kinds = [
-  ["organization", "The organization's own, in days"],
-  ["team", "Teams', in days"],
-  ["user", "People's, in days"],
-  ["audit_trails", "The one for the audit trail, in days"],
+  ["organization", "Organization tokens, days"],
+  ["team", "Team tokens, days"],
+  ["user", "Personal tokens, days"],
+  ["audit_trails", "Audit log token, days"],
 ] as const;
 type Days = Record<(typeof kinds)[number][0], number | string>;
 
@@ -21,12 +21,15 @@ export function TokenLifetimes({ organization }: { readonly organization: string
   const isOn = useQuery(organizationQuery(organization)).data?.data.attributes["max-ttl-enabled"] ?? false;
   const query = useQuery(asking("GET /organizations/{organization_name}/token-ttl-policies", { path }));
   const turn = useAction("PATCH /organizations/{organization_name}", {
-    done: isOn ? "Tokens work as long as they say." : "Tokens work here no longer than the limits say.",
+    done: isOn ? "Token lifetime is no longer limited." : "Token lifetime is now limited.",
   });
   return (
-    <Section title="How long tokens work" about="A token that is older than this is refused here, whatever end it has.">
+    <Section
+      title="Token lifetime"
+      about="Tokens older than the limit stop working, even if they expire later or never."
+    >
       <Switch
-        label="Limit how long tokens work"
+        label="Limit token lifetime"
         checked={isOn}
         disabled={turn.isPending}
         onChange={() =>
@@ -58,14 +61,14 @@ export function TokenLifetimes({ organization }: { readonly organization: string
 function Limits({ organization, days }: { readonly organization: string; readonly days: Days }) {
   const draft = useDraft<Days>(days);
   const save = useAction("PATCH /organizations/{organization_name}/token-ttl-policies", {
-    done: "Saved how long tokens work.",
+    done: "Token limits saved.",
     refusal: "form",
   });
   return (
     <ActionForm
       draft={draft}
       action={save}
-      verb="Save the limits"
+      verb="Save limits"
       isReady={draft.isDirty()}
       input={() => ({
         path: { organization_name: organization },

@@ -1,5 +1,5 @@
 /** A program, such as `terraform login`, asks for a token: the person says yes or no, and for how long. */
-import { Alert, Box, Button, Select, Text, TextInput } from "@mantine/core";
+import { Alert, Box, Select, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -10,11 +10,11 @@ import { inDays } from "../../ui/moment.tsx";
 import { Page } from "../../ui/page.tsx";
 
 const lifetimes = [
-  { value: "1", label: "a day" },
+  { value: "1", label: "1 day" },
   { value: "7", label: "7 days" },
   { value: "30", label: "30 days" },
   { value: "90", label: "90 days" },
-  { value: "365", label: "a year" },
+  { value: "365", label: "1 year" },
 ];
 
 /** What the program asked, word for word: the server looks at it again. */
@@ -33,7 +33,7 @@ export default function AuthorizePage() {
   const me = useQuery(account()).data?.data.attributes.username ?? "";
   const draft = useDraft({ name: "terraform login", days: "30" });
   const answer = useAction("POST /authorizations", {
-    done: "Answered. You can go back to the program.",
+    done: "Done. You can return to your terminal.",
     refusal: "form",
     after: ({ data }) => {
       setDone(true);
@@ -43,40 +43,32 @@ export default function AuthorizePage() {
   const bodyOf = (attributes: object) =>
     ({ body: { data: { type: "authorizations", attributes: { ...askedIn(search), ...attributes } } } }) as never;
   return (
-    <Page title="A program asks for a token">
+    <Page title="Authorize Terraform CLI">
       <Box maw="34rem">
         {isDone ? (
           <Alert color="teal" role="status">
-            Answered. You can close this page and go back to the program.
+            Done. You can close this page and return to your terminal.
           </Alert>
         ) : (
           <ActionForm
             draft={draft}
             action={answer}
-            verb="Allow it"
+            verb="Authorize"
+            cancelVerb="Deny"
+            onCancel={() => answer.mutate(bodyOf({ approve: false }))}
             input={({ name, days }) => bodyOf({ approve: true, name, "expires-at": inDays(Number(days)) })}
           >
             <Text>
-              <b>{search["client_id"] ?? "A program"}</b> on your own machine asks for a token of <b>{me}</b>. With it,
-              it may do whatever you may do. If you have not just called <code>terraform login</code>, refuse.
+              Terraform CLI on your computer asks for a token for <b>{me}</b>. The token can do everything that you can.
+              Deny this if you didn't just run <code>terraform login</code> or <code>tofu login</code>.
             </Text>
             <TextInput
-              label="What the token is called"
-              description="In the list of your tokens, where it can be revoked."
+              label="Description"
+              description="Shown in your account's list of tokens, where you can revoke it."
               {...draft.getInputProps("name")}
             />
-            <Select label="It works for" data={lifetimes} {...draft.getInputProps("days")} />
+            <Select label="Expires in" data={lifetimes} {...draft.getInputProps("days")} />
           </ActionForm>
-        )}
-        {!isDone && (
-          <Button
-            mt="xs"
-            variant="default"
-            loading={answer.isPending}
-            onClick={() => answer.mutate(bodyOf({ approve: false }))}
-          >
-            Refuse
-          </Button>
         )}
       </Box>
     </Page>

@@ -57,14 +57,14 @@ function Welcome({ secret, invitation }: InvitationProps) {
       <Text>
         {organization ? (
           <>
-            <b>{email}</b> is invited to the organization <b>{organization}</b>.
+            <b>{email}</b> is invited to join <b>{organization}</b>.
           </>
         ) : (
           <>
-            Choose the password of <b>{invitation.attributes.username ?? email}</b>.
+            Choose a password for <b>{invitation.attributes.username ?? email}</b>.
           </>
         )}{" "}
-        The link works until it is used, and ends <When time={ends} />.
+        This link can be used once and expires <When time={ends} />.
       </Text>
       {me.isLoading && <LoadingRows rows={2} />}
       {organization && name && <Accept secret={secret} organization={organization} name={name} />}
@@ -85,12 +85,12 @@ interface AcceptProps {
 function Accept({ secret, organization, name }: AcceptProps) {
   const go = useGo();
   const accept = useAction("POST /invitations/{invitation_secret}/actions/accept", {
-    done: `You are a member of ${organization} now.`,
+    done: `You joined ${organization}.`,
     after: () => go(paths.organization(organization), { replace: true }),
   });
   return (
     <Button loading={accept.isPending} onClick={() => accept.mutate({ path: { invitation_secret: secret } })}>
-      Join as {name}
+      Join {organization} as {name}
     </Button>
   );
 }
@@ -102,7 +102,7 @@ function Register({ secret, invitation }: InvitationProps) {
   const organization = organizationOf(invitation);
   const draft = useDraft({ username: known ?? "", password: "" });
   const register = useAction("POST /invitations/{invitation_secret}/actions/register", {
-    done: "Welcome. You are signed in.",
+    done: known === null ? "Account created. You are signed in." : "Password set. You are signed in.",
     refusal: "form",
     after: () => {
       client.clear();
@@ -113,7 +113,7 @@ function Register({ secret, invitation }: InvitationProps) {
     <ActionForm
       draft={draft}
       action={register}
-      verb="Begin"
+      verb={known === null ? "Create account" : "Set password"}
       input={({ username, password }) =>
         ({
           path: { invitation_secret: secret },
@@ -122,8 +122,8 @@ function Register({ secret, invitation }: InvitationProps) {
       }
     >
       <TextInput
-        label="User name"
-        description="What others see, and what you sign in with."
+        label="Username"
+        description="You sign in with it, and others see it."
         autoComplete="username"
         disabled={known !== null}
         {...draft.getInputProps("username")}

@@ -36,11 +36,11 @@ export default function SignInPage() {
           </Stack>
           {search["ended"] && (
             <Alert color="yellow" title="Your session has ended" role="status">
-              Sign in, and you are back where you were.
+              Sign in to continue where you left off.
             </Alert>
           )}
           <SegmentedControl
-            aria-label="How to sign in"
+            aria-label="Sign-in method"
             value={way}
             onChange={setWay}
             data={[
@@ -51,8 +51,8 @@ export default function SignInPage() {
           <Providers to={ownPath(search["return"])} organization={search["organization"]} />
           <SignInForm key={way} way={way} to={ownPath(search["return"])} />
           <Text c="dimmed" fz="xs">
-            On the first start the service printed the admin's password and token. Lost? On its machine:{" "}
-            <code>cadastre user set-password admin</code>
+            First time here? The server printed the admin password and token when it first started. Lost them? On the
+            server, run <code style={{ whiteSpace: "nowrap" }}>cadastre user set-password admin</code>
           </Text>
         </Stack>
       </Paper>
@@ -115,7 +115,7 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
         <PasswordInput label="Token" {...draft.getInputProps("token")} autoFocus autoComplete="off" />
       ) : (
         <>
-          <TextInput label="User name" {...draft.getInputProps("username")} autoFocus autoComplete="username" />
+          <TextInput label="Username" {...draft.getInputProps("username")} autoFocus autoComplete="username" />
           <PasswordInput label="Password" {...draft.getInputProps("password")} autoComplete="current-password" />
         </>
       )}

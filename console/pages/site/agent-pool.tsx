@@ -64,7 +64,7 @@ function Tokens({ id, name }: { readonly id: string; readonly name: string }) {
       <MakeToken
         operation="POST /admin/agent-pools/{site_agent_pool_id}/authentication-tokens"
         path={pathOf(id)}
-        verb="Make a token"
+        verb="Create token"
         holder={`agents of ${name}`}
         isEndless
       />
@@ -82,7 +82,7 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
         operation="PATCH /admin/agent-pools/{site_agent_pool_id}"
         query={poolQuery(pool.id)}
         etag={etag}
-        done="Saved the agent pool."
+        done="Agent pool saved."
         input={(ifMatch) => ({ path, ifMatch, body: { data: { type: "agent-pools", attributes: draft.getValues() } } })}
       >
         <TextInput label="Name" {...draft.getInputProps("name")} />
@@ -94,7 +94,8 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
         input={{ path }}
         to={paths.siteAgentPools()}
       >
-        Its agents are refused from now on, with all of its tokens; what they execute is lost. That can't be taken back.
+        This revokes all tokens of the pool, its agents can no longer connect, and runs on them are lost. You can't undo
+        it.
       </End>
     </>
   );

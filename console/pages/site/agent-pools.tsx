@@ -20,7 +20,7 @@ export default function SiteAgentPoolsPage() {
   return (
     <SiteFrame actions={<Button onClick={open}>New agent pool</Button>}>
       <Pools />
-      <FormDialog opened={opened} onClose={close} title="New agent pool of the site">
+      <FormDialog opened={opened} onClose={close} title="New site agent pool">
         <NewPool onClose={close} />
       </FormDialog>
     </SiteFrame>
@@ -40,15 +40,14 @@ function Pools() {
       query={query}
       keyOf={({ id }) => id}
       empty={
-        <Empty title="No agent pools of the site">
-          Runs in remote mode are executed by the server's own workers. Make a pool to have other machines do it, for
-          every organization.
+        <Empty title="No site agent pools yet">
+          Remote runs use the server's own workers. Create a pool to run them on other machines, for all organizations.
         </Empty>
       }
       columns={() => [
         { title: "Name", cell: ({ id, attributes }) => <Link to={paths.siteAgentPool(id)}>{attributes.name}</Link> },
-        { title: "Agents now", isFigure: true, cell: ({ attributes }) => figure(attributes["agent-count"]) },
-        { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+        { title: "Agents online", isFigure: true, cell: ({ attributes }) => figure(attributes["agent-count"]) },
+        { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
       ]}
     />
   );
@@ -58,7 +57,7 @@ function NewPool({ onClose }: { readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "" });
   const create = useAction("POST /admin/agent-pools", {
-    done: ({ data }) => `Made the agent pool ${data.attributes.name}.`,
+    done: ({ data }) => `Created agent pool ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.siteAgentPool(data.id)),
   });
@@ -66,7 +65,7 @@ function NewPool({ onClose }: { readonly onClose: () => void }) {
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the agent pool"
+      verb="Create agent pool"
       onCancel={onClose}
       input={(attributes) => ({ body: { data: { type: "agent-pools", attributes } } })}
     >

@@ -26,7 +26,7 @@ export function SiteFrame({ part, actions, children }: SiteFrameProps) {
         { label: "Organizations", to: paths.siteOrganizations() },
         ...(me.data?.isHosted ? [] : [{ label: "Runs", to: paths.siteRuns() }]),
         { label: "Agent pools", to: paths.siteAgentPools() },
-        { label: "Engine versions", to: paths.siteVersions() },
+        { label: "Terraform versions", to: paths.siteVersions() },
         { label: "Single sign-on", to: paths.siteProviders() },
       ]}
     >
@@ -35,7 +35,9 @@ export function SiteFrame({ part, actions, children }: SiteFrameProps) {
           data.attributes["is-site-admin"] ? (
             children
           ) : (
-            <Empty title="For site admins">You are signed in as {data.attributes.username}, who is none.</Empty>
+            <Empty title="Site admins only">
+              You are signed in as {data.attributes.username}, who is not a site admin.
+            </Empty>
           )
         }
       </Asked>

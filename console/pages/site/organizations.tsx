@@ -32,13 +32,13 @@ export default function SiteOrganizationsPage() {
             cell: ({ attributes }) => (
               <Group gap="xs">
                 <Link to={paths.organization(attributes.name)}>{attributes.name}</Link>
-                {attributes["is-disabled"] && <Badge color="red">closed</Badge>}
+                {attributes["is-disabled"] && <Badge color="red">disabled</Badge>}
               </Group>
             ),
           },
-          { title: "Notices to", isExtra: true, cell: ({ attributes }) => attributes["notification-email"] },
+          { title: "Notification email", isExtra: true, cell: ({ attributes }) => attributes["notification-email"] },
           {
-            title: "Workspaces at most",
+            title: "Workspace limit",
             isFigure: true,
             cell: ({ attributes }) => figure(attributes["workspace-limit"]),
           },
@@ -52,7 +52,7 @@ export default function SiteOrganizationsPage() {
 function Close({ organization: { attributes } }: { readonly organization: Resource<"admin-organizations"> }) {
   const { name, "is-disabled": isClosed } = attributes;
   const change = useAction("PATCH /admin/organizations/{organization_name}", {
-    done: isClosed ? `Opened ${name}.` : `Closed ${name}.`,
+    done: isClosed ? `Enabled ${name}.` : `Disabled ${name}.`,
   });
   const turn = () =>
     change.mutate({
@@ -61,20 +61,26 @@ function Close({ organization: { attributes } }: { readonly organization: Resour
     });
   if (isClosed)
     return (
-      <Button variant="subtle" size="compact-xs" onClick={turn} aria-label={`Open ${name}`} loading={change.isPending}>
-        Open
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        onClick={turn}
+        aria-label={`Enable ${name}`}
+        loading={change.isPending}
+      >
+        Enable
       </Button>
     );
   return (
     <DangerButton
       isQuiet
-      verb="Close"
-      label={`Close ${name}`}
-      title={`Close ${name}?`}
+      verb="Disable"
+      label={`Disable ${name}`}
+      title={`Disable ${name}?`}
       isBusy={change.isPending}
       onConfirm={turn}
     >
-      For everybody but site admins {name} is as if it were not there, by any token, until you open it again. Nothing is
+      Everyone except site admins loses access to {name}, with every token, until you enable it again. Nothing is
       deleted.
     </DangerButton>
   );

@@ -20,7 +20,7 @@ export default function SiteProvidersPage() {
   const { page } = useListed();
   const query = useQuery(askingOn("GET /admin/sso-providers", { query: { "page[number]": page, "page[size]": 50 } }));
   return (
-    <SiteFrame actions={<Button onClick={() => setEdited("new")}>Add a provider</Button>}>
+    <SiteFrame actions={<Button onClick={() => setEdited("new")}>Add provider</Button>}>
       <List
         one="provider"
         label="Providers"
@@ -28,8 +28,8 @@ export default function SiteProvidersPage() {
         query={query}
         keyOf={({ id }) => id}
         empty={
-          <Empty title="No providers of single sign-on">
-            With one, people sign in with the account that they have anyway, and its groups become teams.
+          <Empty title="No SSO providers yet">
+            With single sign-on, people use their company account, and its groups can decide their teams.
           </Empty>
         }
         columns={() => [
@@ -38,13 +38,13 @@ export default function SiteProvidersPage() {
             cell: ({ attributes }) => (
               <Group gap="xs">
                 {attributes.name}
-                {attributes["create-users"] && <Badge>makes users</Badge>}
+                {attributes["create-users"] && <Badge>creates users</Badge>}
               </Group>
             ),
           },
           { title: "Issuer", isExtra: true, cell: ({ attributes }) => attributes.issuer },
-          { title: "Whose", cell: ({ attributes }) => attributes.organization ?? "the site's" },
-          { title: "Groups", isExtra: true, cell: ({ attributes }) => attributes["groups-claim"] ?? "–" },
+          { title: "Scope", cell: ({ attributes }) => attributes.organization ?? "whole site" },
+          { title: "Groups claim", isExtra: true, cell: ({ attributes }) => attributes["groups-claim"] ?? "–" },
           {
             title: "Actions",
             width: 1,
@@ -67,7 +67,7 @@ export default function SiteProvidersPage() {
       <FormDialog
         opened={edited !== undefined}
         onClose={close}
-        title={edited === "new" ? "Add a provider" : `Edit ${edited?.attributes.name}`}
+        title={edited === "new" ? "Add provider" : `Edit ${edited?.attributes.name}`}
       >
         {edited !== undefined && <ProviderForm provider={edited === "new" ? undefined : edited} onClose={close} />}
       </FormDialog>
@@ -82,11 +82,11 @@ function Delete({ provider: { id, attributes } }: { readonly provider: Provider 
       isQuiet
       verb="Delete"
       label={`Delete ${attributes.name}`}
-      title={`Delete the provider ${attributes.name}?`}
+      title={`Delete SSO provider ${attributes.name}?`}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { sso_provider_id: id } })}
     >
-      Nobody can sign in by {attributes.name} any more. Whoever has no password needs one, or another provider.
+      Nobody can sign in with {attributes.name} any more. People without a password need one, or another provider.
     </DangerButton>
   );
 }
@@ -109,8 +109,8 @@ function ProviderForm({
     "create-users": known?.["create-users"] ?? false,
   });
   const options = { refusal: "form", after: onClose } as const;
-  const create = useAction("POST /admin/sso-providers", { ...options, done: "Added the provider." });
-  const update = useAction("PATCH /admin/sso-providers/{sso_provider_id}", { ...options, done: "Saved the provider." });
+  const create = useAction("POST /admin/sso-providers", { ...options, done: "Provider added." });
+  const update = useAction("PATCH /admin/sso-providers/{sso_provider_id}", { ...options, done: "Provider saved." });
   const bodyOf = ({ organization, ...values }: ReturnType<typeof draft.getValues>) => {
     const { "client-secret": secret, "groups-claim": groups, ...rest } = values;
     return {
@@ -140,7 +140,7 @@ function ProviderForm({
     <ActionForm
       draft={draft}
       action={create}
-      verb="Add the provider"
+      verb="Add provider"
       onCancel={onClose}
       input={(values) => ({ body: bodyOf(values) })}
     >
@@ -158,45 +158,46 @@ function Fields({ draft, provider }: FieldsProps) {
   return (
     <>
       <Text c="dimmed" fz="sm">
-        At the provider, register a web application with this redirect address
-        {provider === undefined && " (an organization's own may need another one, which stands here once it is added)"}:
+        Register a web application at your provider, with this redirect URL:
       </Text>
-      <CodeToCopy label="The redirect address" text={`${location.origin}/app/sign-in/sso/callback`} />
+      <CodeToCopy label="Redirect URL" text={`${location.origin}/app/sign-in/sso/callback`} />
       {provider?.attributes.organization && (
         <>
           <Text c="dimmed" fz="sm">
-            and with this one, to which it comes back if it does not say its name then:
+            Also register this one, for a provider that doesn't send its issuer when it redirects back:
           </Text>
           <CodeToCopy
-            label="The redirect address of its own"
+            label="Redirect URL of this provider"
             text={`${location.origin}/app/sign-in/sso/${provider.id}/callback`}
           />
         </>
       )}
-      <TextInput label="Name" description="On the sign-in page." {...draft.getInputProps("name")} data-autofocus />
+      <TextInput
+        label="Name"
+        description="Shown on the sign-in page."
+        {...draft.getInputProps("name")}
+        data-autofocus
+      />
       <TextInput label="Issuer" placeholder="https://accounts.acme.example" {...draft.getInputProps("issuer")} />
-      <TextInput label="Client id" {...draft.getInputProps("client-id")} />
+      <TextInput label="Client ID" {...draft.getInputProps("client-id")} />
       <PasswordInput
         label="Client secret"
-        description={provider ? "Empty: as it is." : undefined}
+        description={provider ? "Leave empty to keep the current secret." : undefined}
         autoComplete="off"
         {...draft.getInputProps("client-secret")}
       />
       <TextInput
-        label="Claim with the groups"
+        label="Groups claim"
         placeholder="groups"
-        description="Compared with the group that a team names in its settings. Empty: nothing is made of groups."
+        description="People join the teams whose SSO group is in this claim. Leave empty to ignore groups."
         {...draft.getInputProps("groups-claim")}
       />
       <TextInput
         label="Organization"
-        description="Empty: for the whole site. Otherwise it signs in to this organization alone."
+        description="Limits this provider to one organization. Leave empty for the whole site."
         {...draft.getInputProps("organization")}
       />
-      <Checkbox
-        label="Whoever is not known yet becomes a user"
-        {...draft.getInputProps("create-users", { type: "checkbox" })}
-      />
+      <Checkbox label="Create users on first sign-in" {...draft.getInputProps("create-users", { type: "checkbox" })} />
     </>
   );
 }

@@ -6,6 +6,7 @@ import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { account, askingOn } from "../../api/queries.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
+import { EmailInput } from "../../ui/email-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { LinkOnce } from "../../ui/link-once.tsx";
 import { List, useListed } from "../../ui/list.tsx";
@@ -31,24 +32,26 @@ export default function SiteUsersPage() {
         empty={<Empty title="No users" />}
         columns={() => [
           {
-            title: "User",
+            title: "Username",
             cell: ({ attributes }) => (
               <Group gap="xs">
-                {attributes.username || "invited"}
+                {attributes.username || attributes.email}
+                {!attributes.username && <Badge color="yellow">invited</Badge>}
                 {attributes["is-site-admin"] && <Badge>site admin</Badge>}
               </Group>
             ),
           },
           {
-            title: "E-mail",
+            title: "Email",
+            isExtra: true,
             cell: ({ attributes }) => (
               <>
                 {attributes.email}
-                {attributes["unconfirmed-email"] && `, asks for ${attributes["unconfirmed-email"]}`}
+                {attributes["unconfirmed-email"] && `, wants to change to ${attributes["unconfirmed-email"]}`}
               </>
             ),
           },
-          { title: "Added", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
           {
             title: "Actions",
             width: 1,
@@ -85,21 +88,21 @@ function PasswordLink({ user: { id, attributes } }: { readonly user: User }) {
   const name = attributes.username || attributes.email;
   const [link, setLink] = useState<string>();
   const make = useAction("POST /admin/users/{user_id}/invitation", {
-    done: `Made a link for ${name}. One that was made before works no more.`,
+    done: `Created a password link for ${name}. Earlier links no longer work.`,
     after: ({ data }) => setLink(data.attributes["invitation-url"]),
   });
   return (
     <LinkOnce
       verb="Password link"
       label={`Password link for ${name}`}
-      title={`A link for ${name}`}
-      what="The link to set a password"
+      title={`Password link for ${name}`}
+      what="Password link"
       link={link}
       isBusy={make.isPending}
       onMake={() => make.mutate({ path: { user_id: id } })}
       onClose={() => setLink(undefined)}
     >
-      Send it to {name}: whoever opens it within a week chooses the password.
+      Send it to {name}. Anyone who opens it within 7 days can set the password.
     </LinkOnce>
   );
 }
@@ -117,7 +120,8 @@ function Delete({ user: { id, attributes } }: { readonly user: User }) {
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { user_id: id } })}
     >
-      {name} leaves every organization and team, with all sessions and tokens. What they did stays in the audit trails.
+      This removes {name} from every organization and team and revokes all their sessions and tokens. Audit logs keep
+      what they did.
     </DangerButton>
   );
 }
@@ -132,27 +136,27 @@ function UserForm({ user, onClose }: { readonly user: User | undefined; readonly
     "is-site-admin": known?.["is-site-admin"] ?? false,
   });
   const options = { refusal: "form", after: onClose } as const;
-  const create = useAction("POST /admin/users", { ...options, done: "Added the user." });
-  const update = useAction("PATCH /admin/users/{user_id}", { ...options, done: "Saved the user." });
+  const create = useAction("POST /admin/users", { ...options, done: "User created." });
+  const update = useAction("PATCH /admin/users/{user_id}", { ...options, done: "User saved." });
   const bodyOf = ({ password, ...rest }: { password: string }) =>
     ({ data: { type: "users", attributes: { ...rest, ...(password !== "" && { password }) } } }) as never;
   const fields = (
     <>
-      <TextInput label="User name" {...draft.getInputProps("username")} data-autofocus />
-      <TextInput label="E-mail" type="email" {...draft.getInputProps("email")} />
+      <TextInput label="Username" {...draft.getInputProps("username")} data-autofocus />
+      <EmailInput {...draft.getInputProps("email")} />
       <PasswordInput
         label="Password"
         description={
           user
-            ? "Empty: as it is. A new one ends all their sessions."
-            : "Empty: give them a password link afterwards, or they sign in another way."
+            ? "Leave empty to keep the current one. A new password ends all their sessions."
+            : "Leave empty to send a password link later, or if they use single sign-on."
         }
         autoComplete="new-password"
         {...draft.getInputProps("password")}
       />
       <Checkbox
         label="Site admin"
-        description="Owns every organization, and manages users."
+        description="Has owner access to every organization, and manages users and the site."
         {...draft.getInputProps("is-site-admin", { type: "checkbox" })}
       />
     </>
@@ -171,7 +175,7 @@ function UserForm({ user, onClose }: { readonly user: User | undefined; readonly
     <ActionForm
       draft={draft}
       action={create}
-      verb="Add the user"
+      verb="Create user"
       onCancel={onClose}
       input={(values) => ({ body: bodyOf(values) })}
     >

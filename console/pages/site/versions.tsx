@@ -22,13 +22,13 @@ export default function SiteVersionsPage() {
     }),
   );
   return (
-    <SiteFrame actions={<Button onClick={open}>Add a version</Button>}>
+    <SiteFrame actions={<Button onClick={open}>Add version</Button>}>
       <List
         one="version"
         label="Versions"
         query={query}
         keyOf={({ id }) => id}
-        empty={<Empty title="No versions" />}
+        empty={<Empty title="No versions yet" />}
         columns={() => [
           {
             title: "Version",
@@ -40,12 +40,12 @@ export default function SiteVersionsPage() {
               </Group>
             ),
           },
-          { title: "Offered to new workspaces", cell: (version) => <Enabled version={version} /> },
-          { title: "Added", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Enabled", cell: (version) => <Enabled version={version} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
           { title: "Actions", width: 1, cell: (version) => <Remove version={version} /> },
         ]}
       />
-      <FormDialog opened={opened} onClose={close} title="Add a version">
+      <FormDialog opened={opened} onClose={close} title="Add version">
         <AddVersion onClose={close} />
       </FormDialog>
     </SiteFrame>
@@ -54,12 +54,14 @@ export default function SiteVersionsPage() {
 
 function Enabled({ version: { id, attributes } }: { readonly version: Resource<"terraform-versions"> }) {
   const { version, enabled } = attributes;
-  const change = useAction("PATCH /admin/terraform-versions/{terraform_version_id}", { done: `Changed ${version}.` });
+  const change = useAction("PATCH /admin/terraform-versions/{terraform_version_id}", {
+    done: `${enabled ? "Disabled" : "Enabled"} ${version}.`,
+  });
   return (
     <Switch
       checked={enabled}
       disabled={change.isPending}
-      aria-label={`Offer ${version} to new workspaces`}
+      aria-label={`Enable ${version}`}
       onChange={() =>
         change.mutate({
           path: { terraform_version_id: id },
@@ -82,7 +84,7 @@ function Remove({ version: { id, attributes } }: { readonly version: Resource<"t
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { terraform_version_id: id } })}
     >
-      No workspace can choose it any more. Workspaces that name it keep it.
+      Workspaces can no longer select it. Those that already use it keep it.
     </DangerButton>
   );
 }
@@ -98,7 +100,7 @@ function AddVersion({ onClose }: { readonly onClose: () => void }) {
     <ActionForm
       draft={draft}
       action={add}
-      verb="Add the version"
+      verb="Add version"
       onCancel={onClose}
       input={(attributes) => ({ body: { data: { type: "terraform-versions", attributes } } })}
     >

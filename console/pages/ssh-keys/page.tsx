@@ -33,20 +33,20 @@ export default function SshKeysPage() {
     <Page
       title="SSH keys"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="With them, runs fetch modules from private repositories. A workspace chooses one in its settings."
-      actions={mayUpdate && <Button onClick={open}>Add a key</Button>}
+      about="Runs use these keys to fetch modules from private repositories. Select one in a workspace's settings."
+      actions={mayUpdate && <Button onClick={open}>Add SSH key</Button>}
     >
       <List
-        one="key"
+        one="SSH key"
         label="SSH keys"
         isSearched={false}
         query={query}
         keyOf={({ id }) => id}
-        empty={<Empty title="No SSH keys">They are only needed where modules come from private repositories.</Empty>}
+        empty={<Empty title="No SSH keys yet">You only need one if your modules come from private repositories.</Empty>}
         columns={() => [
           { title: "Name", cell: ({ attributes }) => attributes.name },
-          { title: "Id", isExtra: true, cell: ({ id }) => <Identifier value={id} /> },
-          { title: "Added", cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "ID", isExtra: true, cell: ({ id }) => <Identifier value={id} /> },
+          { title: "Created", cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
           {
             title: "Actions",
             width: 1,
@@ -74,7 +74,7 @@ export default function SshKeysPage() {
       >
         {edited && <EditKey sshKey={edited} onClose={() => setEdited(undefined)} />}
       </FormDialog>
-      <FormDialog opened={opened} onClose={close} title="Add an SSH key">
+      <FormDialog opened={opened} onClose={close} title="Add SSH key">
         <AddKey organization={organization} onClose={close} />
       </FormDialog>
     </Page>
@@ -82,17 +82,17 @@ export default function SshKeysPage() {
 }
 
 function Delete({ sshKey: { id, attributes } }: { readonly sshKey: Resource<"ssh-keys"> }) {
-  const remove = useAction("DELETE /ssh-keys/{ssh_key_id}", { done: `Deleted the key ${attributes.name}.` });
+  const remove = useAction("DELETE /ssh-keys/{ssh_key_id}", { done: `Deleted SSH key ${attributes.name}.` });
   return (
     <DangerButton
       isQuiet
       verb="Delete"
       label={`Delete ${attributes.name}`}
-      title={`Delete the key ${attributes.name}?`}
+      title={`Delete SSH key ${attributes.name}?`}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { ssh_key_id: id } })}
     >
-      Workspaces that use it have no key from then on, and their runs can't fetch private modules.
+      Workspaces that use it are left without an SSH key, and their runs can't fetch private modules.
     </DangerButton>
   );
 }
@@ -100,7 +100,7 @@ function Delete({ sshKey: { id, attributes } }: { readonly sshKey: Resource<"ssh
 function AddKey({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const draft = useDraft({ name: "", value: "" });
   const add = useAction("POST /organizations/{organization_name}/ssh-keys", {
-    done: ({ data }) => `Added the key ${data.attributes.name}.`,
+    done: ({ data }) => `Added SSH key ${data.attributes.name}.`,
     refusal: "form",
     after: onClose,
   });
@@ -108,7 +108,7 @@ function AddKey({ organization, onClose }: { readonly organization: string; read
     <ActionForm
       draft={draft}
       action={add}
-      verb="Add the key"
+      verb="Add SSH key"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -129,7 +129,7 @@ interface EditKeyProps {
 function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
   const draft = useDraft({ name: attributes.name ?? "", value: "" });
   const save = useAction("PATCH /ssh-keys/{ssh_key_id}", {
-    done: ({ data }) => `Saved the key ${data.attributes.name}.`,
+    done: ({ data }) => `Saved SSH key ${data.attributes.name}.`,
     refusal: "form",
     after: onClose,
   });
@@ -144,7 +144,7 @@ function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <PrivateKeyInput
-        description="Empty: as it is. Workspaces that use the key go on with the new one."
+        description="Leave empty to keep the current key. Workspaces that use it switch to the new one."
         {...draft.getInputProps("value")}
       />
     </ActionForm>

@@ -30,7 +30,7 @@ export default function TagsPage() {
     <Page
       title="Tags"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="What workspaces are found by. One that no workspace carries any more is gone by itself. Tags of a key and a value are on the workspaces' and projects' own pages."
+      about="Tags that workspaces can be found by. Key-value tags are on each workspace and project instead."
     >
       <List
         one="tag"
@@ -38,7 +38,7 @@ export default function TagsPage() {
         query={query}
         keyOf={({ id }) => id}
         sort={sort}
-        empty={<Empty title="No tags yet">Tag a workspace in its settings, and it is listed here.</Empty>}
+        empty={<Empty title="No tags yet">Add a tag in a workspace's settings. It then appears here.</Empty>}
         columns={() => [
           {
             title: "Name",
@@ -49,7 +49,7 @@ export default function TagsPage() {
           },
           { title: "Workspaces", isFigure: true, cell: ({ attributes }) => figure(attributes["instance-count"]) },
           {
-            title: "First used",
+            title: "Created",
             isExtra: true,
             sort: "created-at",
             cell: ({ attributes }) => <When time={attributes["created-at"]} />,
@@ -67,13 +67,13 @@ export default function TagsPage() {
 
 function Delete({ organization, tag }: { readonly organization: string; readonly tag: Resource<"tags"> }) {
   const { name, "instance-count": count } = tag.attributes;
-  const remove = useAction("DELETE /organizations/{organization_name}/tags", { done: `Deleted the tag ${name}.` });
+  const remove = useAction("DELETE /organizations/{organization_name}/tags", { done: `Deleted tag ${name}.` });
   return (
     <DangerButton
       isQuiet
       verb="Delete"
       label={`Delete ${name}`}
-      title={`Delete the tag ${name}?`}
+      title={`Delete tag ${name}?`}
       isBusy={remove.isPending}
       onConfirm={() =>
         remove.mutate({
@@ -82,8 +82,8 @@ function Delete({ organization, tag }: { readonly organization: string; readonly
         })
       }
     >
-      {counted(count, "workspace")} {count === 1 ? "loses" : "lose"} it. Whatever finds workspaces by it, such as a{" "}
-      <code>cloud</code> block, does not find them any more.
+      This removes the tag from {counted(count, "workspace")}. Searches and <code>cloud</code> blocks that use it no
+      longer find them.
     </DangerButton>
   );
 }

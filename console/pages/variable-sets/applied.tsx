@@ -10,12 +10,12 @@ export function Applied(place: SetPlace) {
   const { data: set } = place.answer;
   if (set.attributes.global)
     return (
-      <Section title="Where it applies">
-        <Text>To every workspace of the organization.</Text>
+      <Section title="Applies to">
+        <Text>All workspaces of the organization.</Text>
       </Section>
     );
   return (
-    <Section title="Where it applies" about="To every workspace of these projects, and to these workspaces.">
+    <Section title="Applies to" about="All workspaces in these projects, and these workspaces.">
       <Chosen place={place} kind="projects" />
       <Chosen place={place} kind="workspaces" />
     </Section>
@@ -33,11 +33,11 @@ function Chosen({ place: { organization, answer }, kind }: ChosenProps) {
   // One is like the other but for the word.
   const add = useAction(
     `POST /varsets/{varset_id}/relationships/${kind}` as "POST /varsets/{varset_id}/relationships/projects",
-    { done: "It applies there from the next run on." },
+    { done: "Added. The next runs there get these variables." },
   );
   const remove = useAction(
     `DELETE /varsets/{varset_id}/relationships/${kind}` as "DELETE /varsets/{varset_id}/relationships/projects",
-    { done: "It does not apply there any more." },
+    { done: "Removed. The next runs there no longer get these variables." },
   );
   const bodyOf = (id: string) => ({ data: [{ type: kind as "projects", id }] });
   const chosen = set.relationships[kind]?.data ?? [];

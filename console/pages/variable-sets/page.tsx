@@ -30,7 +30,7 @@ export default function VariableSetsPage() {
     <Page
       title="Variable sets"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Variables that many workspaces are given at once."
+      about="Variables shared by many projects or workspaces."
       actions={rights?.["can-create-workspace"] && <Button onClick={open}>New variable set</Button>}
     >
       <List
@@ -40,7 +40,7 @@ export default function VariableSetsPage() {
         keyOf={({ id }) => id}
         empty={
           <Empty title="No variable sets yet">
-            Credentials that every workspace of a project needs belong into one: said once, changed once.
+            Use one for values that many workspaces need, such as cloud credentials.
           </Empty>
         }
         columns={() => [
@@ -49,7 +49,7 @@ export default function VariableSetsPage() {
             cell: ({ id, attributes }) => (
               <Group gap="xs">
                 <Link to={paths.variableSet(organization, id)}>{attributes.name}</Link>
-                {attributes.priority && <Badge>wins</Badge>}
+                {attributes.priority && <Badge>priority</Badge>}
               </Group>
             ),
           },
@@ -66,20 +66,20 @@ export default function VariableSetsPage() {
 }
 
 export function whereOf({ attributes }: Resource<"varsets">): string {
-  if (attributes.global) return "every workspace";
+  if (attributes.global) return "all workspaces";
   const { "project-count": projects, "workspace-count": workspaces } = attributes;
   const parts = [
     ...(projects > 0 ? [counted(projects, "project")] : []),
     ...(workspaces > 0 ? [counted(workspaces, "workspace")] : []),
   ];
-  return parts.join(", ") || "nothing yet";
+  return parts.join(", ") || "no workspaces yet";
 }
 
 function NewVariableSet({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "", global: false, priority: false });
   const create = useAction("POST /organizations/{organization_name}/varsets", {
-    done: ({ data }) => `Made the variable set ${data.attributes.name}.`,
+    done: ({ data }) => `Created variable set ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.variableSet(organization, data.id)),
   });
@@ -87,7 +87,7 @@ function NewVariableSet({ organization, onClose }: { readonly organization: stri
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the variable set"
+      verb="Create variable set"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -97,13 +97,13 @@ function NewVariableSet({ organization, onClose }: { readonly organization: stri
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <TextInput label="Description" {...draft.getInputProps("description")} />
       <Checkbox
-        label="For every workspace of the organization"
-        description="Otherwise you choose projects and workspaces next."
+        label="Apply to all workspaces"
+        description="When off, you select projects and workspaces next."
         {...draft.getInputProps("global", { type: "checkbox" })}
       />
       <Checkbox
-        label="Its variables win"
-        description="Over a workspace's own, and over those that are given on the command line."
+        label="Priority"
+        description="Its variables override workspace variables and command-line values."
         {...draft.getInputProps("priority", { type: "checkbox" })}
       />
     </ActionForm>

@@ -57,7 +57,7 @@ function Settings({ answer: { data: set, etag } }: SetPlace) {
       operation="PATCH /varsets/{varset_id}"
       query={setQuery(set.id)}
       etag={etag}
-      done="Saved the variable set."
+      done="Variable set saved."
       input={(ifMatch) => ({
         path: { varset_id: set.id },
         ifMatch,
@@ -67,13 +67,13 @@ function Settings({ answer: { data: set, etag } }: SetPlace) {
       <TextInput label="Name" {...draft.getInputProps("name")} />
       <TextInput label="Description" {...draft.getInputProps("description")} />
       <Checkbox
-        label="For every workspace of the organization"
-        description="It then forgets the projects and workspaces that were chosen one by one."
+        label="Apply to all workspaces"
+        description="Turning this on clears the selected projects and workspaces."
         {...draft.getInputProps("global", { type: "checkbox" })}
       />
       <Checkbox
-        label="Its variables win"
-        description="Over a workspace's own, and over those that are given on the command line."
+        label="Priority"
+        description="Its variables override workspace variables and command-line values."
         {...draft.getInputProps("priority", { type: "checkbox" })}
       />
     </SettingsForm>
@@ -90,8 +90,8 @@ function Danger({ organization, answer: { data: set } }: SetPlace) {
       input={{ path: { varset_id: set.id } }}
       to={paths.variableSets(organization)}
     >
-      {counted(count, "variable")} {count === 1 ? "goes" : "go"} with it. It applies to {whereOf(set)}; runs there are
-      not given them any more. That can't be taken back.
+      This deletes the set and its {counted(count, "variable")}. It applies to {whereOf(set)}, where runs no longer get
+      them. You can't undo it.
     </End>
   );
 }

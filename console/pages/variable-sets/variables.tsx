@@ -1,5 +1,5 @@
 /** The variables of a set. A sensitive value goes in and never comes out again. */
-import { Badge, Button, Group, Text } from "@mantine/core";
+import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -10,6 +10,7 @@ import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
 import type { SetPlace } from "./place.ts";
 
@@ -21,11 +22,11 @@ export function Variables({ answer: { data: set } }: SetPlace) {
   const mayUpdate = set.attributes.permissions["can-update"];
   const query = useQuery(askingWhole("GET /varsets/{varset_id}/relationships/vars", { path: { varset_id: set.id } }));
   return (
-    <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add a variable</Button>}>
+    <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add variable</Button>}>
       <Asked query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty title="No variables yet">Whatever is added here, runs of the chosen workspaces are given.</Empty>
+            <Empty title="No variables yet">Runs of all workspaces that this set applies to get its variables.</Empty>
           ) : (
             <Table
               label="Variables"
@@ -35,9 +36,9 @@ export function Variables({ answer: { data: set } }: SetPlace) {
                 { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
                 { title: "Value", cell: (variable) => <Value variable={variable} /> },
                 {
-                  title: "Who gets it",
+                  title: "Category",
                   isExtra: true,
-                  cell: ({ attributes }) => (attributes.category === "env" ? "the environment" : "Terraform"),
+                  cell: ({ attributes }) => (attributes.category === "env" ? "Environment" : "Terraform"),
                 },
                 { title: "Description", isExtra: true, cell: ({ attributes }) => attributes.description },
                 {
@@ -66,7 +67,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
       <FormDialog
         opened={edited !== undefined}
         onClose={close}
-        title={edited === "new" ? "Add a variable" : `Edit ${edited?.attributes.key}`}
+        title={edited === "new" ? "Add variable" : `Edit ${edited?.attributes.key}`}
       >
         {edited === "new" && <AddForm setId={set.id} onClose={close} />}
         {edited !== undefined && edited !== "new" && <EditForm setId={set.id} variable={edited} onClose={close} />}
@@ -76,7 +77,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
 }
 
 function Value({ variable: { attributes } }: { readonly variable: Variable }) {
-  if (attributes.sensitive) return <Text c="dimmed">sensitive, not shown</Text>;
+  if (attributes.sensitive) return <Dimmed>Sensitive</Dimmed>;
   return (
     <Group gap={6}>
       <span className="mono">{attributes.value}</span>
@@ -98,7 +99,7 @@ function Delete({ setId, variable: { id, attributes } }: { readonly setId: strin
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { varset_id: setId, varset_var_id: id } })}
     >
-      The next runs are not given it any more. Its value can't be had back.
+      The next runs no longer get it. You can't recover its value.
     </DangerButton>
   );
 }
@@ -126,7 +127,7 @@ function AddForm({ setId, onClose }: FormProps) {
     <ActionForm
       draft={draft}
       action={add}
-      verb="Add the variable"
+      verb="Add variable"
       onCancel={onClose}
       input={(attributes) => ({ path: { varset_id: setId }, body: { data: { type: "vars", attributes } } })}
     >
@@ -139,7 +140,7 @@ function EditForm({ setId, variable: { id, attributes }, onClose }: FormProps & 
   const { key, value, description, category, hcl, sensitive } = attributes;
   const draft = useDraft<VariableValues>({ key, value: value ?? "", description, category, hcl, sensitive });
   const save = useAction("PATCH /varsets/{varset_id}/relationships/vars/{varset_var_id}", {
-    done: ({ data }) => `Changed ${data.attributes.key}.`,
+    done: ({ data }) => `Saved ${data.attributes.key}.`,
     refusal: "form",
     after: onClose,
   });
