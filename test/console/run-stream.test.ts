@@ -112,6 +112,25 @@ describe("the page of a run", () => {
     expect(seen.open).toBe(1);
   });
 
+  test("closes the stream while its tab is hidden for long, and has every line when it is shown again", async () => {
+    const { path, say } = await planningRun(console, "hidden");
+    await say("one\n");
+    const { page, go } = await console.visit(console.api.admin.token);
+    const seen = watchRequests(page);
+    await go(path);
+    await logOf(page).getByText("one", { exact: true }).waitFor();
+    const show = (hidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`,
+      );
+    await show(true);
+    await until(() => seen.open === 0);
+    await say("two\n");
+    await show(false);
+    await logOf(page).getByText("two", { exact: true }).waitFor();
+    expect(await logOf(page).getByRole("link").allInnerTexts()).toHaveLength(2);
+  });
+
   test("says that the run is gone when access to it ends, and follows it no more", async () => {
     const { workspaceId, path, say } = await planningRun(console, "taken-away");
     const team = await makeTeam(console.api, "acme");

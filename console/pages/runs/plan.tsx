@@ -9,7 +9,20 @@ import { SearchInput } from "../../ui/search-input.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { Differences } from "./differences.tsx";
-import { byModule, countsOf, deedOf, drawnOf, type Deed, type Drawn, type Module, type Plan } from "./drawn-plan.ts";
+import {
+  type ActionInvocation,
+  byModule,
+  type Change,
+  configurationOf,
+  countsOf,
+  deedOf,
+  drawnOf,
+  type Deed,
+  type Drawn,
+  type Module,
+  type Plan,
+  triggerOf,
+} from "./drawn-plan.ts";
 import classes from "./plan.module.css";
 
 export function PlanView({ planId }: { readonly planId: string }) {
@@ -42,7 +55,8 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
   const shown = all.filter(
     ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && address.toLowerCase().includes(wanted),
   );
-  if (all.length + drift.length + outputs.length === 0)
+  const actions = plan.action_invocations ?? [];
+  if (all.length + drift.length + outputs.length + actions.length === 0)
     return <Empty title="No changes">The infrastructure matches the configuration.</Empty>;
   return (
     <Stack gap="sm">
@@ -77,6 +91,13 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
         <ModuleView key={module.address} module={module} isOpen={shown.length <= 60} />
       ))}
       {shown.length === 0 && all.length > 0 && <Text c="dimmed">No resources match.</Text>}
+      {actions.length > 0 && (
+        <Fold title={`${counted(actions.length, "action")} to invoke`} isOpen>
+          {actions.map((action, index) => (
+            <ActionView key={index} action={action} />
+          ))}
+        </Fold>
+      )}
       {outputs.length > 0 && (
         <Fold title={counted(outputs.length, "output")} isOpen>
           {outputs.map(([name, change]) => (
@@ -164,9 +185,37 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function ResourceView({ resource }: { readonly resource: Drawn }) {
-  const [opened, setOpened] = useState(false);
   const { deed, label, previous_address: moved, action_reason: reason, change } = resource;
   const { sign, word, look } = deeds[deed];
+  return (
+    <Row sign={sign} look={look} label={label} change={change} name={resource.address}>
+      {word}
+      {resource.deposed !== undefined && " deposed object"}
+      {moved !== undefined && `, was ${moved}`}
+      {change.importing?.id !== undefined && `, imported from ${change.importing.id}`}
+      {reason !== undefined && reasons[reason] !== undefined && `, because ${reasons[reason]}`}
+    </Row>
+  );
+}
+
+const ActionView = ({ action }: { readonly action: ActionInvocation }) => (
+  <Row sign="→" look="read" label={action.address} change={configurationOf(action)} name={action.address}>
+    invoke {triggerOf(action)}
+  </Row>
+);
+
+interface RowProps {
+  readonly sign: string;
+  readonly look: string;
+  readonly label: string;
+  readonly change: Change;
+  readonly name: string;
+  /** What happens to it, in words. */
+  readonly children: React.ReactNode;
+}
+
+function Row({ sign, look, label, change, name, children }: RowProps) {
+  const [opened, setOpened] = useState(false);
   return (
     <div className={classes["resource"]}>
       <UnstyledButton className={classes["row"]} aria-expanded={opened} onClick={() => setOpened(!opened)}>
@@ -175,14 +224,10 @@ function ResourceView({ resource }: { readonly resource: Drawn }) {
         </span>
         <span className={`mono ${classes["label"]}`}>{label}</span>
         <Text span c="dimmed" fz="sm">
-          {word}
-          {resource.deposed !== undefined && " deposed object"}
-          {moved !== undefined && `, was ${moved}`}
-          {change.importing?.id !== undefined && `, imported from ${change.importing.id}`}
-          {reason !== undefined && reasons[reason] !== undefined && `, because ${reasons[reason]}`}
+          {children}
         </Text>
       </UnstyledButton>
-      {opened && <Differences change={change} label={`Changes to ${resource.address}`} />}
+      {opened && <Differences change={change} label={`Changes to ${name}`} />}
     </div>
   );
 }

@@ -21,11 +21,16 @@ const hiddenMs = 15_000;
 export class LogReading {
   readonly lines = new LogLines();
   offset = 0;
-  keptLine: number | undefined;
+  #keptLine: number | undefined;
+
+  /** The line that must not be dropped; undefined to read on to the end. */
+  keep(line: number | undefined): void {
+    this.#keptLine = line;
+  }
 
   get isPaused(): boolean {
     const { lines, isFull } = this.lines;
-    return this.keptLine !== undefined && isFull && this.keptLine + linesAfter <= (lines.at(-1)?.number ?? 0);
+    return this.#keptLine !== undefined && isFull && this.#keptLine + linesAfter <= (lines.at(-1)?.number ?? 0);
   }
 
   /** Reads the next piece. Whether there may be more at once. */
@@ -54,8 +59,7 @@ export class RunStream {
   readonly runId: string;
   /** Undefined for a log that had ended before. */
   readonly logs: Readonly<Record<LogKind, LogReading | undefined>>;
-  /** Where the logs are read without a stream; signed anew with each document. */
-  addresses: Partial<Record<LogKind, string | undefined>> = {};
+  #addresses: Partial<Record<LogKind, string | undefined>> = {};
   readonly #listeners = new Set<() => void>();
   #onChange: (status?: string) => void = () => {};
   #stopped = new AbortController();
@@ -93,11 +97,16 @@ export class RunStream {
     this.#clear("hidden");
   }
 
+  /** Where the logs are read without a stream; signed anew with each document. */
+  setAddresses(addresses: Partial<Record<LogKind, string | undefined>>): void {
+    this.#addresses = addresses;
+  }
+
   /** Lets lines go, to read on to the end. */
   readOn(kind: LogKind): void {
     const log = this.logs[kind];
     if (log === undefined) return;
-    log.keptLine = undefined;
+    log.keep(undefined);
     this.#close();
     this.#open();
   }
@@ -163,7 +172,7 @@ export class RunStream {
   }
 
   async #readUp(kind: LogKind): Promise<void> {
-    const [log, address] = [this.logs[kind], this.addresses[kind]];
+    const [log, address] = [this.logs[kind], this.#addresses[kind]];
     if (log === undefined || address === undefined) return;
     while (!log.lines.hasEnded && !log.isPaused) {
       const hasMore = await log.readPiece(address, this.#stopped.signal);

@@ -121,7 +121,6 @@ function RunView({ place: { organization, name, run, plan, apply }, stream }: Ru
           label={show === "apply-log" ? "Apply log" : "Plan log"}
           source={{
             kind: show === "apply-log" ? "apply" : "plan",
-            phaseId: phase.id,
             address: phase.attributes["log-read-url"],
             stream,
             isOver: isFinal(run.attributes.status),

@@ -1,5 +1,5 @@
 /** A phase's log for a page: from the run's stream while it grows, else read in pieces by its own address. */
-import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
 import type { LogLine } from "./log-lines.ts";
 import { type LogKind, LogReading, type RunStream } from "./run-stream.ts";
 
@@ -17,7 +17,6 @@ export interface Log {
 
 export interface LogSource {
   readonly kind: LogKind;
-  readonly phaseId: string;
   /** Signed anew with each document. */
   readonly address: string;
   readonly stream: RunStream | undefined;
@@ -28,18 +27,16 @@ export interface LogSource {
 const never = () => () => {};
 const noTurn = () => 0;
 
-export function useLog({ kind, phaseId, address, stream, isOver }: LogSource, line: number | undefined): Log {
+export function useLog({ kind, address, stream, isOver }: LogSource, line: number | undefined): Log {
   const [isGoingOn, setGoingOn] = useState(line === undefined);
   useSyncExternalStore(stream?.subscribe ?? never, stream?.turn ?? noTurn);
   const streamed = stream?.logs[kind];
   // A run may end before the last lines were polled: then the log is read from its beginning.
   const isStreamed = streamed !== undefined && (!isOver || streamed.lines.hasEnded);
   const keptLine = isGoingOn ? undefined : line;
-  const read = useReading(phaseId, address, { isNeeded: !isStreamed, keptLine });
+  const read = useReading(address, { isNeeded: !isStreamed, keptLine });
   const log = isStreamed ? streamed : read.log;
-  useEffect(() => {
-    log.keptLine = keptLine;
-  }, [log, keptLine]);
+  useEffect(() => log.keep(keptLine), [log, keptLine]);
   return {
     lines: log.lines.lines,
     dropped: log.lines.dropped,
@@ -59,19 +56,17 @@ interface ReadingOptions {
 }
 
 /** A log that has ended, or that no stream has, to its end. */
-function useReading(phaseId: string, address: string, { isNeeded, keptLine }: ReadingOptions) {
-  const latest = useRef(address);
-  latest.current = address;
-  const reading = useRef(new LogReading());
+function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
+  const [log] = useState(() => new LogReading());
+  const newestAddress = useEffectEvent(() => address);
   const [, setTurn] = useState(0);
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     if (!isNeeded) return;
     const stopped = new AbortController();
-    const log = reading.current;
-    log.keptLine = keptLine;
+    log.keep(keptLine);
     const step = async (): Promise<boolean> => {
-      const hasMore = await log.readPiece(latest.current, stopped.signal);
+      const hasMore = await log.readPiece(newestAddress(), stopped.signal);
       setError(undefined);
       setTurn((turn) => turn + 1);
       return hasMore;
@@ -87,6 +82,6 @@ function useReading(phaseId: string, address: string, { isNeeded, keptLine }: Re
     };
     void follow();
     return () => stopped.abort();
-  }, [phaseId, isNeeded, keptLine]);
-  return { log: reading.current, error };
+  }, [log, isNeeded, keptLine]);
+  return { log, error };
 }

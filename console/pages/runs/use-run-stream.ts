@@ -26,17 +26,14 @@ export function useRunStream(place: RunPlace | undefined, readAt: number): RunSt
     const isKnown = isFirst && status === place?.run.attributes.status && Date.now() - readAt < freshMs;
     if (!isKnown) void client.invalidateQueries({ predicate: ({ queryKey: [operation] }) => changing.has(operation) });
   });
+  const [planLog, applyLog] = [place?.plan, place?.apply].map((phase) => phase?.attributes["log-read-url"]);
   useEffect(() => {
     if (!isLive || stream === undefined) return;
     stream.start((status) => changed(status));
     return () => stream.stop();
   }, [isLive, stream]);
   useEffect(() => {
-    if (stream !== undefined)
-      stream.addresses = {
-        plan: place?.plan?.attributes["log-read-url"],
-        apply: place?.apply?.attributes["log-read-url"],
-      };
-  });
+    stream?.setAddresses({ plan: planLog, apply: applyLog });
+  }, [stream, planLog, applyLog]);
   return stream?.runId === place?.run.id ? stream : undefined;
 }
