@@ -7,7 +7,9 @@ import { Link } from "../../ui/link.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
 import { Counts } from "./counts.tsx";
+import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";
 
 export interface RunsProps {
@@ -27,22 +29,25 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
     { title: "Status", width: 130, cell: (run) => <RunStatus status={run.attributes.status} /> },
     workspace === undefined && {
       title: "Workspace",
-      width: "25%",
-      cell: (run) => (
-        <Link to={paths.workspace(organization, nameOf(run))} className="mono" style={{ whiteSpace: "nowrap" }}>
-          {nameOf(run)}
-        </Link>
-      ),
+      isExtra: true,
+      cell: (run) => <InWorkspace organization={organization} name={nameOf(run)} />,
     },
     {
       title: "Run",
       width: "40%",
       cell: (run) => (
-        <Link to={paths.run(organization, nameOf(run), run.id)}>
-          <Text span inherit lineClamp={1}>
-            {run.attributes.message || run.id}
-          </Text>
-        </Link>
+        <>
+          <Link to={paths.run(organization, nameOf(run), run.id)} className={classes["message"] ?? ""}>
+            <Text span inherit lineClamp={1}>
+              {run.attributes.message || run.id}
+            </Text>
+          </Link>
+          {workspace === undefined && (
+            <Text span fz="sm" hiddenFrom="sm">
+              <InWorkspace organization={organization} name={nameOf(run)} />
+            </Text>
+          )}
+        </>
       ),
     },
     { title: "Type", isExtra: true, width: 140, cell: (run) => <Dimmed nowrap>{kindOf(run)}</Dimmed> },
@@ -52,13 +57,20 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
       width: 120,
       cell: (run) => <Counts phase={includedIn({ included }, "plans", run.relationships.plan?.data?.id)} />,
     },
-    { title: "Started by", isExtra: true, width: 120, cell: (run) => makerOf(run, included) },
+    { title: "By", isExtra: true, width: 120, cell: (run) => <Dimmed nowrap>{makerOf(run, included)}</Dimmed> },
     { title: "Started", width: 110, cell: (run) => <When time={run.attributes["created-at"]} /> },
   ];
   return (
     <Table label="Runs" rows={runs} keyOf={({ id }) => id} columns={columns.filter((column) => column !== false)} />
   );
 }
+
+/** On a phone the workspace stands below the message, where a column of its own would leave no room. */
+const InWorkspace = (props: Parameters<typeof WorkspaceLink>[0]) => (
+  <span className={classes["workspace"]} title={props.name}>
+    <WorkspaceLink {...props} />
+  </span>
+);
 
 /** The type of a run, in a word or two. */
 export function kindOf({ attributes }: Resource<"runs">): string {
