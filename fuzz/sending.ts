@@ -25,9 +25,17 @@ export function send(url: string, request: Request, senderHeaders: Readonly<Reco
       sent.off("error", reject).on("error", () => {});
       let text = "";
       response.setEncoding("utf8");
-      response.on("data", (piece: string) => (text += piece));
+      const settle = () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      const isStream = response.headers["content-type"] === "text/event-stream";
+      response.on("data", (piece: string) => {
+        text += piece;
+        // A stream need not end: one event of it is an answer.
+        if (!isStream || !text.includes("\n\n")) return;
+        settle();
+        response.destroy();
+      });
       response.once("error", reject);
-      response.once("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      response.once("end", settle);
     });
     sent.once("error", reject);
     sent.end(body);

@@ -1,6 +1,13 @@
 /** Plans as the console draws them, from the redacted JSON that engines draw them from too. */
 import { describe, expect, test } from "vitest";
-import { byModule, deedOf, differencesOf, drawnOf } from "../console/pages/runs/drawn-plan.ts";
+import {
+  byModule,
+  configurationOf,
+  deedOf,
+  differencesOf,
+  drawnOf,
+  triggerOf,
+} from "../console/pages/runs/drawn-plan.ts";
 
 const resource = (address: string, actions: string[], more: object = {}, change: object = {}) => ({
   address,
@@ -120,6 +127,30 @@ describe("differencesOf", () => {
     expect(told({ before: {}, after: JSON.parse('{"__proto__": "x", "constructor": "y"}') })).toEqual([
       ["__proto__", "added", undefined, { value: "x" }],
       ["constructor", "added", undefined, { value: "y" }],
+    ]);
+  });
+});
+
+describe("an action that is invoked", () => {
+  const action = {
+    address: "action.aws_lambda_invoke.warm",
+    config_values: { name: "warm", token: "(sensitive value 1)" },
+    config_sensitive: { token: true },
+    config_unknown: { id: true },
+    lifecycle_action_trigger: { triggering_resource_address: "aws_lambda.web", action_trigger_event: "AfterCreate" },
+  };
+
+  test("says what invokes it", () => {
+    expect(triggerOf(action)).toBe("after create of aws_lambda.web");
+    expect(triggerOf({ address: "action.a.b" })).toBe("");
+  });
+
+  test("has its configuration without secrets", () => {
+    const drawn = differencesOf(configurationOf(action));
+    expect(drawn.map(({ path, after }) => [path, after])).toEqual([
+      ["id", { word: "unknown" }],
+      ["name", { value: "warm" }],
+      ["token", { word: "sensitive" }],
     ]);
   });
 });

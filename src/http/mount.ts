@@ -5,6 +5,7 @@ import type { Database } from "../database/database.ts";
 import type { Vault } from "../database/vault.ts";
 import type {
   DocumentAnswer,
+  EventsAnswer,
   IfMatch,
   ListAnswer,
   Operation,
@@ -21,6 +22,7 @@ import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
 import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
 import { browserOf } from "./browser.ts";
+import { sendEvents } from "./events.ts";
 import type { Keeper } from "./kept.ts";
 import type { Allowance } from "./limits.ts";
 import { parseQueryString } from "./query.ts";
@@ -130,7 +132,9 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
         query,
         asTable,
         ifMatch: ifMatchOf(request.headers["if-match"]),
+        lastEventId: request.headers["last-event-id"] as string | undefined,
       });
+      if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
       if (asTable) return sendTable(reply, answer as Table);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
       if (!keeps) return sendAnswer(reply, facts, answer);

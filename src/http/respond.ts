@@ -22,6 +22,7 @@ import { etagOf } from "../resources/shared/preconditions.ts";
 export const mediaType = "application/vnd.api+json";
 export const basePath = "/api/v2";
 export const tableMediaType = "text/csv";
+const eventsMediaType = "text/event-stream";
 
 const statusOf: Record<AnswerKind, number> = {
   document: 200,
@@ -34,6 +35,7 @@ const statusOf: Record<AnswerKind, number> = {
   nothing: 204,
   done: 200,
   accepted: 202,
+  events: 200,
 };
 
 const errorFacts: Record<ErrorCode, { status: number; title: string }> = {
@@ -66,6 +68,7 @@ export const httpFacts: HttpFacts = {
   mediaType,
   contentMediaType,
   tableMediaType,
+  eventsMediaType,
   basePath,
   refusals: {
     400: "The body is not JSON, or a query parameter is unusable.",
@@ -167,6 +170,15 @@ export function sendTable(reply: FastifyReply, { name, columns, pieces }: Table)
     .header("content-type", `${tableMediaType}; charset=utf-8; header=present`)
     .header("content-disposition", `attachment; filename="${name}.csv"`)
     .send(Readable.from(lines(), { objectMode: false }));
+}
+
+/** Caches must not keep it, and proxies not gather it. */
+export function eventHeaders(reply: FastifyReply): FastifyReply {
+  return reply
+    .code(statusOf.events)
+    .header("content-type", eventsMediaType)
+    .header("cache-control", "no-store")
+    .header("x-accel-buffering", "no");
 }
 
 function listDocument({ definition, page, url }: AnswerFacts, answer: ListAnswer<unknown>): string {

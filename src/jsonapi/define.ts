@@ -67,7 +67,8 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 /**
  * `document` 200, `created` 201, `granted` 200 (a record of access that was made), `list` 200 with pagination, `content` 200
  * with the bytes of something that is no document (204 where there are none yet), `nothing` 204, `done` 200 and `accepted` 202
- * without a body (then what was asked for is under way). Only `http/respond.ts` knows these numbers.
+ * without a body (then what was asked for is under way), `events` 200 with a stream of server-sent events. Only `http/respond.ts`
+ * knows these numbers.
  */
 export type AnswerKind =
   | "document"
@@ -78,7 +79,8 @@ export type AnswerKind =
   | "content"
   | "nothing"
   | "done"
-  | "accepted";
+  | "accepted"
+  | "events";
 
 /** A body that is `data`: an array of resource identifiers, whose other members are ignored. */
 export interface LinkageBody<Meta extends z.ZodType | undefined = z.ZodType | undefined> {
@@ -265,6 +267,8 @@ export interface OperationRequest<Context, D extends ResourceDefinition, O exten
   readonly asTable: boolean;
   /** The versions that `If-Match` allows; undefined when it was not sent. */
   readonly ifMatch: IfMatch;
+  /** The header by which a client continues a stream of events; undefined where it was not sent. */
+  readonly lastEventId: string | undefined;
 }
 
 export type IfMatch = readonly string[] | undefined;
@@ -309,6 +313,13 @@ export interface ContentAnswer {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
+/** Server-sent events, each made when the one before was taken. */
+export interface EventsAnswer {
+  readonly events: AsyncIterable<string>;
+  /** Called once when the stream is over, also where nobody has read any of it. */
+  readonly close: () => void;
+}
+
 export type AnswerOf<D extends ResourceDefinition, O extends Operation> =
   | (O extends { readonly answers: string } ? AnswerFor<any, O["answer"]> : AnswerFor<ViewOf<D>, O["answer"]>)
   | (O extends { readonly table: true } ? Table : never);
@@ -318,9 +329,11 @@ type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
     ? CursorAnswer<View>
     : Kind extends "content"
       ? ContentAnswer | undefined
-      : Kind extends "nothing" | "done" | "accepted"
-        ? void
-        : DocumentAnswer<View>;
+      : Kind extends "events"
+        ? EventsAnswer
+        : Kind extends "nothing" | "done" | "accepted"
+          ? void
+          : DocumentAnswer<View>;
 
 export type Handlers<Context, D extends ResourceDefinition> = {
   readonly [Id in keyof D["operations"]]: (

@@ -14,6 +14,7 @@ export interface HttpFacts {
   readonly statusOf: Readonly<Record<AnswerKind, number>>;
   readonly refusals: Readonly<Record<string, string>>;
   readonly mediaType: string;
+  readonly eventsMediaType: string;
   /** Of content, where the operation names none. */
   readonly contentMediaType: string;
   readonly tableMediaType: string;
@@ -80,7 +81,7 @@ function describeOperation(id: string, operation: Operation, definition: Resourc
     parameters: [
       ...pathParameters(operation.path),
       ...queryParameters(operation.query),
-      ...preconditionParameters(operation),
+      ...headerParameters(operation),
     ],
     ...(operation.body !== undefined && { requestBody: describeBody(operation, definition, http) }),
     responses: {
@@ -143,7 +144,17 @@ function queryParameters(query: QueryDefinition | undefined): Json[] {
   return parameters;
 }
 
-function preconditionParameters(operation: Operation): Json[] {
+function headerParameters(operation: Operation): Json[] {
+  if (operation.answer === "events")
+    return [
+      {
+        name: "Last-Event-ID",
+        in: "header",
+        required: false,
+        description: "The id of the last event that was received: the stream continues after it.",
+        schema: { type: "string" },
+      },
+    ];
   if (operation.method !== "PATCH" && operation.method !== "DELETE") return [];
   return [
     {
@@ -217,6 +228,12 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
   if (operation.answer === "accepted") return { description: "Under way; there is no body." };
   if (operation.answer === "content")
     return { description: "The content.", content: { [operation.mediaType ?? http.contentMediaType]: bytes } };
+  if (operation.answer === "events")
+    return {
+      description:
+        "Server-sent events, until the client closes the stream or an `end` event says that nothing more comes.",
+      content: { [http.eventsMediaType]: { schema: { type: "string" } } },
+    };
   const item = { $ref: `#/components/schemas/${operation.answers ?? nameOf(definition)}` };
   const included = { type: "array", items: { type: "object" } };
   const one = ["document", "created", "granted"].includes(operation.answer);

@@ -64,6 +64,7 @@ import { runEventResource } from "./runs/run-events/operations.ts";
 import { runNeighbours } from "./runs/neighbours.ts";
 import { organizationCapacityResource } from "./runs/organization-capacities/operations.ts";
 import { assessmentResultResource } from "./runs/assessment-results/operations.ts";
+import { runStreamResource } from "./runs/run-streams/operations.ts";
 import { runTriggerResource } from "./runs/run-triggers/operations.ts";
 import { runResource } from "./runs/runs/operations.ts";
 import { taskStageResource } from "./runs/task-stages/operations.ts";
@@ -150,6 +151,7 @@ export const resources: readonly Resource<Context>[] = [
   applyResource,
   planOutputResource,
   runEventResource,
+  runStreamResource,
   commentResource,
   taskStageResource,
   runTriggerResource,

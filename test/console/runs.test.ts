@@ -54,13 +54,13 @@ describe("a run", () => {
     await page.getByRole("button", { name: "Start run" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Message").fill("Only look");
-    await dialog.getByRole("combobox", { name: "What it does" }).click();
+    await dialog.getByRole("combobox", { name: "Run type" }).click();
     await page.getByRole("option", { name: "Plan only" }).click();
-    await dialog.getByText("It can't be applied, and needs no lock.").waitFor();
+    await dialog.getByText("It can't be applied and doesn't need the lock.").waitFor();
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "Start run" }).click();
     await page.getByRole("heading", { name: "Only look" }).waitFor();
-    await page.getByText("Waits for an agent of the site, or a worker of the server").waitFor();
+    await page.getByText("Waiting for a worker or a site agent").waitFor();
     const id = page.url().split("/").at(-1)!;
     expect((await showRun(console.api.admin, id)).attributes).toMatchObject({
       "plan-only": true,
@@ -70,13 +70,13 @@ describe("a run", () => {
     await page.getByRole("link", { name: "Only look" }).waitFor();
     await go("/acme/runs");
     await page.getByRole("link", { name: "Only look" }).waitFor();
-    await page.getByText("0 are executed now, 1 waits for an agent or a worker.").waitFor();
+    await page.getByText("0 running · 1 queued").waitFor();
     await page.getByRole("link", { name: "Queue" }).click();
     await page.getByRole("link", { name: "Only look" }).waitFor();
     await expectAccessible(page);
     await page.getByRole("link", { name: "All", exact: true }).click();
     await page.getByLabel("Search runs").fill("nothing like it");
-    await page.getByText("No run is like that").waitFor();
+    await page.getByText('No runs match "nothing like it"').waitFor();
     await expectAccessible(page);
     expect(complaints).toEqual([]);
   });
@@ -101,12 +101,12 @@ describe("a run", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go(`/acme/runs/runs/${run.id}`);
     await page.waitForURL(`**/app${runsOf("runs")}/${run.id}`);
-    await page.getByText("Waits for somebody to confirm the plan, or to discard it. You can").waitFor();
+    await page.getByText("Waiting for confirmation. You can confirm or discard this plan").waitFor();
     await page.getByRole("button", { name: /aws_instance\.bastion replace/ }).click();
-    const differences = page.getByRole("table", { name: "What changes in aws_instance.bastion" });
-    await differences.getByText("forces the replacement").waitFor();
+    const differences = page.getByRole("table", { name: "Changes to aws_instance.bastion" });
+    await differences.getByText("forces replacement").waitFor();
     expect(await differences.getByRole("row").allInnerTexts()).toEqual([
-      expect.stringMatching(/ami\s+"one" → "two" forces the replacement/),
+      expect.stringMatching(/ami\s+"one" → "two" forces replacement/),
       expect.stringMatching(/key\s+\(sensitive\) → \(sensitive\)/),
     ]);
     await page.getByRole("button", { name: /aws_instance\.front add/ }).click();
@@ -116,12 +116,12 @@ describe("a run", () => {
     await page.getByText("+ add 1").click();
     await expectCount(page.getByRole("button", { name: /aws_instance\.bastion/ }), 0);
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Confirm and apply" }).click();
+    await page.getByRole("button", { name: "Confirm & apply" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Comment").fill("In the window at 14:00");
     await expectAccessible(page);
-    await dialog.getByRole("button", { name: "Confirm and apply" }).click();
-    await page.getByText("Confirmed; the apply is queued.").waitFor();
+    await dialog.getByRole("button", { name: "Confirm & apply" }).click();
+    await page.getByText("Plan confirmed. The apply is queued.").waitFor();
     await page.getByText("In the window at 14:00").waitFor();
     expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("apply_queued");
     expect(complaints).toEqual([]);
@@ -136,17 +136,17 @@ describe("a run", () => {
     await say(planId, 0, first);
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await page.goto(`${console.api.url}/app${runsOf("talks")}/${run.id}`);
-    const log = page.getByRole("region", { name: "Log of the plan" });
+    const log = page.getByRole("region", { name: "Plan log" });
     await log.getByText("line 300", { exact: true }).waitFor();
     await say(planId, first.length, "\u001b[31mError:\u001b[0m <i>no</i> such thing\n");
     await log.getByText("<i>no</i> such thing").waitFor();
     const colorOf = (text: string) =>
       log.getByText(text).evaluate((element) => (globalThis as Json).getComputedStyle(element).color as string);
     expect(await colorOf("Error:")).not.toBe(await colorOf("<i>no</i> such thing"));
-    await page.getByLabel("Search the log").fill("line 12");
+    await page.getByLabel("Search log").fill("line 12");
     await page.getByText("1 of 11").waitFor();
     await log.getByText("line 12", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "Next match" }).click();
     await page.getByText("2 of 11").waitFor();
     await log.getByRole("link", { name: "Line 120", exact: true }).click();
     await page.waitForURL(/line=120/);
@@ -155,9 +155,9 @@ describe("a run", () => {
     await log.getByText("line 42", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Cancel run" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel run" }).click();
-    await page.getByText("The run is told to stop.").waitFor();
+    await page.getByText("Cancel requested.").waitFor();
     await happen(console.api, run.id, { event: "phase-errored" });
-    await page.getByText("Was canceled.").waitFor();
+    await page.getByText("The run was canceled.").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -168,7 +168,7 @@ describe("a run", () => {
     await go(`${runsOf("given-up")}/${run.id}`);
     const slow = await console.visit(console.api.admin.token);
     await slow.go(`${runsOf("given-up")}/${run.id}`);
-    await slow.page.getByRole("button", { name: "Confirm and apply" }).click();
+    await slow.page.getByRole("button", { name: "Confirm & apply" }).click();
     await page.getByRole("button", { name: "Discard" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("Nothing is changed.").waitFor();
@@ -178,9 +178,9 @@ describe("a run", () => {
     await page.getByText("The size is wrong").waitFor();
     await expectAccessible(page);
     expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("discarded");
-    for (const name of ["Confirm and apply", "Discard", "Cancel run"])
+    for (const name of ["Confirm & apply", "Discard", "Cancel run"])
       await expectCount(page.getByRole("button", { name }), 0, name);
-    await slow.page.getByRole("dialog").getByRole("button", { name: "Confirm and apply" }).click();
+    await slow.page.getByRole("dialog").getByRole("button", { name: "Confirm & apply" }).click();
     await slow.page.getByRole("dialog").getByRole("alert").getByText("discarded").waitFor();
     expect([...complaints, ...slow.complaints]).toEqual([]);
   });
@@ -196,10 +196,10 @@ describe("a run", () => {
     await cancelLongAgo(console.api, run.id);
     await page.getByRole("button", { name: "Force cancel" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("may be there without being in the state").waitFor();
+    await dialog.getByText("can exist without being in the state").waitFor();
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "Force cancel" }).click();
-    await page.getByText("Was canceled.").waitFor();
+    await page.getByText("The run was canceled.").waitFor();
     expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("canceled");
 
     const [held, between, urgent] = [
@@ -208,9 +208,9 @@ describe("a run", () => {
       await makeRun(console.api.admin, id, { message: "Urgent" }),
     ];
     await go(`${runsOf("stubborn")}/${urgent.id}`);
-    await page.getByRole("button", { name: "Put first" }).click();
-    await dialog.getByRole("button", { name: "Put first" }).click();
-    await page.getByText("The run is next; what was before it is discarded.").waitFor();
+    await page.getByRole("button", { name: "Run next" }).click();
+    await dialog.getByRole("button", { name: "Run next" }).click();
+    await page.getByText("This run is next. The runs before it were discarded.").waitFor();
     const statusOf = async (one: Json) => (await showRun(console.api.admin, one.id)).attributes.status;
     expect([await statusOf(held), await statusOf(between), await statusOf(urgent)]).toEqual([
       "discarded",
@@ -230,8 +230,8 @@ describe("a run", () => {
     ]);
     const { page, go, complaints } = await console.visit(reader.token);
     await go(`${runsOf("audited")}/${run.id}`);
-    await page.getByText("You can't: that needs ‘apply’ on the workspace's runs.").waitFor();
-    const deeds = ["Confirm and apply", "Discard", "Cancel run", "Force cancel", "Put first"];
+    await page.getByText("You can't confirm it: that needs apply permission on this workspace's runs.").waitFor();
+    const deeds = ["Confirm & apply", "Discard", "Cancel run", "Force cancel", "Run next"];
     for (const name of deeds) await expectCount(page.getByRole("button", { name }), 0, name);
     await page.getByRole("button", { name: /aws_instance\.one add/ }).waitFor();
     const stuck = await makeRunnable(console.api, "acme", { name: "stuck" });

@@ -178,7 +178,7 @@ describe("a site admin", () => {
     await page.getByRole("button", { name: `Force cancel ${run.id}` }).click();
     await expectAccessible(page);
     await page.getByRole("dialog").getByRole("button", { name: "Force cancel" }).click();
-    await page.getByText(`Ended ${run.id} by force.`).waitFor();
+    await page.getByText(`Force-canceled ${run.id}.`).waitFor();
     await row.getByText("canceled").waitFor();
     expect((await showRun(org.owner, run.id)).attributes.status).toBe("canceled");
     await expectCount(page.getByRole("button", { name: `Force cancel ${run.id}` }), 0);

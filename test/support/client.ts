@@ -28,9 +28,17 @@ export function exchange(
       sent.off("error", reject).on("error", () => {});
       let text = "";
       response.setEncoding("utf8");
-      response.on("data", (piece: string) => (text += piece));
+      const settle = () => resolve({ status: response.statusCode ?? 0, headers: read(response.headers), text });
+      const isStream = response.headers["content-type"] === "text/event-stream";
+      response.on("data", (piece: string) => {
+        text += piece;
+        // A stream need not end: its first event says enough here (`event-stream.ts` reads on).
+        if (!isStream || !text.includes("\n\n")) return;
+        settle();
+        response.destroy();
+      });
       response.once("error", reject);
-      response.once("end", () => resolve({ status: response.statusCode ?? 0, headers: read(response.headers), text }));
+      response.once("end", settle);
     });
     sent.once("error", reject);
     sent.end(body);

@@ -25,9 +25,9 @@ export function AboutRun({ place: { run, plan, apply, included } }: { readonly p
       <Facts
         label="About this run"
         facts={{
-          Does: kindOf(run),
-          "To change": <Counts phase={plan} />,
-          Changed: apply?.attributes.status === "finished" && <Counts phase={apply} />,
+          Type: kindOf(run),
+          Plan: <Counts phase={plan} />,
+          Applied: apply?.attributes.status === "finished" && <Counts phase={apply} />,
           Started: (
             <>
               by {makerOf(run, included)}, <When time={attributes["created-at"]} />
@@ -35,16 +35,16 @@ export function AboutRun({ place: { run, plan, apply, included } }: { readonly p
           ),
           Confirmed: confirmed && `by ${confirmed.attributes.username ?? confirmed.attributes.name}`,
           Engine: `${engineNames[attributes.engine] ?? attributes.engine} ${attributes["engine-version"]}`,
-          Applied: attributes["auto-apply"] && "without asking",
-          Only: attributes["target-addrs"]?.length && attributes["target-addrs"].join(", "),
+          Apply: attributes["auto-apply"] ? "automatic" : !attributes["plan-only"] && "manual",
+          Targets: attributes["target-addrs"]?.length && attributes["target-addrs"].join(", "),
           Replaces: attributes["replace-addrs"]?.length && attributes["replace-addrs"].join(", "),
           Commit: commit?.["commit-sha"] && <code>{String(commit["commit-sha"]).slice(0, 10)}</code>,
-          "Force-cancel": attributes["force-cancel-available-at"] && (
+          "Force cancel": attributes["force-cancel-available-at"] && (
             <>
-              can be forced <When time={attributes["force-cancel-available-at"]} />
+              available <When time={attributes["force-cancel-available-at"]} />
             </>
           ),
-          Id: <Identifier value={run.id} />,
+          ID: <Identifier value={run.id} />,
         }}
       />
     </Section>

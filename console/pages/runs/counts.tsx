@@ -1,7 +1,7 @@
-/** How much a plan or an apply changes: + ~ −, each with its word for those who hear the page. */
+/** How much a plan or an apply changes: + ~ −, each with its word for screen readers. */
 import { Group, Text, VisuallyHidden } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
-import { figure } from "../../ui/text.tsx";
+import { counted, figure } from "../../ui/text.tsx";
 
 type Phase = Resource<"plans"> | Resource<"applies"> | undefined;
 
@@ -29,6 +29,23 @@ export function Counts({ phase }: { readonly phase: Phase }) {
       {invoked > 0 && <Count sign="→" word="actions to invoke" color="blue" count={invoked} />}
     </Group>
   );
+}
+
+/** "2 to add, 0 to change, 0 to destroy". */
+export function countsInWords(phase: Phase): string {
+  if (phase === undefined) return "no changes known";
+  const {
+    "resource-additions": add,
+    "resource-changes": change,
+    "resource-destructions": destroy,
+    "resource-imports": imported,
+    "action-invocations": invoked,
+  } = phase.attributes;
+  return [
+    `${figure(add)} to add, ${figure(change)} to change, ${figure(destroy)} to destroy`,
+    ...(imported > 0 ? [`${figure(imported)} to import`] : []),
+    ...(invoked > 0 ? [`${counted(invoked, "action")} to invoke`] : []),
+  ].join(", ");
 }
 
 interface CountProps {

@@ -1,4 +1,4 @@
-/** The attributes of one thing before and after, those that differ first of all. */
+/** The attributes of a resource before and after, those that differ first. */
 import { Button, Text } from "@mantine/core";
 import { useMemo, useState } from "react";
 import { counted } from "../../ui/text.tsx";
@@ -23,13 +23,13 @@ export function Differences({ change, label }: { readonly change: Change; readon
           ))}
         </tbody>
       </table>
-      {rows.length === 0 && <Text c="dimmed">Nothing about it differs.</Text>}
+      {rows.length === 0 && <Text c="dimmed">No attributes change.</Text>}
       {(isWhole ? all : differing).length > shownMax && (
-        <Text c="dimmed">Only the first {shownMax} are shown; the log and the plan's JSON have all.</Text>
+        <Text c="dimmed">The first {shownMax} attributes are shown. The JSON plan has all of them.</Text>
       )}
       {same > 0 && !isWhole && (
         <Button variant="subtle" color="gray" px={0} onClick={() => setWhole(true)}>
-          Show {counted(same, "attribute")} that {same === 1 ? "stays" : "stay"} the same
+          Show {counted(same, "unchanged attribute")}
         </Button>
       )}
     </div>
@@ -52,7 +52,7 @@ function Row({ difference: { path, kind, before, after, forcesReplacement } }: {
         {kind === "changed" && <SideView side={before} isOld />}
         {kind === "changed" && <span aria-label="becomes"> → </span>}
         <SideView side={kind === "removed" ? before : after} isOld={kind === "removed"} />
-        {forcesReplacement && <span className={classes["delete"]}> forces the replacement</span>}
+        {forcesReplacement && <span className={classes["delete"]}> forces replacement</span>}
       </td>
     </tr>
   );
@@ -64,7 +64,7 @@ const longMax = 4_000;
 
 /** Text of several lines stands by itself, so that the two can be read one under the other. */
 function SideView({ side, isOld }: { readonly side: Side; readonly isOld: boolean }) {
-  if (side === undefined) return <i>nothing</i>;
+  if (side === undefined) return <i>(none)</i>;
   if ("word" in side) return <i>{words[side.word]}</i>;
   const text = textOf(side.value);
   const isLong = text.includes("\n");

@@ -24,12 +24,40 @@ export interface ResourceChange {
   readonly change: Change;
 }
 
+/** An action of a provider that the apply invokes, by itself or with a change of a resource. */
+export interface ActionInvocation {
+  readonly address: string;
+  readonly config_values?: unknown;
+  readonly config_sensitive?: unknown;
+  readonly config_unknown?: unknown;
+  readonly lifecycle_action_trigger?: {
+    readonly triggering_resource_address?: string;
+    readonly action_trigger_event?: string;
+  };
+}
+
 export interface Plan {
   readonly resource_changes?: readonly ResourceChange[];
   readonly resource_drift?: readonly ResourceChange[];
   readonly deferred_changes?: readonly { readonly reason?: string; readonly resource_change?: ResourceChange }[];
   readonly output_changes?: Readonly<Record<string, Change>>;
+  readonly action_invocations?: readonly ActionInvocation[];
 }
+
+/** "before create of aws_instance.web"; nothing for an action that the run itself asks for. */
+export function triggerOf({ lifecycle_action_trigger: trigger }: ActionInvocation): string {
+  if (trigger?.triggering_resource_address === undefined) return "";
+  const event = (trigger.action_trigger_event ?? "").replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  return `${event === "" ? "with" : `${event} of`} ${trigger.triggering_resource_address}`;
+}
+
+/** The configuration that an action is invoked with, drawn as what is added. */
+export const configurationOf = (action: ActionInvocation): Change => ({
+  before: null,
+  after: action.config_values,
+  after_unknown: action.config_unknown,
+  after_sensitive: action.config_sensitive,
+});
 
 export interface Drawn extends ResourceChange {
   readonly deed: Deed;

@@ -1,4 +1,4 @@
-/** What stands around the pages of an organization's runs: all of them, those that wait; and how busy it is now. */
+/** The frame of the pages of an organization's runs: all of them, the queue, and how busy it is. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { askingOn } from "../../api/queries.ts";
@@ -6,7 +6,8 @@ import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
 import { figure } from "../../ui/text.tsx";
 
-export const liveMs = 5_000;
+/** How often lists of runs are read again while somebody looks at them. */
+export const liveMs = 10_000;
 
 interface RunsFrameProps {
   readonly organization: string;
@@ -29,7 +30,7 @@ export function RunsFrame({ organization, children }: RunsFrameProps) {
   );
 }
 
-/** "2 are executed now, 5 wait": plans and applies of the whole organization, whoever may see them. */
+/** "2 running · 5 queued": plans and applies of the whole organization, also those that the caller can't see. */
 function Capacity({ organization }: { readonly organization: string }) {
   const query = useQuery({
     ...askingOn("GET /organizations/{organization_name}/capacity", { path: { organization_name: organization } }),
@@ -38,10 +39,5 @@ function Capacity({ organization }: { readonly organization: string }) {
   // The line is there from the beginning, so that nothing jumps when it is known.
   if (!query.data) return "\u00a0";
   const { running, pending } = query.data.data.attributes;
-  const wait = pending === 1 ? "1 waits" : `${figure(pending)} wait`;
-  return (
-    <>
-      {running === 1 ? "1 is" : `${figure(running)} are`} executed now, {wait} for an agent or a worker.
-    </>
-  );
+  return `${figure(running)} running · ${figure(pending)} queued`;
 }

@@ -7,7 +7,9 @@ import { Link } from "../../ui/link.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
 import { Counts } from "./counts.tsx";
+import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";
 
 export interface RunsProps {
@@ -27,31 +29,35 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
     { title: "Status", width: 130, cell: (run) => <RunStatus status={run.attributes.status} /> },
     workspace === undefined && {
       title: "Workspace",
-      cell: (run) => (
-        <Link to={paths.workspace(organization, nameOf(run))} c="inherit" className="mono">
-          {nameOf(run)}
-        </Link>
-      ),
+      isExtra: true,
+      cell: (run) => <InWorkspace organization={organization} name={nameOf(run)} />,
     },
     {
       title: "Run",
       width: "40%",
       cell: (run) => (
-        <Link to={paths.run(organization, nameOf(run), run.id)}>
-          <Text span inherit lineClamp={1}>
-            {run.attributes.message || run.id}
-          </Text>
-        </Link>
+        <>
+          <Link to={paths.run(organization, nameOf(run), run.id)} className={classes["message"] ?? ""}>
+            <Text span inherit lineClamp={1}>
+              {run.attributes.message || run.id}
+            </Text>
+          </Link>
+          {workspace === undefined && (
+            <Text span fz="sm" hiddenFrom="sm">
+              <InWorkspace organization={organization} name={nameOf(run)} />
+            </Text>
+          )}
+        </>
       ),
     },
-    { title: "Does", isExtra: true, width: 140, cell: (run) => <Dimmed nowrap>{kindOf(run)}</Dimmed> },
+    { title: "Type", isExtra: true, width: 140, cell: (run) => <Dimmed nowrap>{kindOf(run)}</Dimmed> },
     {
       title: "Plan",
       isExtra: true,
       width: 120,
       cell: (run) => <Counts phase={includedIn({ included }, "plans", run.relationships.plan?.data?.id)} />,
     },
-    { title: "By", isExtra: true, width: 120, cell: (run) => makerOf(run, included) },
+    { title: "By", isExtra: true, width: 120, cell: (run) => <Dimmed nowrap>{makerOf(run, included)}</Dimmed> },
     { title: "Started", width: 110, cell: (run) => <When time={run.attributes["created-at"]} /> },
   ];
   return (
@@ -59,20 +65,27 @@ export function Runs({ organization, workspace, runs, included }: RunsProps) {
   );
 }
 
-/** What a run is for, in a word or two. */
+/** On a phone the workspace stands below the message, where a column of its own would leave no room. */
+const InWorkspace = (props: Parameters<typeof WorkspaceLink>[0]) => (
+  <span className={classes["workspace"]} title={props.name}>
+    <WorkspaceLink {...props} />
+  </span>
+);
+
+/** The type of a run, in a word or two. */
 export function kindOf({ attributes }: Resource<"runs">): string {
-  if (attributes["is-destroy"]) return attributes["plan-only"] ? "plan to destroy" : "destroy";
-  if (attributes["refresh-only"]) return "refresh";
-  if (attributes["plan-only"]) return "plan only";
-  if (attributes["save-plan"]) return "kept plan";
-  return "plan and apply";
+  if (attributes["is-destroy"]) return attributes["plan-only"] ? "Destroy plan" : "Destroy";
+  if (attributes["refresh-only"]) return "Refresh only";
+  if (attributes["plan-only"]) return "Plan only";
+  if (attributes["save-plan"]) return "Saved plan";
+  return "Plan and apply";
 }
 
 const reasons: Record<string, string> = {
-  vcs: "a push",
-  run_trigger: "another workspace",
-  auto_destroy: "the schedule",
-  assessment: "an assessment",
+  vcs: "VCS push",
+  run_trigger: "run trigger",
+  auto_destroy: "auto-destroy",
+  assessment: "health assessment",
 };
 
 export function makerOf(run: Resource<"runs">, included: readonly any[] | undefined): string {
@@ -82,12 +95,12 @@ export function makerOf(run: Resource<"runs">, included: readonly any[] | undefi
 }
 
 export const operations = [
-  { value: "plan_and_apply", label: "plan and apply" },
-  { value: "plan_only", label: "plan only" },
-  { value: "save_plan", label: "kept plan" },
-  { value: "refresh_only", label: "refresh" },
-  { value: "destroy", label: "destroy" },
-  { value: "empty_apply", label: "apply without changes" },
+  { value: "plan_and_apply", label: "Plan and apply" },
+  { value: "plan_only", label: "Plan only" },
+  { value: "save_plan", label: "Saved plan" },
+  { value: "refresh_only", label: "Refresh only" },
+  { value: "destroy", label: "Destroy" },
+  { value: "empty_apply", label: "Empty apply" },
 ];
 
 export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
@@ -95,7 +108,7 @@ export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
   return (
     <Group gap="xs" mb="sm">
       <SearchInput
-        placeholder="Search messages, people, commits…"
+        placeholder="Search by message, user or commit…"
         aria-label="Search runs"
         data-search
         value={search["q"]}
@@ -104,14 +117,14 @@ export function RunFilters({ search, set }: Pick<Address, "search" | "set">) {
       />
       <StatusFilter value={search["status"]} onChange={(status) => change({ status })} />
       <Select
-        aria-label="What it does"
-        placeholder="What it does"
+        aria-label="Run type"
+        placeholder="Run type"
         clearable
         w={170}
         data={operations}
         value={search["does"] ?? null}
         onChange={(does) => change({ does: does ?? undefined })}
-        clearButtonProps={{ "aria-label": "Anything that it does" }}
+        clearButtonProps={{ "aria-label": "Clear run type" }}
       />
     </Group>
   );
@@ -131,9 +144,15 @@ export const StatusFilter = ({ value, onChange }: StatusFilterProps) => (
     data={runStatusChoices}
     value={value ?? null}
     onChange={(status) => onChange(status ?? undefined)}
-    clearButtonProps={{ "aria-label": "Any status" }}
+    clearButtonProps={{ "aria-label": "Clear status" }}
   />
 );
+
+/** The title of a list without runs. */
+export function noRunsTitle(search: Search): string {
+  if (search["q"]) return `No runs match "${search["q"]}"`;
+  return isFiltered(search) ? "No runs match these filters" : "No runs yet";
+}
 
 export const isFiltered = (search: Search): boolean => ["q", "status", "does"].some((name) => search[name]);
 

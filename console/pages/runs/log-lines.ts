@@ -52,7 +52,10 @@ export class LogLines {
   }
 
   add(bytes: Uint8Array): void {
-    const text = this.#decoder.decode(bytes, { stream: true });
+    this.addText(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  addText(text: string): void {
     if (text.includes(endOfLog)) this.#ended = true;
     const pieces = text.replaceAll(startOfLog, "").replaceAll(endOfLog, "").split("\n");
     const last = pieces.pop() ?? "";

@@ -10,22 +10,21 @@ import { Refusal } from "../../ui/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import type { LogLine } from "./log-lines.ts";
 import classes from "./log.module.css";
-import { useLog } from "./use-log.ts";
+import { type LogSource, useLog } from "./use-log.ts";
 
 interface LogViewProps {
   readonly label: string;
-  readonly phaseId: string;
-  readonly address: string;
+  readonly source: LogSource;
   /** The page's address with this line. */
   readonly linkTo: (line: number) => string;
 }
 
 const rowHeight = 20;
 
-export function LogView({ label, phaseId, address, linkTo }: LogViewProps) {
+export function LogView({ label, source, linkTo }: LogViewProps) {
   const { search, set } = useAddress();
   const named = Number(search["line"]) || undefined;
-  const log = useLog(phaseId, address, named);
+  const log = useLog(source, named);
   const { lines } = log;
   const [isFollowing, setFollowing] = useState(named === undefined);
   const box = useRef<HTMLDivElement>(null);
@@ -50,14 +49,14 @@ export function LogView({ label, phaseId, address, linkTo }: LogViewProps) {
     <Box>
       <Head
         found={found}
-        said={log.hasEnded ? counted(firstNumber - 1 + lines.length, "line") : "live"}
+        said={log.hasEnded ? counted(firstNumber - 1 + lines.length, "line") : "Live"}
         isFollowing={log.hasEnded ? undefined : isFollowing}
         onFollow={setFollowing}
       />
       {log.error !== undefined && <Refusal error={log.error} />}
       {log.dropped > 0 && (
         <Text c="dimmed" fz="sm" mb={4}>
-          The first {counted(log.dropped, "line")} are not kept on this page.
+          The first {counted(log.dropped, "line")} {log.dropped === 1 ? "is" : "are"} not shown.
         </Text>
       )}
       <Box
@@ -85,11 +84,11 @@ export function LogView({ label, phaseId, address, linkTo }: LogViewProps) {
             />
           ))}
         </div>
-        {lines.length === 0 && <Text c="dimmed">{log.hasEnded ? "It said nothing." : "Nothing yet…"}</Text>}
+        {lines.length === 0 && <Text c="dimmed">{log.hasEnded ? "This log is empty." : "Waiting for output…"}</Text>}
       </Box>
       {log.isPaused && (
         <Button variant="default" mt="xs" onClick={log.readOn}>
-          Read on to the end
+          Load the rest
         </Button>
       )}
     </Box>
@@ -109,8 +108,8 @@ function Head({ found, said, isFollowing, onFollow }: HeadProps) {
   return (
     <Group gap="xs" mb="xs">
       <SearchInput
-        aria-label="Search the log"
-        placeholder="Search the log…"
+        aria-label="Search log"
+        placeholder="Search log…"
         data-search
         value={search["find"]}
         onChange={(find) => set({ find })}
@@ -174,12 +173,17 @@ function Found({ found }: { readonly found: Finding }) {
   return (
     <Group gap={4} wrap="nowrap">
       <Text fz="sm" c="dimmed" aria-live="polite">
-        {found.count === 0 ? "not found" : `${figure(found.place + 1)} of ${figure(found.count)}`}
+        {found.count === 0 ? "No matches" : `${figure(found.place + 1)} of ${figure(found.count)}`}
       </Text>
-      <ActionIcon variant="default" aria-label="Before" onClick={() => found.go(-1)} disabled={found.count === 0}>
+      <ActionIcon
+        variant="default"
+        aria-label="Previous match"
+        onClick={() => found.go(-1)}
+        disabled={found.count === 0}
+      >
         <IconArrowUp size={14} />
       </ActionIcon>
-      <ActionIcon variant="default" aria-label="Next" onClick={() => found.go(1)} disabled={found.count === 0}>
+      <ActionIcon variant="default" aria-label="Next match" onClick={() => found.go(1)} disabled={found.count === 0}>
         <IconArrowDown size={14} />
       </ActionIcon>
     </Group>

@@ -1,4 +1,4 @@
-/** The runs of an organization, as far as one may see their workspaces. */
+/** The runs of an organization, in the workspaces that the caller can see. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askingOn } from "../../api/queries.ts";
@@ -7,7 +7,7 @@ import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { liveMs, RunsFrame } from "./frame.tsx";
-import { filtersOf, isFiltered, RunFilters, runIncludes } from "./list.tsx";
+import { filtersOf, isFiltered, noRunsTitle, RunFilters, runIncludes } from "./list.tsx";
 import { PagedRuns } from "./paged.tsx";
 
 export default function OrganizationRunsPage() {
@@ -28,11 +28,15 @@ export default function OrganizationRunsPage() {
         query={query}
         empty={
           <Empty
-            title={isFiltered(search) ? "No run is like that" : "No runs yet"}
-            action={<LinkButton to={paths.workspaces(organization)}>Workspaces</LinkButton>}
+            title={noRunsTitle(search)}
+            action={<LinkButton to={paths.workspaces(organization)}>Go to workspaces</LinkButton>}
           >
-            A run plans and applies a workspace's configuration. Start one in a workspace, or by <code>plan</code> and{" "}
-            <code>apply</code> on the command line.
+            {isFiltered(search) ? undefined : (
+              <>
+                A run plans and applies a workspace's configuration. Start one from a workspace, or with{" "}
+                <code>terraform plan</code> or <code>terraform apply</code> on the command line.
+              </>
+            )}
           </Empty>
         }
       />

@@ -1,4 +1,5 @@
 /** A page of runs as the address says, or what to do where there are none. */
+import { Button, Group, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
@@ -6,6 +7,7 @@ import { useAddress } from "../../ui/address.ts";
 import type { Listed } from "../../ui/list.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { Pager } from "../../ui/table.tsx";
+import { counted, figure } from "../../ui/text.tsx";
 import { Runs, type RunsProps } from "./list.tsx";
 
 interface PageOfRuns extends Listed {
@@ -20,18 +22,65 @@ interface PagedRunsProps extends Pick<RunsProps, "organization" | "workspace"> {
 
 export function PagedRuns({ query, empty, ...place }: PagedRunsProps) {
   const { set } = useAddress();
+  const onPage = (page: number) => set({ page: page === 1 ? undefined : String(page) });
   return (
     <Asked query={query}>
-      {({ data, included, meta }) =>
-        data.length === 0 ? (
-          empty
-        ) : (
+      {({ data, included, meta }) => {
+        if (data.length === 0) return empty;
+        const pagination = meta?.pagination;
+        const isCounted = pagination?.["total-count"] !== undefined;
+        return (
           <>
             <Runs {...place} runs={data} included={included} />
-            <Pager pagination={meta?.pagination} one="run" onPage={(page) => set({ page: String(page) })} />
+            {isCounted ? (
+              <Pager pagination={pagination} one="run" onPage={onPage} />
+            ) : (
+              <UncountedPager {...(pagination as unknown as Uncounted)} count={data.length} onPage={onPage} />
+            )}
           </>
-        )
-      }
+        );
+      }}
     </Asked>
+  );
+}
+
+interface Uncounted {
+  readonly "current-page": number;
+  readonly "page-size": number;
+  readonly "next-page": number | null;
+}
+
+interface UncountedPagerProps extends Uncounted {
+  /** How many runs are on the page. */
+  readonly count: number;
+  readonly onPage: (page: number) => void;
+}
+
+/** The API does not count the runs of an organization: the total is known on the last page only. */
+function UncountedPager({
+  "current-page": page,
+  "page-size": size,
+  "next-page": next,
+  count,
+  onPage,
+}: UncountedPagerProps) {
+  const before = (page - 1) * size;
+  const range = `Runs ${figure(before + 1)}–${figure(before + count)}`;
+  return (
+    <Group justify="space-between" mt="sm">
+      <Text c="dimmed" fz="sm">
+        {next === null ? counted(before + count, "run") : range}
+      </Text>
+      {(page > 1 || next !== null) && (
+        <Group gap="xs">
+          <Button variant="default" size="compact-sm" disabled={page === 1} onClick={() => onPage(page - 1)}>
+            Newer
+          </Button>
+          <Button variant="default" size="compact-sm" disabled={next === null} onClick={() => onPage(page + 1)}>
+            Older
+          </Button>
+        </Group>
+      )}
+    </Group>
   );
 }

@@ -9,7 +9,20 @@ import { SearchInput } from "../../ui/search-input.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { Differences } from "./differences.tsx";
-import { byModule, countsOf, deedOf, drawnOf, type Deed, type Drawn, type Module, type Plan } from "./drawn-plan.ts";
+import {
+  type ActionInvocation,
+  byModule,
+  type Change,
+  configurationOf,
+  countsOf,
+  deedOf,
+  drawnOf,
+  type Deed,
+  type Drawn,
+  type Module,
+  type Plan,
+  triggerOf,
+} from "./drawn-plan.ts";
 import classes from "./plan.module.css";
 
 export function PlanView({ planId }: { readonly planId: string }) {
@@ -42,8 +55,9 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
   const shown = all.filter(
     ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && address.toLowerCase().includes(wanted),
   );
-  if (all.length + drift.length + outputs.length === 0)
-    return <Empty title="Nothing changes">What is configured is what is there.</Empty>;
+  const actions = plan.action_invocations ?? [];
+  if (all.length + drift.length + outputs.length + actions.length === 0)
+    return <Empty title="No changes">The infrastructure matches the configuration.</Empty>;
   return (
     <Stack gap="sm">
       <Group gap="xs">
@@ -56,12 +70,12 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
           w={200}
         />
         <SegmentedControl
-          aria-label="What happens to them"
+          aria-label="Action"
           size="xs"
           value={search["deed"] ?? ""}
           onChange={(deed) => set({ deed })}
           data={[
-            { value: "", label: `all ${all.length}` },
+            { value: "", label: `All ${all.length}` },
             ...(Object.keys(deeds) as Deed[])
               .filter((deed) => counts[deed])
               .map((deed) => ({ value: deed, label: `${deeds[deed].sign} ${deeds[deed].word} ${counts[deed]}` })),
@@ -70,13 +84,20 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
       </Group>
       {plan.deferred_changes && plan.deferred_changes.length > 0 && (
         <Alert color="yellow" role="note">
-          {counted(plan.deferred_changes.length, "change")} can be planned only after this one.
+          {counted(plan.deferred_changes.length, "change")} deferred: it takes another plan after this one is applied.
         </Alert>
       )}
       {byModule(shown).map((module) => (
         <ModuleView key={module.address} module={module} isOpen={shown.length <= 60} />
       ))}
-      {shown.length === 0 && all.length > 0 && <Text c="dimmed">No resource is like that.</Text>}
+      {shown.length === 0 && all.length > 0 && <Text c="dimmed">No resources match.</Text>}
+      {actions.length > 0 && (
+        <Fold title={`${counted(actions.length, "action")} to invoke`} isOpen>
+          {actions.map((action, index) => (
+            <ActionView key={index} action={action} />
+          ))}
+        </Fold>
+      )}
       {outputs.length > 0 && (
         <Fold title={counted(outputs.length, "output")} isOpen>
           {outputs.map(([name, change]) => (
@@ -88,7 +109,10 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
         </Fold>
       )}
       {drift.length > 0 && (
-        <Fold title={`${counted(drift.length, "resource")} changed outside since the last apply`} isOpen={false}>
+        <Fold
+          title={`${counted(drift.length, "resource")} changed outside of runs since the last apply`}
+          isOpen={false}
+        >
           {drift.map((resource) => (
             <ResourceView key={resource.address} resource={resource} />
           ))}
@@ -139,7 +163,7 @@ function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOp
       ))}
       {resources.length > shown && (
         <Button variant="subtle" onClick={() => setShown(shown + atOnce)}>
-          Show more of {counted(resources.length, "resource")}
+          Show more ({counted(resources.length, "resource")} in total)
         </Button>
       )}
     </Fold>
@@ -148,22 +172,50 @@ function ModuleView({ module, isOpen }: { readonly module: Module; readonly isOp
 
 const reasons: Readonly<Record<string, string>> = {
   replace_because_tainted: "it is tainted",
-  replace_because_cannot_update: "it can't be changed in place",
-  replace_by_request: "the run asks for it",
-  replace_by_triggers: "something that it hangs on changes",
-  delete_because_no_resource_config: "it is not configured any more",
-  delete_because_no_module: "its module is not there any more",
-  delete_because_count_index: "there are fewer of them",
-  delete_because_each_key: "its key is not there any more",
-  delete_because_no_move_target: "what it was moved to is not configured",
-  read_because_config_unknown: "what it is asked for is not known yet",
-  read_because_dependency_pending: "what it depends on changes",
+  replace_because_cannot_update: "it can't be updated in place",
+  replace_by_request: "this run requested it",
+  replace_by_triggers: "a resource that triggers its replacement changes",
+  delete_because_no_resource_config: "it is no longer in the configuration",
+  delete_because_no_module: "its module was removed",
+  delete_because_count_index: "its index is beyond count",
+  delete_because_each_key: "its key is no longer in for_each",
+  delete_because_no_move_target: "it was moved to a resource that is not in the configuration",
+  read_because_config_unknown: "its configuration has values that are known after apply",
+  read_because_dependency_pending: "a dependency has pending changes",
 };
 
 function ResourceView({ resource }: { readonly resource: Drawn }) {
-  const [opened, setOpened] = useState(false);
   const { deed, label, previous_address: moved, action_reason: reason, change } = resource;
   const { sign, word, look } = deeds[deed];
+  return (
+    <Row sign={sign} look={look} label={label} change={change} name={resource.address}>
+      {word}
+      {resource.deposed !== undefined && " deposed object"}
+      {moved !== undefined && `, was ${moved}`}
+      {change.importing?.id !== undefined && `, imported from ${change.importing.id}`}
+      {reason !== undefined && reasons[reason] !== undefined && `, because ${reasons[reason]}`}
+    </Row>
+  );
+}
+
+const ActionView = ({ action }: { readonly action: ActionInvocation }) => (
+  <Row sign="→" look="read" label={action.address} change={configurationOf(action)} name={action.address}>
+    invoke {triggerOf(action)}
+  </Row>
+);
+
+interface RowProps {
+  readonly sign: string;
+  readonly look: string;
+  readonly label: string;
+  readonly change: Change;
+  readonly name: string;
+  /** What happens to it, in words. */
+  readonly children: React.ReactNode;
+}
+
+function Row({ sign, look, label, change, name, children }: RowProps) {
+  const [opened, setOpened] = useState(false);
   return (
     <div className={classes["resource"]}>
       <UnstyledButton className={classes["row"]} aria-expanded={opened} onClick={() => setOpened(!opened)}>
@@ -172,14 +224,10 @@ function ResourceView({ resource }: { readonly resource: Drawn }) {
         </span>
         <span className={`mono ${classes["label"]}`}>{label}</span>
         <Text span c="dimmed" fz="sm">
-          {word}
-          {resource.deposed !== undefined && " what was deposed"}
-          {moved !== undefined && `, was ${moved}`}
-          {change.importing?.id !== undefined && `, imported from ${change.importing.id}`}
-          {reason !== undefined && reasons[reason] !== undefined && `, because ${reasons[reason]}`}
+          {children}
         </Text>
       </UnstyledButton>
-      {opened && <Differences change={change} label={`What changes in ${resource.address}`} />}
+      {opened && <Differences change={change} label={`Changes to ${name}`} />}
     </div>
   );
 }

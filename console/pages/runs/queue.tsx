@@ -1,4 +1,4 @@
-/** The runs that wait to be executed, in the order in which they are. */
+/** The runs that are queued, in their order. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askingOn } from "../../api/queries.ts";
@@ -24,9 +24,7 @@ export default function RunQueuePage() {
         organization={organization}
         query={query}
         empty={
-          <Empty title="Nothing waits">
-            A run waits here until a worker of the server or an agent takes it; the first in line is taken first.
-          </Empty>
+          <Empty title="No queued runs">Runs wait here for a free worker or agent. The oldest run starts first.</Empty>
         }
       />
     </RunsFrame>

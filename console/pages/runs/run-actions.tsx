@@ -1,48 +1,49 @@
-/** What can be done to a run, with a word to those who read on: confirm, discard, cancel, cancel with force, and pass those that are before it. */
+/** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and run before others. */
 import { Button, Modal, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { Counts } from "./counts.tsx";
+import { countsInWords } from "./counts.tsx";
 import type { RunPlace } from "./place.ts";
 
 const deeds = {
   apply: {
     operation: "POST /runs/{run_id}/actions/apply",
-    verb: "Confirm and apply",
-    done: "Confirmed; the apply is queued.",
+    verb: "Confirm & apply",
+    done: "Plan confirmed. The apply is queued.",
     color: undefined,
-    about: "What the plan shows is carried out.",
+    about: "",
   },
   discard: {
     operation: "POST /runs/{run_id}/actions/discard",
     verb: "Discard",
-    done: "Discarded the run.",
+    done: "Run discarded.",
     color: "red",
-    about: "The plan is given up, and the next run may begin. Nothing is changed.",
+    about: "Discards this plan, so that the next run can start. Nothing is changed.",
   },
   cancel: {
     operation: "POST /runs/{run_id}/actions/cancel",
     verb: "Cancel run",
-    done: "The run is told to stop.",
+    done: "Cancel requested.",
     color: "red",
-    about: "The engine is asked to stop, and ends what it has begun. What an apply has done until then stays done.",
+    about:
+      "Terraform or OpenTofu finishes the operations in progress and stops. Changes that an apply has already made stay.",
   },
   "force-cancel": {
     operation: "POST /runs/{run_id}/actions/force-cancel",
     verb: "Force cancel",
-    done: "Canceled the run with force.",
+    done: "Run force-canceled.",
     color: "red",
     about:
-      "The engine is ended at once and the workspace is free. Resources that it was making may be there without being in the state.",
+      "Stops the run immediately and unlocks the workspace. Resources that were being created can exist without being in the state.",
   },
   "force-execute": {
     operation: "POST /runs/{run_id}/actions/force-execute",
-    verb: "Put first",
-    done: "The run is next; what was before it is discarded.",
+    verb: "Run next",
+    done: "This run is next. The runs before it were discarded.",
     color: "red",
     about:
-      "The run that holds the workspace and all that wait before this one are discarded. That goes while the one that holds it waits to be confirmed; while it is executed, it has to be canceled first.",
+      "Discards the run that holds the workspace and all runs queued before this one. If that run is planning or applying, cancel it first.",
   },
 } as const;
 
@@ -96,13 +97,10 @@ function DeedForm({ place: { run, plan, name }, deed, onClose }: DeedFormProps) 
       {...(color && { color })}
       onCancel={onClose}
     >
-      <Text>
-        {about} {deed === "apply" && <>In {name}: </>}
-        {deed === "apply" && <Counts phase={plan} />}
-      </Text>
+      <Text>{deed === "apply" ? `Apply this plan to ${name}: ${countsInWords(plan)}.` : about}</Text>
       <Textarea
         label="Comment"
-        description="Stays with the run; may be left empty."
+        description="Optional. Shown in the timeline."
         autosize
         minRows={2}
         data-autofocus

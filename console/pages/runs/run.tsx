@@ -1,4 +1,4 @@
-/** A run: what it waits for and who can act, its plan as a drawing, its logs as they grow, and what happened when. */
+/** A run: what it is waiting for and who can act, its plan drawn by resource, its logs as they grow, and its timeline. */
 import { Box, Grid, SegmentedControl, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -16,7 +16,9 @@ import { PlanView } from "./plan.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { StatusLine } from "./status-line.tsx";
 import { RunStatus } from "./status.tsx";
+import type { RunStream } from "./run-stream.ts";
 import { Timeline } from "./timeline.tsx";
+import { useRunStream } from "./use-run-stream.ts";
 
 export default function RunPage() {
   const {
@@ -24,15 +26,14 @@ export default function RunPage() {
     workspace: name,
     run: id,
   } = useParams({ strict: false }) as { organization: string; workspace: string; run: string };
-  const query = useQuery({
-    ...askingOn("GET /runs/{run_id}", {
+  const query = useQuery(
+    askingOn("GET /runs/{run_id}", {
       path: { run_id: id },
       query: {
         include: "plan,apply,created_by,confirmed_by,configuration_version.ingress_attributes,configuration_version",
       },
     }),
-    refetchInterval: ({ state }) => (isFinal(state.data?.data.attributes.status ?? "") ? false : 1_500),
-  });
+  );
   const run = query.data?.data;
   const included = query.data?.included;
   const place: RunPlace | undefined = stillThere(query) &&
@@ -44,6 +45,7 @@ export default function RunPage() {
       plan: includedIn({ included }, "plans", run.relationships.plan?.data?.id),
       apply: includedIn({ included }, "applies", run.relationships.apply?.data?.id),
     };
+  const stream = useRunStream(place, query.dataUpdatedAt);
   return (
     <Page
       title={run?.attributes.message.split("\n")[0] || id}
@@ -62,11 +64,11 @@ export default function RunPage() {
               <StatusLine place={place} />
               <Grid gap="xl">
                 <Grid.Col span={{ base: 12, md: 8 }} miw={0}>
-                  <Shown place={place} />
+                  <RunView place={place} stream={stream} />
                 </Grid.Col>
                 <Grid.Col span={{ base: 12, md: 4 }} miw={0}>
                   <AboutRun place={place} />
-                  <Timeline place={place} isLive={!isFinal(place.run.attributes.status)} />
+                  <Timeline place={place} />
                 </Grid.Col>
               </Grid>
             </>
@@ -80,8 +82,13 @@ export default function RunPage() {
 const began = (phase: Resource<"plans"> | Resource<"applies"> | undefined) =>
   phase !== undefined && !["pending", "queued", "unreachable"].includes(phase.attributes.status);
 
-/** What is looked at: what the address says, else what is going on. */
-function Shown({ place: { organization, name, run, plan, apply } }: { readonly place: RunPlace }) {
+interface RunViewProps {
+  readonly place: RunPlace;
+  readonly stream: RunStream | undefined;
+}
+
+/** The view that the address names, else what is going on. */
+function RunView({ place: { organization, name, run, plan, apply }, stream }: RunViewProps) {
   const { search, set } = useAddress();
   const isDrawable = plan?.attributes.status === "finished";
   const usual = began(apply) && !isFinal(run.attributes.status) ? "apply-log" : isDrawable ? "plan" : "plan-log";
@@ -91,29 +98,33 @@ function Shown({ place: { organization, name, run, plan, apply } }: { readonly p
     <Box>
       <SegmentedControl
         mb="sm"
-        aria-label="What is shown"
+        aria-label="View"
         value={show}
         onChange={(show) => set({ show, find: undefined, line: undefined, deed: undefined })}
         data={[
           { value: "plan", label: "Plan" },
-          { value: "plan-log", label: "Log of the plan" },
-          { value: "apply-log", label: "Log of the apply", disabled: !began(apply) },
+          { value: "plan-log", label: "Plan log" },
+          { value: "apply-log", label: "Apply log", disabled: !began(apply) },
         ]}
       />
       {show === "plan" && plan && isDrawable && <PlanView planId={plan.id} />}
       {show === "plan" && !isDrawable && (
-        <Empty title="There is no plan to draw">
+        <Empty title={isFinal(run.attributes.status) ? "No plan" : "No plan yet"}>
           {isFinal(run.attributes.status)
-            ? "It did not get that far; its log tells more."
-            : "It is drawn here as soon as it is made."}
+            ? "This run ended before its plan was finished. See the plan log."
+            : "The plan appears here when it is finished."}
         </Empty>
       )}
       {show !== "plan" && phase && (
         <LogView
           key={phase.id}
-          label={show === "apply-log" ? "Log of the apply" : "Log of the plan"}
-          phaseId={phase.id}
-          address={phase.attributes["log-read-url"]}
+          label={show === "apply-log" ? "Apply log" : "Plan log"}
+          source={{
+            kind: show === "apply-log" ? "apply" : "plan",
+            address: phase.attributes["log-read-url"],
+            stream,
+            isOver: isFinal(run.attributes.status),
+          }}
           linkTo={(line) => paths.run(organization, name, run.id, { show, line: String(line) })}
         />
       )}

@@ -1,4 +1,4 @@
-/** Starting a run: what it shall do, why, and what is seldom asked for. */
+/** Starting a run: its type, its message, and options that are seldom needed. */
 import { Alert, Button, Checkbox, Collapse, Modal, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
@@ -12,7 +12,7 @@ import type { Place } from "../workspace/place.ts";
 export function StartRun({ place }: { readonly place: Place }) {
   const [opened, { open, close }] = useDisclosure();
   const { permissions: may, "execution-mode": mode, name } = place.workspace.attributes;
-  // Where it is executed elsewhere, whoever works there begins runs there.
+  // In local mode, runs start where Terraform is used.
   if (!may["can-queue-run"] || mode === "local") return null;
   return (
     <>
@@ -47,32 +47,32 @@ interface Wishes {
 const told: Record<Kind, { readonly label: string; readonly about: string; readonly attributes: object }> = {
   apply: {
     label: "Plan and apply",
-    about: "Plans, and waits for somebody to confirm the changes.",
+    about: "Plans, then waits for confirmation before applying.",
     attributes: {},
   },
   plan: {
     label: "Plan only",
-    about: "Shows what would change. It can't be applied, and needs no lock.",
+    about: "Shows what would change. It can't be applied and doesn't need the lock.",
     attributes: { "plan-only": true },
   },
   refresh: {
-    label: "Refresh the state",
-    about: "Takes over how things really are, and changes none of them.",
+    label: "Refresh only",
+    about: "Updates the state to match the real infrastructure. Changes no infrastructure.",
     attributes: { "refresh-only": true },
   },
   save: {
-    label: "Plan and keep the plan",
-    about: "The plan waits without the workspace's lock until somebody confirms it, or the state moves on.",
+    label: "Save plan",
+    about: "Keeps the plan for later without holding the lock. It can be applied until the state changes.",
     attributes: { "save-plan": true },
   },
   empty: {
-    label: "Apply without changes",
-    about: "Applies also where nothing is to change, as an upgrade of the engine may want.",
+    label: "Empty apply",
+    about: "Applies even if the plan has no changes, for example after a Terraform upgrade.",
     attributes: { "allow-empty-apply": true },
   },
   destroy: {
-    label: "Destroy everything",
-    about: "Plans to destroy all that the workspace manages.",
+    label: "Destroy",
+    about: "Plans to destroy all resources in this workspace.",
     attributes: { "is-destroy": true },
   },
 };
@@ -98,7 +98,7 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
   });
   const { kind, "auto-apply": autoApply } = draft.values;
   const action = useAction("POST /runs", {
-    done: "Started the run.",
+    done: "Run started.",
     after: ({ data }) => go(paths.run(organization, name, data.id)),
     refusal: "form",
   });
@@ -115,7 +115,7 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
       onCancel={onCancel}
     >
       <Select
-        label="What it does"
+        label="Run type"
         description={told[kind].about}
         inputWrapperOrder={["label", "input", "description", "error"]}
         data={offered.map((value) => ({ value, label: told[value].label }))}
@@ -123,12 +123,12 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
       />
       {kind === "destroy" && autoApply && (
         <Alert color="red" role="note">
-          It destroys without asking again, because it is applied without asking.
+          Resources are destroyed without confirmation, because auto-apply is on.
         </Alert>
       )}
       <Textarea
         label="Message"
-        description="Why, for those who read the list of runs."
+        description="Shown in the list of runs."
         autosize
         minRows={2}
         data-autofocus
@@ -136,12 +136,12 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
       />
       {kind !== "plan" && may["can-queue-apply"] && (
         <Checkbox
-          label="Apply without asking, where the plan succeeds"
+          label="Auto-apply: apply without confirmation if the plan succeeds"
           {...draft.getInputProps("auto-apply", { type: "checkbox" })}
         />
       )}
       <Button variant="subtle" color="gray" w="fit-content" px={0} onClick={toggle} aria-expanded={isMore}>
-        {isMore ? "Less" : "More: single resources, replacing, without refresh"}
+        {isMore ? "Fewer options" : "More options: targets, replacements, refresh, debug log"}
       </Button>
       <Collapse expanded={isMore}>
         <More draft={draft} />
@@ -154,8 +154,8 @@ function More({ draft }: { readonly draft: Draft<Wishes> }) {
   return (
     <>
       <TagsInput
-        label="Only these resources"
-        description="Addresses, each with Enter; with what they depend on. All of them where none is named."
+        label="Targets"
+        description="Resource addresses. Press Enter after each. Their dependencies are included. Leave empty for all resources."
         placeholder="aws_instance.web"
         splitChars={[","]}
         {...draft.getInputProps("target-addrs")}
@@ -163,21 +163,17 @@ function More({ draft }: { readonly draft: Draft<Wishes> }) {
       <TagsInput
         mt="sm"
         label="Replace these resources"
-        description="Destroyed and made again, also where nothing about them changes."
+        description="Resource addresses to destroy and create again, even if nothing about them changes."
         placeholder="aws_instance.web"
         splitChars={[","]}
         {...draft.getInputProps("replace-addrs")}
       />
       <Checkbox
         mt="sm"
-        label="Look how things really are before planning"
+        label="Refresh the state before planning"
         {...draft.getInputProps("refresh", { type: "checkbox" })}
       />
-      <Checkbox
-        mt="xs"
-        label="Have the engine tell all that it does in its log"
-        {...draft.getInputProps("debugging-mode", { type: "checkbox" })}
-      />
+      <Checkbox mt="xs" label="Debug logging" {...draft.getInputProps("debugging-mode", { type: "checkbox" })} />
     </>
   );
 }

@@ -1,9 +1,10 @@
-/** What a run waits for, and who can act. */
+/** What a run is waiting for, and who can act. */
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
 import type { RunPlace } from "./place.ts";
 import { makerOf } from "./list.tsx";
+import { listed } from "./words.ts";
 
 export function StatusLine({ place }: { readonly place: RunPlace }) {
   const said = sentenceOf(place);
@@ -21,40 +22,38 @@ export function StatusLine({ place }: { readonly place: RunPlace }) {
 function sentenceOf({ run, plan, apply, included }: RunPlace): string | undefined {
   const { status, "waiting-for": waits, "plan-only": isOnlyPlan } = run.attributes;
   if (waits !== null) return `${waits}${placeInQueue(run.attributes["position-in-queue"])}`;
-  if (run.attributes.actions["is-confirmable"]) return "Waits for somebody to confirm the plan, or to discard it.";
+  if (run.attributes.actions["is-confirmable"]) return "Waiting for confirmation.";
   switch (status) {
     case "fetching":
-      return "Its configuration is on its way.";
+      return "Fetching configuration…";
     case "planning":
-      return `Is planned ${executedBy(plan)}.`;
+      return `Planning${onAgent(plan)}…`;
     case "applying":
-      return `Is applied ${executedBy(apply)}.`;
+      return `Applying${onAgent(apply)}…`;
     case "planned_and_finished":
-      return isOnlyPlan
-        ? "Was to plan only; there is nothing to confirm."
-        : "Nothing is to change, so there is nothing to apply.";
+      return isOnlyPlan ? "Plan only. There is nothing to confirm." : "No changes. There is nothing to apply.";
     case "errored":
-      return plan?.attributes["error-message"] ?? apply?.attributes["error-message"] ?? "Failed; its log tells why.";
+      return plan?.attributes["error-message"] ?? apply?.attributes["error-message"] ?? "The run failed. See the log.";
     case "discarded":
       return "The plan was discarded.";
     case "canceled":
     case "force_canceled":
-      return "Was canceled.";
+      return "The run was canceled.";
     case "applied":
-      return `Applied. It was started by ${makerOf(run, included)}.`;
+      return `Applied. Started by ${makerOf(run, included)}.`;
     default:
       return undefined;
   }
 }
 
-const placeInQueue = (place: number) => (place > 0 ? ` It is number ${place} in the organization's queue.` : "");
+const placeInQueue = (place: number) => (place > 0 ? ` Position ${place} in the organization's queue.` : "");
 
-function executedBy(phase: RunPlace["plan"] | RunPlace["apply"]): string {
+function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
   const name = phase?.attributes["execution-details"]["agent-name"];
-  return typeof name === "string" ? `by ${name}` : "now";
+  return typeof name === "string" ? ` on ${name}` : "";
 }
 
-/** Those who hold the permission, for whoever may know them. */
+/** The teams that have the permission, as far as the caller can see them. */
 function WhoCan({ place: { organization, run } }: { readonly place: RunPlace }) {
   const mine = run.attributes.permissions["can-apply"];
   const query = useQuery({
@@ -69,10 +68,8 @@ function WhoCan({ place: { organization, run } }: { readonly place: RunPlace }) 
     retry: false,
   });
   const teams = (query.data?.data ?? []).filter(({ attributes }) => attributes.kind === "team");
-  const names = teams.map(({ attributes }) => attributes.name).join(", ");
-  const others = names === "" ? undefined : `${teams.length === 1 ? "the team" : "the teams"} ${names}`;
-  if (mine) return <>You can{others && `, and so can ${others}`}.</>;
-  return (
-    <>You can't: that needs ‘apply’ on the workspace's runs. {others ? `Ask ${others}.` : "Ask somebody who has it."}</>
-  );
+  const others = listed(teams.map(({ attributes }) => attributes.name));
+  if (mine) return `You can confirm or discard this plan${others && `; so can ${others}`}.`;
+  const needed = "You can't confirm it: that needs apply permission on this workspace's runs.";
+  return others === "" ? needed : `${needed} Ask ${others}.`;
 }

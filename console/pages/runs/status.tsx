@@ -1,5 +1,6 @@
 /** A run's status: a shape and a word, never a colour alone. */
 import { Text } from "@mantine/core";
+import { sentenceCase } from "./words.ts";
 
 type Look = { readonly sign: string; readonly color: string; readonly words?: string };
 
@@ -8,21 +9,21 @@ const working: Look = { sign: "◐", color: "blue" };
 const looks: Record<string, Look> = {
   pending: waiting,
   queuing: waiting,
-  plan_queued: { ...waiting, words: "plan queued" },
-  apply_queued: { ...waiting, words: "apply queued" },
+  plan_queued: { ...waiting, words: "Plan queued" },
+  apply_queued: { ...waiting, words: "Apply queued" },
   fetching: working,
   pre_plan_running: working,
   planning: working,
   applying: working,
-  planned: { sign: "▲", color: "orange", words: "needs you" },
-  planned_and_saved: { sign: "▲", color: "orange", words: "plan saved" },
-  cost_estimated: { sign: "▲", color: "orange", words: "needs you" },
-  policy_checked: { sign: "▲", color: "orange", words: "needs you" },
+  planned: { sign: "▲", color: "orange", words: "Needs confirmation" },
+  planned_and_saved: { sign: "▲", color: "orange", words: "Plan saved" },
+  cost_estimated: { sign: "▲", color: "orange", words: "Needs confirmation" },
+  policy_checked: { sign: "▲", color: "orange", words: "Needs confirmation" },
   applied: { sign: "●", color: "teal" },
-  planned_and_finished: { sign: "●", color: "teal", words: "no changes" },
+  planned_and_finished: { sign: "●", color: "teal", words: "No changes" },
   errored: { sign: "✕", color: "red" },
   canceled: { sign: "–", color: "dimmed" },
-  force_canceled: { sign: "–", color: "dimmed", words: "force-canceled" },
+  force_canceled: { sign: "–", color: "dimmed", words: "Force-canceled" },
   discarded: { sign: "–", color: "dimmed" },
 };
 
@@ -33,7 +34,7 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
         –
       </Text>
     );
-  const { sign, color, words = status.replaceAll("_", " ") } = looks[status] ?? waiting;
+  const { sign, color, words = sentenceCase(status) } = looks[status] ?? waiting;
   return (
     <span style={{ whiteSpace: "nowrap" }}>
       <Text span c={color} aria-hidden fz="sm" lh={1} display="inline-block" w="1.25rem">
@@ -46,9 +47,9 @@ export function RunStatus({ status }: { readonly status: string | undefined }) {
 
 /** What a filter offers: groups of statuses under one word. */
 export const runStatusChoices: { readonly value: string; readonly label: string }[] = [
-  { value: "planned,cost_estimated,policy_checked,planned_and_saved", label: "needs you" },
-  { value: "pending,fetching,queuing,plan_queued,planning,apply_queued,applying", label: "under way" },
-  { value: "applied,planned_and_finished", label: "finished" },
-  { value: "errored", label: "errored" },
-  { value: "canceled,force_canceled,discarded", label: "canceled or discarded" },
+  { value: "planned,cost_estimated,policy_checked,planned_and_saved", label: "Needs confirmation" },
+  { value: "pending,fetching,queuing,plan_queued,planning,apply_queued,applying", label: "In progress" },
+  { value: "applied,planned_and_finished", label: "Finished" },
+  { value: "errored", label: "Errored" },
+  { value: "canceled,force_canceled,discarded", label: "Canceled or discarded" },
 ];

@@ -1,4 +1,4 @@
-/** What happened to a run, in its order, with what people said; and a word of one's own. */
+/** The timeline of a run with its comments, and a field to add one. */
 import { Box, Button, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -10,14 +10,14 @@ import { Asked, LoadingRows } from "../../ui/states.tsx";
 import { When } from "../../ui/text.tsx";
 import type { RunPlace } from "./place.ts";
 import classes from "./timeline.module.css";
+import { sentenceCase } from "./words.ts";
 
-export function Timeline({ place: { run }, isLive }: { readonly place: RunPlace; readonly isLive: boolean }) {
-  const query = useQuery({
-    ...askingOn("GET /runs/{run_id}/run-events", { path: { run_id: run.id }, query: { include: "actor,comment" } }),
-    refetchInterval: isLive ? 2_000 : false,
-  });
+export function Timeline({ place: { run } }: { readonly place: RunPlace }) {
+  const query = useQuery(
+    askingOn("GET /runs/{run_id}/run-events", { path: { run_id: run.id }, query: { include: "actor,comment" } }),
+  );
   return (
-    <Section title="What happened">
+    <Section title="Timeline">
       <Asked query={query} loading={<LoadingRows rows={4} />}>
         {({ data, included }) => (
           <ol className={classes["timeline"]}>
@@ -27,7 +27,7 @@ export function Timeline({ place: { run }, isLive }: { readonly place: RunPlace;
               const comment = includedIn({ included }, "comments", relationships.comment?.data?.id);
               return (
                 <li key={id}>
-                  <b>{attributes.action.replaceAll("_", " ")}</b>
+                  <b>{sentenceCase(attributes.action)}</b>
                   {who && <> by {who.attributes.username ?? who.attributes.name}</>}{" "}
                   <Text span c="dimmed" fz="sm">
                     <When time={attributes["created-at"]} />
@@ -55,7 +55,7 @@ export function Timeline({ place: { run }, isLive }: { readonly place: RunPlace;
 
 function Comment({ runId }: { readonly runId: string }) {
   const [body, setBody] = useState("");
-  const action = useAction("POST /runs/{run_id}/comments", { done: "Said.", after: () => setBody("") });
+  const action = useAction("POST /runs/{run_id}/comments", { done: "Comment added.", after: () => setBody("") });
   return (
     <Box
       component="form"
@@ -66,7 +66,7 @@ function Comment({ runId }: { readonly runId: string }) {
     >
       <Textarea
         aria-label="Comment on this run"
-        placeholder="Say something about this run…"
+        placeholder="Add a comment…"
         autosize
         minRows={1}
         value={body}

@@ -1,69 +1,87 @@
-/** A phase's log as it grows: read by offset, in pieces, and asked for again until it has ended. */
-import { useEffect, useRef, useState } from "react";
-import { bytesAt } from "../../api/client.ts";
-import { LogLines, type LogLine } from "./log-lines.ts";
+/** A phase's log for a page: from the run's stream while it grows, else read in pieces by its own address. */
+import { useEffect, useEffectEvent, useState, useSyncExternalStore } from "react";
+import type { LogLine } from "./log-lines.ts";
+import { type LogKind, LogReading, type RunStream } from "./run-stream.ts";
 
-const pauseMs = 1_000;
-const pieceBytes = 256 * 1024;
-/** How many lines are read on after the one that the address names, before reading waits for a word. */
-const linesAfter = 5_000;
+const pauseMs = 3_000;
 
 export interface Log {
   readonly lines: readonly LogLine[];
   readonly dropped: number;
   readonly hasEnded: boolean;
-  /** Reading on would let the line go that was asked for. */
+  /** Reading on would drop the line that was asked for. */
   readonly isPaused: boolean;
   readonly readOn: () => void;
   readonly error: unknown;
 }
 
-/** The address is signed anew with each document; the log stays the same, so the newest one is used. */
-export function useLog(phaseId: string, address: string, line: number | undefined): Log {
-  const latest = useRef(address);
-  latest.current = address;
+export interface LogSource {
+  readonly kind: LogKind;
+  /** Signed anew with each document. */
+  readonly address: string;
+  readonly stream: RunStream | undefined;
+  /** Whether the run has ended: nothing more comes by the stream. */
+  readonly isOver: boolean;
+}
+
+const never = () => () => {};
+const noTurn = () => 0;
+
+export function useLog({ kind, address, stream, isOver }: LogSource, line: number | undefined): Log {
   const [isGoingOn, setGoingOn] = useState(line === undefined);
+  useSyncExternalStore(stream?.subscribe ?? never, stream?.turn ?? noTurn);
+  const streamed = stream?.logs[kind];
+  // A run may end before the last lines were polled: then the log is read from its beginning.
+  const isStreamed = streamed !== undefined && (!isOver || streamed.lines.hasEnded);
+  const keptLine = isGoingOn ? undefined : line;
+  const read = useReading(address, { isNeeded: !isStreamed, keptLine });
+  const log = isStreamed ? streamed : read.log;
+  useEffect(() => log.keep(keptLine), [log, keptLine]);
+  return {
+    lines: log.lines.lines,
+    dropped: log.lines.dropped,
+    hasEnded: log.lines.hasEnded,
+    isPaused: log.isPaused,
+    readOn: () => {
+      setGoingOn(true);
+      if (isStreamed) stream?.readOn(kind);
+    },
+    error: isStreamed ? undefined : read.error,
+  };
+}
+
+interface ReadingOptions {
+  readonly isNeeded: boolean;
+  readonly keptLine: number | undefined;
+}
+
+/** A log that has ended, or that no stream has, to its end. */
+function useReading(address: string, { isNeeded, keptLine }: ReadingOptions) {
+  const [log] = useState(() => new LogReading());
+  const newestAddress = useEffectEvent(() => address);
   const [, setTurn] = useState(0);
   const [error, setError] = useState<unknown>();
-  const read = useRef({ log: new LogLines(), offset: 0 });
-  const kept = isGoingOn ? undefined : line;
-  const isPaused = () => {
-    const { log } = read.current;
-    return kept !== undefined && log.isFull && kept + linesAfter <= (log.lines.at(-1)?.number ?? 0);
-  };
   useEffect(() => {
+    if (!isNeeded) return;
     const stopped = new AbortController();
-    const state = read.current;
-    const step = async (): Promise<number> => {
-      const from = `${latest.current}?offset=${state.offset}&limit=${pieceBytes}`;
-      const bytes = await bytesAt(from, stopped.signal);
+    log.keep(keptLine);
+    const step = async (): Promise<boolean> => {
+      const hasMore = await log.readPiece(newestAddress(), stopped.signal);
       setError(undefined);
-      if (bytes.length === 0) return pauseMs;
-      state.offset += bytes.length;
-      state.log.add(bytes);
       setTurn((turn) => turn + 1);
-      return bytes.length < pieceBytes ? pauseMs / 4 : 0;
+      return hasMore;
     };
     const follow = async () => {
-      while (!stopped.signal.aborted && !state.log.hasEnded && !isPaused()) {
-        const wait = await step().catch((failure: unknown) => {
+      while (!stopped.signal.aborted && !log.lines.hasEnded && !log.isPaused) {
+        const hasMore = await step().catch((failure: unknown) => {
           if (!stopped.signal.aborted) setError(failure);
-          return pauseMs * 3;
+          return false;
         });
-        if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+        if (!hasMore && !log.lines.hasEnded) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     };
     void follow();
     return () => stopped.abort();
-    // oxlint-disable-next-line react-hooks/exhaustive-deps
-  }, [phaseId, isGoingOn]);
-  const { log } = read.current;
-  return {
-    lines: log.lines,
-    dropped: log.dropped,
-    hasEnded: log.hasEnded,
-    isPaused: isPaused(),
-    readOn: () => setGoingOn(true),
-    error,
-  };
+  }, [log, isNeeded, keptLine]);
+  return { log, error };
 }

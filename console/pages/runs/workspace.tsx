@@ -5,12 +5,17 @@ import { useAddress } from "../../ui/address.ts";
 import { Empty } from "../../ui/states.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
-import { filtersOf, isFiltered, RunFilters, runIncludes } from "./list.tsx";
+import { liveMs } from "./frame.tsx";
+import { filtersOf, isFiltered, noRunsTitle, RunFilters, runIncludes } from "./list.tsx";
 import { PagedRuns } from "./paged.tsx";
 
 export default function WorkspaceRunsPage() {
   return <WorkspaceFrame>{(place) => <List place={place} />}</WorkspaceFrame>;
 }
+
+const localNote =
+  "The execution mode of this workspace is local: Terraform runs on your own machines, and only the state is stored here. You can change this in the workspace settings.";
+const startNote = "Start a run, or use terraform plan or terraform apply on the command line.";
 
 function List({ place: { organization, workspace } }: { readonly place: Place }) {
   const { search, set } = useAddress();
@@ -19,7 +24,7 @@ function List({ place: { organization, workspace } }: { readonly place: Place })
       path: { workspace_id: workspace.id },
       query: { ...filtersOf(search), include: runIncludes },
     }),
-    refetchInterval: 5_000,
+    refetchInterval: liveMs,
   });
   const isLocal = workspace.attributes["execution-mode"] === "local";
   return (
@@ -30,11 +35,7 @@ function List({ place: { organization, workspace } }: { readonly place: Place })
         workspace={workspace.attributes.name}
         query={query}
         empty={
-          <Empty title={isFiltered(search) ? "No run is like that" : "No runs yet"}>
-            {isLocal
-              ? "Its execution mode is local: plans and applies happen where people run them, and only the state is kept here. Change that in the settings."
-              : "Start one above, or by plan and apply on the command line."}
-          </Empty>
+          <Empty title={noRunsTitle(search)}>{isFiltered(search) ? undefined : isLocal ? localNote : startNote}</Empty>
         }
       />
     </>

@@ -1,4 +1,4 @@
-/** The runs of all organizations: what the site is busy with, and the end of one that nobody else can stop. */
+/** The runs of all organizations, and force-canceling one that nobody else can stop. */
 import { Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -12,18 +12,17 @@ import { List } from "../../ui/list.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { isFinal } from "../runs/final.ts";
-import { StatusFilter } from "../runs/list.tsx";
+import { liveMs } from "../runs/frame.tsx";
+import { noRunsTitle, StatusFilter } from "../runs/list.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { SiteFrame } from "./frame.tsx";
-
-const liveMs = 5_000;
 
 export default function SiteRunsPage() {
   const isHosted = useQuery(account()).data?.isHosted;
   return (
     <SiteFrame>
       {isHosted ? (
-        <Empty title="Not in the hosted edition">
+        <Empty title="Not available in the hosted edition">
           Only the self-hosted edition lists the runs of all organizations together. Each organization has its own list.
         </Empty>
       ) : (
@@ -55,8 +54,8 @@ function SiteRuns() {
       keyOf={({ id }) => id}
       filters={<StatusFilter value={search["status"]} onChange={(status) => set({ status, page: undefined })} />}
       empty={
-        <Empty title={search["status"] ? "No run is like that" : "No runs yet"}>
-          What any organization has executed here is listed, the newest first.
+        <Empty title={noRunsTitle(search)}>
+          {search["status"] ? undefined : "The runs of all organizations are listed here, newest first."}
         </Empty>
       }
       columns={({ included }) => [
@@ -87,7 +86,7 @@ function Where({ run, included }: WhereProps) {
   if (!workspace || !organization) return run.id;
   const { name } = workspace.attributes;
   return (
-    <Group gap={4} component="span">
+    <Group gap={4} component="span" wrap="nowrap" style={{ whiteSpace: "nowrap" }}>
       <Link to={paths.organization(organization)} c="dimmed">
         {organization}
       </Link>
@@ -100,19 +99,19 @@ function Where({ run, included }: WhereProps) {
 }
 
 function ForceCancel({ run: { id, attributes } }: { readonly run: Resource<"runs"> }) {
-  const end = useAction("POST /admin/runs/{run_id}/actions/force-cancel", { done: `Ended ${id} by force.` });
+  const end = useAction("POST /admin/runs/{run_id}/actions/force-cancel", { done: `Force-canceled ${id}.` });
   if (isFinal(attributes.status)) return null;
   return (
     <DangerButton
       isQuiet
       verb="Force cancel"
       label={`Force cancel ${id}`}
-      title={`End ${id} by force?`}
+      title={`Force-cancel ${id}?`}
       isBusy={end.isPending}
       onConfirm={() => end.mutate({ path: { run_id: id }, body: {} })}
     >
-      It ends at once, whatever it does, and its workspace is free. Resources that an apply was making may be there
-      without being in the state.
+      Stops the run immediately and unlocks its workspace. Resources that were being created can exist without being in
+      the state.
     </DangerButton>
   );
 }

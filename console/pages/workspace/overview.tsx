@@ -82,7 +82,7 @@ function LastRuns({ place: { organization, workspace } }: { readonly place: Plac
       path: { workspace_id: workspace.id },
       query: { include: runIncludes, "page[size]": 5 },
     }),
-    refetchInterval: 5_000,
+    refetchInterval: 10_000,
   });
   return (
     <Section

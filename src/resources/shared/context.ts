@@ -30,6 +30,19 @@ export interface ServiceOptions {
   readonly applyTimeoutSeconds?: number;
   /** By which mail is sent, and from whom; undefined where none is. */
   readonly mail?: { readonly url: string; readonly from: string } | undefined;
+  /** Other bounds of streams than usual. */
+  readonly streams?: Partial<StreamLimits>;
+}
+
+/** Bounds of streams of events. */
+export interface StreamLimits {
+  readonly perCaller: number;
+  readonly perServer: number;
+  /** How often a stream looks whether its caller can still read what it follows. */
+  readonly checkMs: number;
+  readonly heartbeatMs: number;
+  /** How long a stream stays open; then the client continues with another. */
+  readonly lifeMs: number;
 }
 
 export interface Browser {

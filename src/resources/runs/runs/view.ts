@@ -118,11 +118,12 @@ export function waitingForOf(run: RunView): string | null {
   const whom =
     run.executionMode === "agent"
       ? `an agent of the pool ${run.agentPoolName ?? run.agentPoolId}`
-      : "an agent of the site, or a worker of the server";
+      : "a worker or a site agent";
   const engine = `${engineNames[run.engine] ?? run.engine} ${run.engineVersion}`;
-  if (agents.length === 0) return `Waits for ${whom} that has ${engine}: none is there.`;
-  if (!agents.some((offered) => offers(offered, run))) return `Waits for ${whom} that has ${engine}: none has it.`;
-  return `Waits for ${whom} that has ${engine} and is free.`;
+  if (agents.length === 0) return `Waiting for ${whom} with ${engine}: none is connected.`;
+  if (!agents.some((offered) => offers(offered, run)))
+    return `Waiting for ${whom} with ${engine}: none of them has it.`;
+  return `Waiting for ${whom} with ${engine} to be free.`;
 }
 
 /** Where it would otherwise have been applied automatically. */
@@ -130,17 +131,17 @@ function waitingForConfirmation(run: RunView): string | null {
   const isEmpty = run.allowEmptyApply === 1 && run.hasChanges === 0;
   if (run.autoApply === 0 && !isEmpty) return null;
   if (run.configurationApprovedAt === null)
-    return `Waits for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a run with all of it. Check the plan, then confirm or discard the run.`;
+    return `Waiting for confirmation: nobody who can apply has uploaded its configuration ${run.configurationVersionId}, or confirmed a run with all of it. Check the plan, then confirm or discard the run.`;
   return isEmpty && run.creatorMayApply === 0
-    ? "Waits for confirmation: it was started by somebody who can't apply. Confirm or discard the run."
+    ? "Waiting for confirmation: the user who started it can't apply. Confirm or discard the run."
     : null;
 }
 
 function waitingForLock({ lockedByType, lockedById, lockedByName }: RunView): string {
-  if (lockedByType === "runs") return `Waits for the run ${lockedById}, which holds the workspace's lock.`;
-  if (lockedByType === null) return "Waits for its turn.";
+  if (lockedByType === "runs") return `Waiting for ${lockedById}, which holds the workspace lock.`;
+  if (lockedByType === null) return "Waiting for its turn.";
   const holder = `${lockedByType === "teams" ? "the team" : "the user"} ${lockedByName}`;
-  return `Waits until the workspace is unlocked; ${holder} holds the lock.`;
+  return `Waiting for the workspace to be unlocked: ${holder} holds the lock.`;
 }
 
 function offers(engines: string, run: RunView): boolean {

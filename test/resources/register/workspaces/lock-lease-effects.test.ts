@@ -92,7 +92,7 @@ describe("runs past the lease", () => {
       "waiting-for": expect.stringContaining("holds the lock"),
     });
     pass(61);
-    expect((await showRun(org.owner, run.id)).attributes["waiting-for"]).toBe("Waits for its turn.");
+    expect((await showRun(org.owner, run.id)).attributes["waiting-for"]).toBe("Waiting for its turn.");
     expect(await endLeases(upkeepOf(api))).toBeGreaterThanOrEqual(1);
     expect((await showRun(org.owner, run.id)).attributes.status).toBe("plan_queued");
     expect((await show(id)).relationships["locked-by"].data).toEqual({ type: "runs", id: run.id });

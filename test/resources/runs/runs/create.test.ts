@@ -176,7 +176,7 @@ describe("createRun", () => {
     const first = await makeRun(org.owner, workspace.id);
     const second = await makeRun(org.owner, workspace.id);
     expect(second.attributes.status).toBe("pending");
-    expect(second.attributes["waiting-for"]).toBe(`Waits for the run ${first.id}, which holds the workspace's lock.`);
+    expect(second.attributes["waiting-for"]).toBe(`Waiting for ${first.id}, which holds the workspace lock.`);
     await bring(api, first.id, "finished");
     expect((await showRun(org.owner, first.id)).attributes.status).toBe("planned_and_finished");
     expect((await showRun(org.owner, second.id)).attributes.status).toBe("plan_queued");
@@ -220,7 +220,7 @@ describe("createRun", () => {
     expect(await versionOf("~> 1.10.0")).toMatchObject({ engine: "tofu", "engine-version": "1.10.6" });
     expect(await versionOf(">= 2.0.0")).toMatchObject({
       "engine-version": ">= 2.0.0",
-      "waiting-for": expect.stringContaining("that has OpenTofu >= 2.0.0: none has it."),
+      "waiting-for": expect.stringContaining("with OpenTofu >= 2.0.0: none of them has it."),
     });
   });
 

@@ -207,7 +207,7 @@ describe("what waits", () => {
     });
     const { id } = await makeRun(org.owner, ours.id);
     const waits = async () => data(await org.owner.get(`/runs/${id}`)).attributes["waiting-for"];
-    expect(await waits()).toBe("Waits for an agent of the pool workers that has Terraform 1.5.7: none is there.");
+    expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7: none is connected.");
     const agent = {
       id: `agent-${id.slice(4)}`,
       organizationId: org.id,
@@ -224,13 +224,13 @@ describe("what waits", () => {
       version: 1,
     };
     await api.database.write((tx) => tx.db.insertInto("agents").values(agent).execute());
-    expect(await waits()).toBe("Waits for an agent of the pool workers that has Terraform 1.5.7: none has it.");
+    expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7: none of them has it.");
     const set = (columns: object) =>
       api.database.write((tx) => tx.db.updateTable("agents").set(columns).where("id", "=", agent.id).execute());
     await set({ engines: JSON.stringify({ terraform: ["1.13.3", "1.5.7"] }) });
-    expect(await waits()).toBe("Waits for an agent of the pool workers that has Terraform 1.5.7 and is free.");
+    expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7 to be free.");
     await set({ lastPingMs: Date.now() - 60_000 });
-    expect(await waits()).toBe("Waits for an agent of the pool workers that has Terraform 1.5.7: none is there.");
+    expect(await waits()).toBe("Waiting for an agent of the pool workers with Terraform 1.5.7: none is connected.");
     const plan = data(await org.owner.get(`/runs/${id}/plan`));
     expect(plan.attributes["execution-details"]).toMatchObject({ mode: "agent", "agent-pool-id": pool.id });
     expect(idsOf(await org.owner.get(`/organizations/${org.name}/runs?filter[agent_pool_names]=workers`))).toEqual([

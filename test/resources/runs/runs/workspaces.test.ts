@@ -39,7 +39,7 @@ describe("the lock of a run", () => {
     const plan = await makeRun(org.owner, workspace.id, { "plan-only": true });
     expect([first, second, plan].map((run) => run.attributes.status)).toEqual(["pending", "pending", "plan_queued"]);
     expect(first.attributes["waiting-for"]).toMatch(
-      /^Waits until the workspace is unlocked; the user .* holds the lock\.$/,
+      /^Waiting for the workspace to be unlocked: the user .* holds the lock\.$/,
     );
     expect(await currentOf(workspace.id)).toBe(first.id);
     const answer = data(await on(workspace.id, "unlock"));

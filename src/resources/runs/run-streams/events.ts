@@ -1,0 +1,56 @@
+/** The events of a run's stream as text, and the ids by which a client continues. Pure. */
+
+/** How far a client has read: bytes of each log, and the version of the run that it was told of. */
+export interface StreamPosition {
+  readonly plan: number;
+  readonly apply: number;
+  readonly version: string;
+}
+
+export type LogKind = "plan" | "apply";
+
+const idOf = ({ plan, apply, version }: StreamPosition): string => `${plan}.${apply}.${version}`;
+
+/** Undefined for what is not the id of an event. */
+export function parsePosition(id: string): StreamPosition | undefined {
+  const match = /^(\d{1,15})\.(\d{1,15})\.([\w-]{0,32})$/.exec(id);
+  return match === null ? undefined : { plan: Number(match[1]), apply: Number(match[2]), version: match[3]! };
+}
+
+const frame = (name: string, data: object, position: StreamPosition): string =>
+  `id: ${idOf(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** The run, its plan or its apply changed: whoever shows them reads them again. */
+export const runEvent = (status: string, position: StreamPosition): string =>
+  frame("run", { status, version: position.version }, position);
+
+interface LogText {
+  readonly kind: LogKind;
+  /** Where the text begins in the log, and where the next begins. */
+  readonly offset: number;
+  readonly nextOffset: number;
+  readonly text: string;
+  readonly isEnd: boolean;
+}
+
+export const logEvent = ({ kind, offset, nextOffset, text, isEnd }: LogText, position: StreamPosition): string =>
+  frame("log", { phase: kind, offset, "next-offset": nextOffset, text, ended: isEnd }, position);
+
+/** Nothing more comes: the run has ended, or the caller can't read it any more. */
+export const endEvent = (reason: "finished" | "access", position: StreamPosition): string =>
+  frame("end", { reason }, position);
+
+/** A comment, so that proxies see that somebody is there. */
+export const heartbeat = ":\n\n";
+
+/** How many of these bytes are whole characters: the rest of the last one may still come. */
+export function wholeCharacters(bytes: Uint8Array): number {
+  for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+    const byte = bytes[bytes.length - back]!;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return needed > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}

@@ -1,0 +1,31 @@
+/** Opening a stream: load → authorize → take a place → stream. */
+import { AppError } from "../../../kernel/errors.ts";
+import { implement } from "../../shared/context.ts";
+import { loadRun } from "../runs/reads.ts";
+import { runStreams } from "./definition.ts";
+import { parsePosition, type StreamPosition } from "./events.ts";
+import { placesOf } from "./places.ts";
+import { positionAtOpening, RunStream, streamLimits } from "./stream.ts";
+
+export const runStreamResource = implement(runStreams, {
+  async streamRunEvents({ context, params, query, lastEventId }) {
+    const sent = positionIn(lastEventId) ?? query.lastEventId;
+    const view = await loadRun(context.database.reader, context, params.runId);
+    const limits = { ...streamLimits, ...context.options.streams };
+    const close = placesOf(context.database).take(context.actor, limits);
+    const stream = new RunStream(context, view, sent ?? positionAtOpening(view), limits);
+    return { events: stream.events(), close };
+  },
+});
+
+/** A browser sends the header by itself, so it is newer than the address. Raises `bad-request`. */
+function positionIn(header: string | undefined): StreamPosition | undefined {
+  if (header === undefined || header === "") return undefined;
+  const position = parsePosition(header);
+  if (position === undefined)
+    throw new AppError(
+      "bad-request",
+      "The header Last-Event-ID is not the id of an event of this stream. Send the id of the last event that you received, or leave it out.",
+    );
+  return position;
+}

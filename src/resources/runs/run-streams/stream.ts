@@ -1,0 +1,168 @@
+/**
+ * One stream: what happened to a run since a position, then what happens. It reads the next piece of a log only when the last one was
+ * taken, and looks again and again whether its caller can still read the run.
+ */
+import { createHash } from "node:crypto";
+import { tokenIdOf } from "../../../access/actor.ts";
+import { writeResource } from "../../../jsonapi/document.ts";
+import { AppError } from "../../../kernel/errors.ts";
+import type { Context, StreamLimits } from "../../shared/context.ts";
+import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
+import { loggedPhase, readLog } from "../phases/logs.ts";
+import { runs } from "../runs/definition.ts";
+import { isFinal } from "../runs/machine.ts";
+import { loadRun } from "../runs/reads.ts";
+import type { RunView } from "../runs/view.ts";
+import {
+  endEvent,
+  heartbeat,
+  logEvent,
+  type LogKind,
+  runEvent,
+  type StreamPosition,
+  wholeCharacters,
+} from "./events.ts";
+import { feedOf, type Following } from "./feed.ts";
+
+export const streamLimits: StreamLimits = {
+  perCaller: 32,
+  perServer: 1_000,
+  checkMs: 2_000,
+  heartbeatMs: 15_000,
+  lifeMs: 15 * 60_000,
+};
+
+/** Of a log at once. As JSON it may be six times as long. */
+const pieceBytes = 32 * 1024;
+/** How soon a stream notices that its reader has gone or the server stops. */
+const wakeMs = 250;
+const [stx, etx] = [0x02, 0x03];
+
+/** What the run's document shows, and the statuses of its phases, as one short text. */
+export const versionOf = (view: RunView): string =>
+  createHash("sha256")
+    .update(`${writeResource(runs, view)}${view.planStatus} ${view.applyStatus}`)
+    .digest("base64url")
+    .slice(0, 16);
+
+/** A log that has ended is read by its `log-read-url`; the stream has what comes from now on, and all of what is being written. */
+export function positionAtOpening(view: RunView): StreamPosition {
+  return {
+    plan: view.planLogEnded === 1 ? view.planLogBytes : 0,
+    apply: view.applyLogEnded === 1 ? view.applyLogBytes : 0,
+    version: "",
+  };
+}
+
+export class RunStream {
+  readonly #context: Context;
+  readonly #limits: StreamLimits;
+  readonly #openedAt = performance.now();
+  #view: RunView;
+  #version: string;
+  #checkedAt = performance.now();
+  #position: StreamPosition;
+
+  constructor(context: Context, view: RunView, position: StreamPosition, limits: StreamLimits) {
+    this.#context = context;
+    this.#view = view;
+    this.#version = versionOf(view);
+    this.#position = position;
+    this.#limits = limits;
+  }
+
+  async *events(): AsyncGenerator<string> {
+    const following = feedOf(this.#context.database).follow(this.#view.id);
+    let saidAt = performance.now();
+    try {
+      while (!this.#isOver()) {
+        if (this.#isCheckDue(following) && !(await this.#check())) return yield endEvent("access", this.#position);
+        const next =
+          this.#runChange() ?? (await this.#logText("plan", following)) ?? (await this.#logText("apply", following));
+        if (next !== undefined) {
+          yield next;
+          saidAt = performance.now();
+          continue;
+        }
+        if (isFinal(this.#view.status)) return yield* this.#lastWords();
+        if (performance.now() - saidAt >= this.#limits.heartbeatMs) {
+          yield heartbeat;
+          saidAt = performance.now();
+        }
+        await following.changed(Math.min(wakeMs, this.#limits.checkMs));
+      }
+    } catch (error) {
+      // The client continues where it was when the database is back.
+      if (!(error instanceof AppError && error.code === "unavailable")) throw error;
+    } finally {
+      following.stop();
+    }
+  }
+
+  #isOver(): boolean {
+    return this.#context.isGone?.() === true || performance.now() - this.#openedAt >= this.#limits.lifeMs;
+  }
+
+  #isCheckDue(following: Following): boolean {
+    const progress = following.progress();
+    if (progress !== undefined && progress.version > this.#view.version) return true;
+    return performance.now() - this.#checkedAt >= this.#limits.checkMs;
+  }
+
+  /** Reads the run again, by what the token can read now. Whether it still can. */
+  async #check(): Promise<boolean> {
+    const { database, vault, actor: before } = this.#context;
+    const actor = await actorOfToken(database.reader, tokenIdOf(before) ?? "");
+    if (actor === undefined) return false;
+    try {
+      this.#view = await loadRun(database.reader, { vault, actor }, this.#view.id);
+    } catch (error) {
+      if (error instanceof AppError && error.code !== "unavailable") return false;
+      throw error;
+    }
+    this.#version = versionOf(this.#view);
+    this.#checkedAt = performance.now();
+    return true;
+  }
+
+  /** The end of a run is told after the last line of its logs. */
+  #runChange(): string | undefined {
+    if (isFinal(this.#view.status) || this.#position.version === this.#version) return undefined;
+    return this.#runEvent();
+  }
+
+  #runEvent(): string {
+    this.#position = { ...this.#position, version: this.#version };
+    return runEvent(this.#view.status, this.#position);
+  }
+
+  *#lastWords(): Generator<string> {
+    if (this.#position.version !== this.#version) yield this.#runEvent();
+    yield endEvent("finished", this.#position);
+  }
+
+  async #logText(kind: LogKind, following: Following): Promise<string | undefined> {
+    const { database, vault } = this.#context;
+    const [id, length] =
+      kind === "plan" ? [this.#view.planId, this.#view.planLogBytes] : [this.#view.applyId, this.#view.applyLogBytes];
+    const logBytes = Math.max(length, following.progress()?.[`${kind}LogBytes`] ?? 0);
+    const offset = this.#position[kind];
+    if (offset >= logBytes) return undefined;
+    // Once a run has ended, its logs can be deleted.
+    const isThere = this.#view.endedAt === null || (await loggedPhase(database.reader, id)) !== undefined;
+    const bytes = isThere
+      ? await readLog(database.reader, vault, { id, logBytes }, offset, pieceBytes)
+      : new Uint8Array();
+    if (bytes.length === 0) {
+      this.#position = { ...this.#position, [kind]: logBytes };
+      return undefined;
+    }
+    const whole = bytes.subarray(0, wholeCharacters(bytes));
+    if (whole.length === 0) return undefined;
+    const nextOffset = offset + whole.length;
+    this.#position = { ...this.#position, [kind]: nextOffset };
+    const isEnd = whole.at(-1) === etx;
+    const text = Buffer.from(whole.subarray(whole[0] === stx ? 1 : 0, isEnd ? -1 : undefined)).toString("utf8");
+    return logEvent({ kind, offset, nextOffset, text, isEnd }, this.#position);
+  }
+}

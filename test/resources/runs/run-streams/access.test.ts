@@ -1,0 +1,221 @@
+/** Who can follow a run, for how long, and how many: refusals, the end of access, limits, slow readers, and a server that stops. */
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from "vitest";
+import { openDatabase } from "../../../../src/database/engines/open.ts";
+import { type Api, type Json, startApi, startApiOn } from "../../../support/api.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeTeam,
+  makeTeamToken,
+  makeTeamWorkspace,
+  makeWorkspace,
+  type Member,
+  type Org,
+} from "../../../support/builders.ts";
+import { type EventStream, openStream } from "../../../support/event-stream.ts";
+import { type StoredRun, storeRun } from "../../../support/phases.ts";
+import { until } from "../../../support/waiting.ts";
+import { appendToLog } from "./writing.ts";
+
+const limits = { perCaller: 3, perServer: 5, checkMs: 300, heartbeatMs: 200, lifeMs: 3_600_000 };
+let api: Api;
+let org: Org;
+let workspace: Json;
+let run: StoredRun;
+let team: Json;
+let grantId: string;
+let member: Member;
+
+beforeAll(async () => {
+  api = await startApi({ options: { streams: limits } });
+  org = await makeOrganization(api);
+});
+afterAll(() => api.stop());
+
+beforeEach(async () => {
+  workspace = await makeWorkspace(api, org.name);
+  run = await storeRun(api, workspace, org.id);
+  team = await makeTeam(api, org.name);
+  grantId = (await makeTeamWorkspace(api, workspace.id, team.id, { access: "read" })).id;
+  member = await makeMember(api, org.name, [team.id]);
+});
+
+const openAs = (token: string | undefined, options: object = {}) => openStream(api, run.id, { token, ...options });
+
+/** The stream ends, says why, and has nothing of what is written afterwards. */
+async function expectEnd(stream: EventStream): Promise<void> {
+  await stream.until(({ event, data: told }) => event === "end" && told.reason === "access");
+  await stream.closed();
+  expect(stream.text()).not.toContain("afterwards");
+}
+
+describe("who can't read the run can't follow it", () => {
+  it("401 without a token; 404 for others, for members without access, and for a run that is not there", async () => {
+    expect((await openAs(undefined)).status).toBe(401);
+    const stranger = await makeOrganization(api);
+    expect((await openAs(stranger.owner.token)).status).toBe(404);
+    const bystander = await makeMember(api, org.name, [(await makeTeam(api, org.name)).id]);
+    expect((await openAs(bystander.token)).status).toBe(404);
+    expect((await openStream(api, "run-0000000000000000", { token: org.owner.token })).status).toBe(404);
+  });
+});
+
+describe("a stream is closed when access ends", () => {
+  const tokenIdOf = async (): Promise<string> =>
+    data(await api.admin.get(`/users/${member.id}/authentication-tokens`))[0].id;
+
+  const ends: Record<string, () => Promise<unknown>> = {
+    "the grant is removed": () => api.admin.delete(`/team-workspaces/${grantId}`),
+    "the grant expires": () =>
+      api.database.write((tx) =>
+        tx.db
+          .updateTable("teamWorkspaces")
+          .set({ expiresAt: new Date(Date.now() - 1000).toISOString() })
+          .where("id", "=", grantId)
+          .execute(),
+      ),
+    "the token is revoked": async () => api.admin.delete(`/authentication-tokens/${await tokenIdOf()}`),
+    "the token expires": async () => {
+      const id = await tokenIdOf();
+      return api.database.write((tx) =>
+        tx.db
+          .updateTable("tokens")
+          .set({ expiredAt: new Date(Date.now() - 1000).toISOString() })
+          .where("id", "=", id)
+          .execute(),
+      );
+    },
+    "the user leaves the organization": () => org.owner.delete(`/organization-memberships/${member.membershipId}`),
+    "the user is deleted": () => api.admin.delete(`/admin/users/${member.id}`),
+    "the workspace is deleted": () => api.admin.delete(`/workspaces/${workspace.id}`),
+  };
+
+  it.each(Object.keys(ends))("because %s", async (why) => {
+    await appendToLog(api, run.plan.id, 0, "before\n");
+    const stream = await openAs(member.token);
+    await stream.until(() => stream.text() === "before\n");
+    await ends[why]!();
+    await expectEnd(stream);
+    const again = await openAs(member.token);
+    expect([401, 404]).toContain(again.status);
+  });
+
+  it("because a team's token is replaced", async () => {
+    const stream = await openAs((await makeTeamToken(api, team.id)).token);
+    await stream.until(({ event }) => event === "run");
+    await makeTeamToken(api, team.id);
+    await expectEnd(stream);
+  });
+});
+
+describe("limits", () => {
+  it("429 beyond those of one caller, 503 beyond those of the server; a closed one makes room", async () => {
+    const own = await Promise.all([1, 2, 3].map(() => openAs(member.token)));
+    expect(own.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const beyond = await openAs(member.token);
+    expect(beyond.status).toBe(429);
+    expect(beyond.headers["retry-after"]).toBe("30");
+    expect(beyond.refusal.errors[0].detail).toContain("You have 3 open streams");
+    const others = await Promise.all([1, 2].map(() => openAs(org.owner.token)));
+    const full = await openAs(org.owner.token);
+    expect(full.status).toBe(503);
+    expect(full.headers["retry-after"]).toBe("30");
+    for (const stream of own) stream.close();
+    const free = await until(async () => {
+      const stream = await openAs(member.token);
+      return stream.status === 200 && stream;
+    });
+    for (const stream of [...others, free]) stream.close();
+    await until(async () => {
+      const all = await Promise.all([1, 2, 3].map(() => openAs(member.token)));
+      for (const stream of all) stream.close();
+      return all.every(({ status }) => status === 200);
+    });
+  });
+
+  it("comments come while nothing happens, and few statements are made", async () => {
+    const stream = await openAs(member.token);
+    await stream.until(({ event }) => event === "run");
+    const before = api.database.statementCount();
+    await until(() => stream.heartbeats() >= 10);
+    // By the shared look and the stream's own checks; the limits of this file are several times narrower than the usual ones.
+    expect(api.database.statementCount() - before).toBeLessThan(8 * stream.heartbeats());
+    expect(stream.events).toHaveLength(1);
+    stream.close();
+  });
+
+  it("a stream that has lived long enough is closed, and the client continues", async () => {
+    const short = await startApiOn(
+      { address: api.address, database: api.database, drop: async () => {} },
+      { options: { streams: { lifeMs: 500 } } },
+    );
+    let [text, lastEventId] = ["", "0.0."];
+    for (const [at, line] of ["one\n", "two\n", "six\n"].entries()) {
+      await appendToLog(api, run.plan.id, 4 * at, line);
+      await until(async () => {
+        const stream = await openStream(short, run.id, { token: member.token, lastEventId });
+        await stream.closed();
+        expect(stream.events.map(({ event }) => event)).not.toContain("end");
+        text += stream.text();
+        lastEventId = stream.events.at(-1)?.id ?? lastEventId;
+        return text.endsWith(line);
+      });
+    }
+    expect(text).toBe("one\ntwo\nsix\n");
+    await short.server.close();
+  });
+});
+
+describe("a slow reader", () => {
+  it("holds no more than a few pieces of the log in memory, and has all of it in the end", async () => {
+    const line = `${"x".repeat(1023)}\n`;
+    const piece = line.repeat(1024);
+    for (let at = 0; at < 24; at += 1) await appendToLog(api, run.plan.id, at * piece.length, piece);
+    const begin = readsOf(api);
+    const stream = await openAs(member.token, { isPaused: true });
+    // It reads on only while the client takes: the statements stop though most of the log is still to come.
+    const quiet = async () => {
+      const before = readsOf(api);
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
+      return readsOf(api) - before < 40;
+    };
+    await until(quiet, "the server waits for the reader");
+    // What the two sockets hold is a part of it: the whole would be 768 pieces.
+    expect(readsOf(api) - begin).toBeLessThan(600);
+    stream.resume();
+    await until(() => stream.text().length >= 24 * piece.length);
+    expect(digest(stream.text())).toBe(digest(piece.repeat(24)));
+    stream.close();
+  });
+});
+
+const readsOf = ({ database }: Api): number => database.statementCount();
+const digest = (text: string) => createHash("sha256").update(text).digest("hex");
+
+describe("a server that stops", () => {
+  it("ends its streams, also of those who read nothing", async () => {
+    const own = await startApiOn({ address: api.address, database: api.database, drop: async () => {} });
+    await appendToLog(api, run.plan.id, 0, "x".repeat(8_000_000));
+    const [reading, stalled] = await Promise.all([
+      openStream(own, run.id, { token: org.owner.token }),
+      openStream(own, run.id, { token: org.owner.token, isPaused: true }),
+    ]);
+    await reading.until(({ event }) => event === "log");
+    await own.server.close();
+    await reading.closed();
+    stalled.close();
+  });
+});
+
+it.runIf(inject("engine") === "postgres")("what another server writes is seen", async () => {
+  const database = openDatabase(api.address);
+  const other = await startApiOn({ address: api.address, database, drop: () => database.close() });
+  const stream = await openStream(other, run.id, { token: member.token });
+  await stream.until(({ event }) => event === "run");
+  await appendToLog(api, run.plan.id, 0, "by the first\n");
+  await stream.until(() => stream.text() === "by the first\n");
+  stream.close();
+  await other.stop();
+});

@@ -1,0 +1,200 @@
+/** Following a run by server-sent events: what comes, in which order, and that a client continues without loss or repetition. */
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { wholeCharacters } from "../../../../src/resources/runs/run-streams/events.ts";
+import { useApi } from "../../../support/api.ts";
+import { details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { openStream } from "../../../support/event-stream.ts";
+import { endedRun, type StoredRun, storeRun } from "../../../support/phases.ts";
+import { makeRun, makeRunnable } from "../../../support/runs.ts";
+import { appendToLog, endLogOf } from "./writing.ts";
+
+const api = useApi();
+let org: Org;
+let run: StoredRun;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+beforeEach(async () => {
+  run = await storeRun(api, await makeWorkspace(api, org.name), org.id);
+});
+
+const open = (options: { lastEventId?: string; query?: string } = {}, id = run.id) =>
+  openStream(api, id, { token: org.owner.token, ...options });
+const finish = () =>
+  api.database.write((tx) =>
+    tx.db
+      .updateTable("runs")
+      .set({ status: "planned_and_finished", endedAt: new Date().toISOString(), version: 9 })
+      .where("id", "=", run.id)
+      .execute(),
+  );
+
+describe("streamRunEvents", () => {
+  it("is answered as events that nobody keeps, gathers or compresses", async () => {
+    const stream = await openStream(api, run.id, { token: org.owner.token });
+    expect(stream.status).toBe(200);
+    expect(stream.headers["content-type"]).toBe("text/event-stream");
+    expect(stream.headers["cache-control"]).toBe("no-store");
+    expect(stream.headers["x-accel-buffering"]).toBe("no");
+    expect(stream.headers["content-encoding"]).toBeUndefined();
+    stream.close();
+  });
+
+  it("begins with the run, then has the log as it is and as it grows, with offsets", async () => {
+    await appendToLog(api, run.plan.id, 0, "one\n");
+    const stream = await open();
+    const first = await stream.until(({ event }) => event === "run");
+    expect(first.data.status).toBe("planning");
+    await stream.until(() => stream.text() === "one\n");
+    await appendToLog(api, run.plan.id, 4, "two\n");
+    const second = await stream.until(({ data }) => data.text === "two\n");
+    expect(second.data).toEqual({ phase: "plan", offset: 5, "next-offset": 9, text: "two\n", ended: false });
+    stream.close();
+  });
+
+  it("tells the end of a run after the last line of its log, and ends", async () => {
+    const stream = await open();
+    await stream.until(({ event }) => event === "run");
+    await appendToLog(api, run.plan.id, 0, "last\n");
+    await endLogOf(api, run.plan.id);
+    await finish();
+    await stream.closed();
+    const told = stream.events
+      .slice(1)
+      .map(({ event, data }) => data.status ?? data.reason ?? (data.ended ? "ended" : event));
+    expect(told.filter((word) => word !== "log")).toEqual(["ended", "planned_and_finished", "finished"]);
+    expect(stream.text()).toBe("last\n");
+  });
+
+  it("has the plan's log and then the apply's", async () => {
+    await appendToLog(api, run.plan.id, 0, "plan\n");
+    const stream = await open();
+    await endLogOf(api, run.plan.id);
+    await appendToLog(api, run.apply.id, 0, "apply\n");
+    await stream.until(() => stream.text("apply") === "apply\n");
+    expect(stream.text("plan")).toBe("plan\n");
+    stream.close();
+  });
+
+  it("leaves out what has ended before, which is read by its log-read-url", async () => {
+    await appendToLog(api, run.plan.id, 0, "plan\n");
+    await endLogOf(api, run.plan.id);
+    const stream = await open();
+    await appendToLog(api, run.apply.id, 0, "apply\n");
+    await stream.until(() => stream.text("apply") === "apply\n");
+    expect(stream.text("plan")).toBe("");
+    stream.close();
+  });
+
+  it("tells a run that has ended and closes", async () => {
+    const ended = await endedRun(api, await makeWorkspace(api, org.name), org.id);
+    const stream = await open({}, ended.id);
+    await stream.closed();
+    expect(stream.events.map(({ event }) => event)).toEqual(["run", "end"]);
+    expect(stream.events[1]?.data).toEqual({ reason: "finished" });
+  });
+
+  it("tells each change of a run, also of what its document shows of other rows", async () => {
+    const workspace = await makeRunnable(api, org.name);
+    const { id } = await makeRun(org.owner, workspace.id);
+    const stream = await open({}, id);
+    await stream.until(({ data }) => data.status === "plan_queued");
+    const waiting = await makeRun(org.owner, workspace.id);
+    const other = await open({}, waiting.id);
+    await other.until(({ data }) => data.status === "pending");
+    const before = stream.events.length;
+    await org.owner.post(`/runs/${id}/comments`, { data: { type: "comments", attributes: { body: "hm" } } });
+    await stream.until((event) => stream.events.indexOf(event) >= before, "the comment is told");
+    // The lock that it waits for is of the workspace.
+    await org.owner.post(`/runs/${id}/actions/cancel`);
+    await other.until(({ data }) => data.status === "plan_queued");
+    await stream.until(({ event }) => event === "end");
+    other.close();
+  });
+});
+
+describe("a client that continues", () => {
+  const lines = Array.from({ length: 200 }, (_, index) => `Zeile ${index} für später ✓\n`);
+  const whole = lines.join("");
+
+  it("has every byte once, wherever it was cut off", async () => {
+    const bytes = Buffer.from(whole);
+    let received = "";
+    let lastEventId: string | undefined;
+    for (let at = 0, step = 0; at < bytes.length; step += 1) {
+      const next = Math.min(bytes.length, at + 701);
+      await appendToLog(api, run.plan.id, at, bytes.subarray(at, next));
+      at = next;
+      const stream = await open(
+        step % 2 === 0 ? { ...(lastEventId && { lastEventId }) } : { query: `?last-event-id=${lastEventId}` },
+      );
+      const { id } = await stream.until(({ event }) => event === "log");
+      stream.close();
+      received += stream.events.find((event) => event.id === id && event.event === "log")?.data.text;
+      lastEventId = id;
+    }
+    await endLogOf(api, run.plan.id);
+    await finish();
+    const last = await open({ ...(lastEventId && { lastEventId }) });
+    await last.closed();
+    expect(received + last.text()).toBe(whole);
+  });
+
+  it("is not told again what it knows of the run", async () => {
+    await appendToLog(api, run.plan.id, 0, "one\n");
+    const first = await open();
+    const { id } = await first.until(({ event }) => event === "log");
+    first.close();
+    const second = await open({ lastEventId: id });
+    await appendToLog(api, run.plan.id, 4, "two\n");
+    await second.until(({ event }) => event === "log");
+    expect(second.events.map(({ data }) => data.text)).toEqual(["two\n"]);
+    second.close();
+  });
+
+  it("begins at the beginning by 0.0., also where logs have ended", async () => {
+    await appendToLog(api, run.plan.id, 0, whole);
+    await endLogOf(api, run.plan.id);
+    await finish();
+    const stream = await open({ query: "?last-event-id=0.0." });
+    await stream.closed();
+    expect(stream.text()).toBe(whole);
+  });
+
+  it("400: an id that is none", async () => {
+    const byHeader = await open({ lastEventId: "yesterday" });
+    expect(byHeader.status).toBe(400);
+    expect(byHeader.refusal.errors[0].detail).toContain("Last-Event-ID");
+    const byQuery = await org.owner.get(`/runs/${run.id}/events?last-event-id=1`);
+    expect(byQuery.status).toBe(400);
+    expect(details(byQuery)[0]).toContain("last-event-id");
+  });
+
+  it("gets no text of a log that was deleted meanwhile", async () => {
+    await appendToLog(api, run.plan.id, 0, "secret\n");
+    await endLogOf(api, run.plan.id);
+    await finish();
+    await api.database.write((tx) =>
+      tx.db.updateTable("runPhases").set({ backingDataStatus: "soft-deleted" }).where("id", "=", run.plan.id).execute(),
+    );
+    const stream = await open({ query: "?last-event-id=0.0." });
+    await stream.closed();
+    expect(stream.text()).toBe("");
+  });
+});
+
+it("whole characters are those whose last byte is there", () => {
+  for (const [text, cut, whole] of [
+    ["aé", 1, 1],
+    ["aé", 2, 1],
+    ["aé", 3, 3],
+    ["✓✓", 5, 3],
+    ["✓", 2, 0],
+    ["😀", 3, 0],
+    ["😀", 4, 4],
+  ] as const)
+    expect(wholeCharacters(Buffer.from(text).subarray(0, cut)), `${text} ${cut}`).toBe(whole);
+  // What is no UTF-8 at all is not waited for.
+  expect(wholeCharacters(Buffer.from([0x80, 0x80, 0x80, 0x80]))).toBe(4);
+});
