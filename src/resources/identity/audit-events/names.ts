@@ -1,0 +1,148 @@
+/**
+ * Names of the things that events mention by id, in a constant number of statements. Things that were deleted have the name that the log
+ * itself last recorded. See docs/decisions/0176-names-in-the-audit-log.md.
+ */
+import { type RawBuilder, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { AuditEventTable } from "../../../database/schema/audit.ts";
+import type { AuditEventView } from "./definition.ts";
+import { factsIn, firstNameIn, idsIn, type Known, parsedEvent, relatedOf, subjectNameOf, typeOfId } from "./related.ts";
+
+interface Source {
+  readonly from: string;
+  readonly name?: string;
+  /** The id of the thing that it belongs to. */
+  readonly parent?: string;
+  /** The column with the organization that a row belongs to; null for what every organization uses. */
+  readonly organization?: string | null;
+}
+
+/** Where things of each type are. `t` is the table with the id. */
+const sources: Readonly<Record<string, readonly Source[]>> = {
+  users: [
+    {
+      from: "users t join organization_memberships m on m.user_id = t.id",
+      name: "t.username",
+      organization: "m.organization_id",
+    },
+  ],
+  teams: [{ from: "teams t", name: "t.name" }],
+  projects: [{ from: "projects t", name: "t.name" }],
+  workspaces: [{ from: "workspaces t", name: "t.name" }],
+  varsets: [{ from: "varsets t", name: "t.name" }],
+  vars: [{ from: "vars t", name: "t.key", parent: "coalesce(t.workspace_id, t.varset_id)" }],
+  tags: [{ from: "tags t", name: "t.name" }],
+  "reserved-tag-keys": [{ from: "reserved_tag_keys t", name: "t.key" }],
+  "ssh-keys": [{ from: "ssh_keys t", name: "t.name" }],
+  "agent-pools": [
+    { from: "agent_pools t", name: "t.name" },
+    { from: "site_agent_pools t", name: "t.name", organization: null },
+  ],
+  agents: [{ from: "agents t", name: "t.name", parent: "t.agent_pool_id" }],
+  "oauth-clients": [{ from: "oauth_clients t", name: "coalesce(t.name, t.service_provider)" }],
+  "oauth-tokens": [{ from: "oauth_tokens t", parent: "t.oauth_client_id" }],
+  "notification-configurations": [
+    { from: "notification_configurations t", name: "t.name", parent: "t.subscribable_id" },
+  ],
+  "audit-webhooks": [{ from: "audit_webhooks t", name: "t.name" }],
+  "identity-trusts": [{ from: "identity_trusts t", name: "t.name", parent: "t.team_id" }],
+  "sso-providers": [{ from: "sso_providers t", name: "t.name" }],
+  "organization-memberships": [
+    {
+      from: "organization_memberships t left join users u on u.id = t.user_id",
+      name: "coalesce(u.username, t.email)",
+    },
+  ],
+  "authentication-tokens": [
+    // What people call their own tokens is no business of an organization.
+    { from: "tokens t", name: "t.description", parent: "coalesce(t.team_id, t.organization_id)" },
+    { from: "agent_tokens t", name: "t.description", parent: "t.agent_pool_id" },
+  ],
+  runs: [{ from: "runs t", parent: "t.workspace_id" }],
+  comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
+  plans: [{ from: "run_phases t", parent: "t.workspace_id" }],
+  applies: [{ from: "run_phases t", parent: "t.workspace_id" }],
+  "state-versions": [{ from: "state_versions t", parent: "t.workspace_id" }],
+  "configuration-versions": [{ from: "configuration_versions t", parent: "t.workspace_id" }],
+  "assessment-results": [{ from: "assessment_results t", parent: "t.workspace_id" }],
+  "data-retention-policies": [{ from: "data_retention_policies t", parent: "t.workspace_id" }],
+};
+
+type Names = Map<string, Known>;
+
+/** The events with the names of what they mention: at most four statements, however many there are. */
+export async function withNames(
+  tx: Tx,
+  organization: { readonly id: string; readonly name: string },
+  events: readonly AuditEventTable[],
+): Promise<AuditEventView[]> {
+  const known: Names = new Map([[organization.id, { name: organization.name, parents: [] }]]);
+  const parsed = events.map(parsedEvent);
+  await learn(tx, organization.id, new Set(parsed.flatMap(({ mentions }) => [...mentions])), known);
+  await learn(tx, organization.id, new Set([...known.values()].flatMap(({ parents }) => parents)), known);
+  return parsed.map((event) => ({
+    ...event.row,
+    organizationName: organization.name,
+    subjectName: subjectNameOf(event, known),
+    related: relatedOf(event, known),
+  }));
+}
+
+async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: Names): Promise<void> {
+  const isUnknown = (id: string) => !known.has(id) && typeOfId(id) !== undefined;
+  const unknown = [...ids].filter(isUnknown);
+  if (unknown.length > 0) await learnPresent(tx, organizationId, unknown, known);
+  const gone = unknown.filter(isUnknown);
+  if (gone.length > 0) await learnFromLog(tx, organizationId, gone, known);
+}
+
+/** One statement, whatever the types: each part looks up its own ids by primary key. */
+async function learnPresent(tx: Tx, organizationId: string, ids: readonly string[], known: Names): Promise<void> {
+  const byType = Map.groupBy(ids, (id) => typeOfId(id) ?? "");
+  const parts = Object.entries(sources).flatMap(([type, from]) =>
+    from.map((source) => partOf(tx, source, organizationId, byType.get(type) ?? [])),
+  );
+  const found = await sql<{ id: string; name: string | null; parent: string | null }>`${sql.join(
+    parts,
+    sql` union all `,
+  )}`.execute(tx.db);
+  for (const { id, name, parent } of found.rows) known.set(id, { name, parents: parent === null ? [] : [parent] });
+}
+
+function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
+  const {
+    from,
+    name = "cast(null as text)",
+    parent = "cast(null as text)",
+    organization = "t.organization_id",
+  } = source;
+  const whose = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
+  return sql`select t.id as id, ${sql.raw(name)} as name, ${sql.raw(parent)} as parent from ${sql.raw(from)}
+    where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${whose}`;
+}
+
+/** By the first and the last event of each: what was made has a name and a place, what was deleted had its last name. */
+async function learnFromLog(tx: Tx, organizationId: string, ids: readonly string[], known: Names): Promise<void> {
+  const edge = (by: "subject_id" | "actor_id", order: "asc" | "desc") => sql`(select e.id from audit_events e
+    where e.organization_id = ${organizationId} and e.${sql.raw(by)} = ids.value
+    order by e.created_at ${sql.raw(order)}, e.id ${sql.raw(order)} limit 1)`;
+  const found = await sql<{
+    id: string;
+    first: string | null;
+    before: string | null;
+    after: string | null;
+    actor: string | null;
+  }>`select ids.value as id, f.after as first, l.before as before, l.after as after, a.actor_name as actor
+    from ${tx.dialect.listed(ids)} as ids
+    left join audit_events f on f.id = ${edge("subject_id", "asc")}
+    left join audit_events l on l.id = ${edge("subject_id", "desc")}
+    left join audit_events a on a.id = ${edge("actor_id", "desc")}`.execute(tx.db);
+  for (const { id, first, before, after, actor } of found.rows) {
+    const type = typeOfId(id) ?? "";
+    const facts = [factsIn(after), factsIn(before), factsIn(first)];
+    known.set(id, {
+      name: firstNameIn(type, facts) ?? actor,
+      parents: facts.flatMap((each) => idsIn(each)).filter((each) => each !== id),
+    });
+  }
+}
