@@ -1,5 +1,5 @@
 /** GET /organizations/:organization_name/audit-events as text/csv: the whole log, streamed in chunks. */
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../../../src/kernel/ids.ts";
 import { type Answer, type Json, useApi } from "../../../support/api.ts";
@@ -81,7 +81,7 @@ describe("listAuditEvents as text/csv", () => {
         ...Object.fromEntries(
           Object.entries(attributes).map(([name, value]) => [
             name,
-            value === null ? "" : json.has(name) ? expect.anything() : String(value).replace(/^=/, "'="),
+            value === null ? "" : json.has(name) ? expect.anything() : `${value as string}`.replace(/^=/, "'="),
           ]),
         ),
       });
@@ -151,7 +151,7 @@ describe("listAuditEvents as text/csv, to those who read slowly", () => {
     const headers = { ...csv, authorization: `Bearer ${org.owner.token}` };
     const sent = request(`${api.url}/api/v2${encodeURI(to)}`, { headers });
     sent.end();
-    const { promise, resolve, reject } = Promise.withResolvers<import("node:http").IncomingMessage>();
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     sent.on("response", resolve).on("error", reject);
     return { sent, response: await promise };
   }
