@@ -58,7 +58,8 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
     { from: "tokens t", name: "t.description", parent: "coalesce(t.team_id, t.organization_id)" },
     { from: "agent_tokens t", name: "t.description", parent: "t.agent_pool_id" },
   ],
-  runs: [{ from: "runs t", parent: "t.workspace_id" }],
+  // A message is what people know a run by.
+  runs: [{ from: "runs t", name: "t.message", parent: "t.workspace_id" }],
   comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
   plans: [{ from: "run_phases t", parent: "t.workspace_id" }],
   applies: [{ from: "run_phases t", parent: "t.workspace_id" }],

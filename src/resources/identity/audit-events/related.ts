@@ -67,7 +67,7 @@ const namingAttributes: Readonly<Record<string, string | null>> = {
   "organization-memberships": "email",
   "authentication-tokens": "description",
   "terraform-versions": "version",
-  runs: null,
+  runs: "message",
   comments: null,
   "state-versions": null,
   "configuration-versions": null,
