@@ -140,7 +140,7 @@ describe("a trust", () => {
     await dialog.getByRole("combobox", { name: "They are the team" }).fill("deploy");
     await page.getByRole("option", { name: "deployers" }).click();
     await expectAccessible(page);
-    await dialog.getByRole("button", { name: "Make the trust" }).click();
+    await dialog.getByRole("button", { name: "Create trust" }).click();
     const row = page.getByRole("row").filter({ hasText: "deployments" });
     await row.getByRole("link", { name: "deployers" }).waitFor();
     const trusts = async () => data(await org.owner.get(inOrganization("identity-trusts")));
@@ -156,7 +156,7 @@ describe("a trust", () => {
     await dialog.getByRole("button", { name: "Leave out claim 2" }).click();
     await dialog.getByLabel("For how many seconds").fill("300");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the trust deployments.").waitFor();
+    await page.getByText("Saved trust deployments.").waitFor();
     expect((await trusts())[0].attributes).toMatchObject({ claims: { repository: "acme/*" }, "token-seconds": 300 });
     await expectAccessible(page);
     await page.getByRole("button", { name: "Delete deployments" }).click();

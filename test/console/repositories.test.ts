@@ -43,27 +43,27 @@ describe("a repository", () => {
     const { id } = await makeWorkspace(console.api, org.name, { name: "network" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/connections`);
-    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await page.getByRole("button", { name: "New connection" }).click();
     const dialog = page.getByRole("dialog");
-    const api = dialog.getByLabel("Address of its API");
+    const api = dialog.getByLabel("API URL");
     await dialog.getByRole("combobox", { name: "Provider" }).click();
     await page.getByRole("option", { name: "Bitbucket Cloud" }).click();
     expect(await api.inputValue()).toBe("https://api.bitbucket.org/2.0");
     await dialog.getByRole("combobox", { name: "Provider" }).click();
     await page.getByRole("option", { name: "GitHub", exact: true }).click();
     await dialog.getByLabel("Name").fill("Git of the platform team");
-    await dialog.getByLabel("Its address").fill(url);
+    await dialog.getByLabel("URL", { exact: true }).fill(url);
     await api.fill(url);
     await dialog.getByLabel("Token").fill("a token of the provider");
     await dialog.getByRole("button", { name: "Connect" }).click();
-    await dialog.getByRole("group", { name: "The webhooks' secret" }).waitFor();
+    await dialog.getByRole("group", { name: "Webhook secret" }).waitFor();
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "I have copied it" }).click();
     await page.getByRole("row").filter({ hasText: "Git of the platform team" }).waitFor();
 
     await go(`/${org.name}/workspaces/network/repository`);
-    await page.getByText("No repository", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Connect a repository" }).click();
+    await page.getByText("No repository connected").waitFor();
+    await page.getByRole("button", { name: "Connect repository" }).click();
     const repository = dialog.getByRole("combobox", { name: "Repository" });
     await repository.fill("net");
     await page.getByRole("option", { name: "acme/billing" }).waitFor({ state: "detached" });
@@ -75,16 +75,16 @@ describe("a repository", () => {
     await expectAccessible(page);
     await page.getByRole("option", { name: "release/1.2" }).click();
     await dialog.getByRole("button", { name: "Connect" }).click();
-    await page.getByText("network follows acme/network.").waitFor();
+    await page.getByText("Connected network to acme/network.").waitFor();
     expect(await repositoryOf(id)).toMatchObject({ identifier: "acme/network", branch: "release/1.2" });
-    const hook = page.getByRole("group", { name: "The webhook's address" });
+    const hook = page.getByRole("group", { name: "Webhook URL" });
     expect(await hook.innerText()).toContain((await repositoryOf(id))["webhook-url"]);
     await page.getByText("In the repository's settings, under Webhooks").waitFor();
     await expectAccessible(page);
 
     await page.getByRole("button", { name: "Disconnect" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
-    await page.getByText("No repository", { exact: true }).waitFor();
+    await page.getByText("No repository connected").waitFor();
     expect(await repositoryOf(id)).toBeNull();
 
     await go(`/${org.name}/connections`);
@@ -103,11 +103,11 @@ describe("a repository", () => {
     await makeConnection(org, { "api-url": closed, "http-url": closed, name: "Silent" });
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/workspaces/by-hand/repository`);
-    await page.getByRole("button", { name: "Connect a repository" }).click();
+    await page.getByRole("button", { name: "Connect repository" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("combobox", { name: "Connection" }).click();
     await page.getByRole("option", { name: "Silent" }).click();
-    await dialog.getByText("The repositories could not be listed").waitFor();
+    await dialog.getByText("Couldn't list repositories").waitFor();
     const repository = dialog.getByRole("combobox", { name: "Repository" });
     await repository.fill("../outside");
     await dialog.getByRole("button", { name: "Connect" }).click();
@@ -115,7 +115,7 @@ describe("a repository", () => {
     await expectAccessible(page);
     await repository.fill("acme/typed");
     await dialog.getByRole("button", { name: "Connect" }).click();
-    await page.getByText("by-hand follows acme/typed.").waitFor();
+    await page.getByText("Connected by-hand to acme/typed.").waitFor();
     expect(await repositoryOf(id)).toMatchObject({ identifier: "acme/typed", branch: "" });
     // That the provider was not there is what the page says, and the browser notes.
     expect(complaints.filter((complaint) => !/status of 503/.test(complaint))).toEqual([]);
@@ -129,13 +129,13 @@ describe("a repository", () => {
     const [admin, reader] = await Promise.all(teams.map(({ id }) => makeMember(console.api, org.name, [id])));
     const { page, go, complaints } = await console.visit(admin!.token);
     await go(`/${org.name}/workspaces/guarded/repository`);
-    await page.getByRole("button", { name: "Connect a repository" }).click();
+    await page.getByRole("button", { name: "Connect repository" }).click();
     await page.getByRole("dialog").getByRole("alert").waitFor();
     await expectCount(page.getByRole("dialog").getByRole("combobox"), 0);
     const looking = await console.visit(reader!.token);
     await looking.go(`/${org.name}/workspaces/guarded/repository`);
-    await looking.page.getByText("No repository", { exact: true }).waitFor();
-    await expectCount(looking.page.getByRole("button", { name: "Connect a repository" }), 0);
+    await looking.page.getByText("No repository connected").waitFor();
+    await expectCount(looking.page.getByRole("button", { name: "Connect repository" }), 0);
     await looking.go(`/${org.name}/connections`);
     await looking.page.getByRole("alert").waitFor();
     expect([...complaints, ...looking.complaints]).toEqual([]);
@@ -158,7 +158,7 @@ describe("a repository", () => {
     await row.getByText("no run", { exact: true }).waitFor();
     await expectAccessible(page);
     await page.getByText("Failed", { exact: true }).click();
-    await page.getByText("Nothing ended like that").waitFor();
+    await page.getByText("No events with this outcome").waitFor();
     await page.waitForURL("**?outcome=failed");
     await go(`/${org.name}/repository-events`);
     await events.getByRole("row").filter({ hasText: detail }).getByRole("link", { name: "follower" }).click();
@@ -178,19 +178,19 @@ describe("a connection", () => {
     await go(`/${org.name}/connections`);
     await page.getByRole("button", { name: "Edit Narrow" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByRole("button", { name: "Make a new secret" }).click();
-    const secret = dialog.getByRole("group", { name: "The webhooks' secret" });
+    await dialog.getByRole("button", { name: "Generate new secret" }).click();
+    const secret = dialog.getByRole("group", { name: "Webhook secret" });
     expect((await secret.innerText()).trim().length).toBeGreaterThanOrEqual(16);
     await dialog.getByRole("button", { name: "I have copied it" }).click();
     await dialog.getByLabel("Private key").fill(privateKey);
-    await dialog.getByRole("button", { name: "Use this key" }).click();
-    await dialog.getByText("There is one; it is never shown.").waitFor();
+    await dialog.getByRole("button", { name: "Save key" }).click();
+    await dialog.getByText("A key is set. It is never shown.").waitFor();
     expect(data(await org.owner.get(`/oauth-tokens/${tokenId}`)).attributes["has-ssh-key"]).toBe(true);
-    await dialog.getByRole("button", { name: "Take the key away" }).click();
+    await dialog.getByRole("button", { name: "Remove key" }).click();
     await dialog.getByLabel("Private key").waitFor();
     expect(await page.content()).not.toContain("hush-hush");
-    await dialog.getByLabel("Workspaces of every project").click();
-    await dialog.getByRole("combobox", { name: "Projects whose workspaces may use it: add a project" }).fill("Plat");
+    await dialog.getByLabel("All projects").click();
+    await dialog.getByRole("combobox", { name: "Allowed projects: add a project" }).fill("Plat");
     await page.getByRole("option", { name: "Platform" }).click();
     await dialog.getByRole("link", { name: "Platform" }).waitFor();
     await expectAccessible(page);
@@ -204,7 +204,7 @@ describe("a connection", () => {
     expect(relationships.projects.data).toEqual([{ type: "projects", id: project.id }]);
 
     await go(`/${org.name}/workspaces/outside/repository`);
-    await page.getByRole("button", { name: "Connect a repository" }).click();
+    await page.getByRole("button", { name: "Connect repository" }).click();
     await dialog.getByRole("combobox", { name: "Connection" }).click();
     await page.getByRole("option", { name: "Narrower" }).click();
     await dialog.getByRole("combobox", { name: "Repository" }).fill("acme/billing");

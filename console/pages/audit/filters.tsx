@@ -1,5 +1,5 @@
 /** The filters of an audit log: labelled fields and quick time ranges, all of them in the address. */
-import { Autocomplete, Group, SegmentedControl, Select, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
 import { includedIn } from "../../api/client.ts";
@@ -76,15 +76,22 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
   return (
     <div role="search" aria-label="Filters" className={classes["filters"]}>
       <Group gap="xs">
-        <SegmentedControl
-          aria-label="Time range"
-          className={classes["ranges"] ?? ""}
-          data={rangeLabels}
-          value={range}
-          onChange={(value) => set({ range: value, since: undefined, until: undefined })}
-        />
+        <Group gap={4} role="group" aria-label="Time range">
+          {rangeLabels.map(({ value, label }) => (
+            <Button
+              key={value}
+              size="xs"
+              variant={value === range ? "light" : "default"}
+              aria-pressed={value === range}
+              onClick={() => set({ range: value, since: undefined, until: undefined })}
+            >
+              {label}
+            </Button>
+          ))}
+        </Group>
         {actions}
       </Group>
+      {range === "custom" && <CustomRange search={search} set={set} />}
       <div className={classes["fields"]}>
         <ActorSelect organization={organization} known={known} value={search["actor"]} set={set} />
         {!isOfOne && (
@@ -120,7 +127,6 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
             onChange={(thing) => set({ thing })}
           />
         )}
-        {range === "custom" && <CustomRange search={search} set={set} />}
       </div>
     </div>
   );
@@ -128,7 +134,7 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
 
 function CustomRange({ search, set }: Pick<FiltersProps, "search" | "set">) {
   return (
-    <>
+    <div className={classes["fields"]}>
       <TextInput
         type="datetime-local"
         label="From"
@@ -141,7 +147,7 @@ function CustomRange({ search, set }: Pick<FiltersProps, "search" | "set">) {
         value={search["until"] ?? ""}
         onChange={({ currentTarget }) => set({ range: "custom", until: currentTarget.value })}
       />
-    </>
+    </div>
   );
 }
 
