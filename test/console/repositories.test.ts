@@ -196,7 +196,7 @@ describe("a connection", () => {
     await expectAccessible(page);
     await dialog.getByLabel("Name").fill("Narrower");
     await org.owner.patch(`/oauth-clients/${id}`, resource("oauth-clients", { key: "meanwhile" }));
-    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByRole("button", { name: "Save", exact: true }).click();
     await dialog.getByRole("button", { name: "Reload and apply mine" }).click();
     await page.getByRole("row").filter({ hasText: "Narrower" }).waitFor();
     const { attributes, relationships } = await show();

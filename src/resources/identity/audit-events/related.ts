@@ -20,7 +20,7 @@ const mentionsMax = 20;
 const typesByPrefix: ReadonlyMap<string, string> = new Map(
   Object.entries(idPrefixes).map(([type, prefix]) => [prefix, type]),
 );
-const idShape = /^([a-z]+)-[1-9A-HJ-NP-Za-km-z]{16}$/;
+const idShape = /^([a-z]+)-[0-9A-Za-z]{16}$/;
 
 /** The type of thing that an id belongs to; undefined for a text that is no id of ours. */
 export const typeOfId = (text: string): string | undefined => typesByPrefix.get(idShape.exec(text)?.[1] ?? "");
