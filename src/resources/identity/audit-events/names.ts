@@ -71,12 +71,13 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
 
 type Names = Map<string, Known>;
 
-/** The events with the names of what they mention: at most four statements, however many there are. */
+/** The events with the names of what they mention: two statements, however many there are. */
 export async function withNames(
   tx: Tx,
   organization: { readonly id: string; readonly name: string },
   events: readonly AuditEventTable[],
 ): Promise<AuditEventView[]> {
+  if (events.length === 0) return [];
   const known: Names = new Map([[organization.id, { name: organization.name, parents: [] }]]);
   const parsed = events.map(parsedEvent);
   await learn(tx, organization.id, new Set(parsed.flatMap(({ mentions }) => [...mentions])), known);
@@ -89,25 +90,47 @@ export async function withNames(
   }));
 }
 
-async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: Names): Promise<void> {
-  const isUnknown = (id: string) => !known.has(id) && typeOfId(id) !== undefined;
-  const unknown = [...ids].filter(isUnknown);
-  if (unknown.length > 0) await learnPresent(tx, organizationId, unknown, known);
-  const gone = unknown.filter(isUnknown);
-  if (gone.length > 0) await learnFromLog(tx, organizationId, gone, known);
-}
+type Found = Record<"name" | "parent" | "first" | "before" | "after" | "actor", string | null> & {
+  readonly id: string;
+  readonly isPresent: number;
+};
 
-/** One statement, whatever the types: each part looks up its own ids by primary key. */
-async function learnPresent(tx: Tx, organizationId: string, ids: readonly string[], known: Names): Promise<void> {
-  const byType = Map.groupBy(ids, (id) => typeOfId(id) ?? "");
+/** One statement, whatever the types: things that are there by primary key, each in its table; the others by the log. */
+async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: Names): Promise<void> {
+  const unknown = [...ids].filter((id) => !known.has(id) && typeOfId(id) !== undefined);
+  const byType = Map.groupBy(unknown, (id) => typeOfId(id) ?? "");
   const parts = Object.entries(sources).flatMap(([type, from]) =>
     from.map((source) => partOf(tx, source, organizationId, byType.get(type) ?? [])),
   );
-  const found = await sql<{ id: string; name: string | null; parent: string | null }>`${sql.join(
-    parts,
-    sql` union all `,
-  )}`.execute(tx.db);
-  for (const { id, name, parent } of found.rows) known.set(id, { name, parents: parent === null ? [] : [parent] });
+  const none = sql`cast(null as text)`;
+  const found = await sql<Found>`with found (id, name, parent) as (${sql.join(parts, sql` union all `)})
+    select id, name, parent, ${none} as first, ${none} as before, ${none} as after, ${none} as actor, 1 as is_present
+    from found
+    union all ${inLog(tx, organizationId, unknown)}`.execute(tx.db);
+  for (const { id, name, parent, first, before, after, actor, isPresent } of found.rows) {
+    if (isPresent === 1) {
+      known.set(id, { name, parents: parent === null ? [] : [parent] });
+      continue;
+    }
+    const facts = [factsIn(after), factsIn(before), factsIn(first)];
+    const parents = facts.flatMap((each) => idsIn(each)).filter((each) => each !== id);
+    known.set(id, { name: firstNameIn(typeOfId(id) ?? "", facts) ?? actor, parents });
+  }
+}
+
+/** The first and the last event of each that is gone: what was made has a name and a place, what was deleted had its last name. */
+function inLog(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
+  // Each is one step in an index. A join would let the planner read the whole log instead.
+  const edge = (
+    column: string,
+    by: "subject_id" | "actor_id",
+    order: "asc" | "desc",
+  ) => sql`(select e.${sql.raw(column)}
+    from audit_events e where e.organization_id = ${organizationId} and e.${sql.raw(by)} = ids.value
+    order by e.created_at ${sql.raw(order)}, e.id ${sql.raw(order)} limit 1)`;
+  return sql`select ids.value, null, null, ${edge("after", "subject_id", "asc")}, ${edge("before", "subject_id", "desc")},
+      ${edge("after", "subject_id", "desc")}, ${edge("actor_name", "actor_id", "desc")}, 0
+    from ${tx.dialect.listed(ids)} as ids where ids.value not in (select id from found)`;
 }
 
 function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
@@ -120,28 +143,4 @@ function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly st
   const whose = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
   return sql`select t.id as id, ${sql.raw(name)} as name, ${sql.raw(parent)} as parent from ${sql.raw(from)}
     where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${whose}`;
-}
-
-/** By the first and the last event of each: what was made has a name and a place, what was deleted had its last name. */
-async function learnFromLog(tx: Tx, organizationId: string, ids: readonly string[], known: Names): Promise<void> {
-  // Each is one step in an index. A join would let the planner read the whole log instead.
-  const edge = (
-    column: string,
-    by: "subject_id" | "actor_id",
-    order: "asc" | "desc",
-  ) => sql`(select e.${sql.raw(column)}
-    from audit_events e where e.organization_id = ${organizationId} and e.${sql.raw(by)} = ids.value
-    order by e.created_at ${sql.raw(order)}, e.id ${sql.raw(order)} limit 1)`;
-  const found = await sql<Record<"first" | "before" | "after" | "actor", string | null> & { readonly id: string }>`
-    select ids.value as id, ${edge("after", "subject_id", "asc")} as first, ${edge("before", "subject_id", "desc")} as before,
-      ${edge("after", "subject_id", "desc")} as after, ${edge("actor_name", "actor_id", "desc")} as actor
-    from ${tx.dialect.listed(ids)} as ids`.execute(tx.db);
-  for (const { id, first, before, after, actor } of found.rows) {
-    const type = typeOfId(id) ?? "";
-    const facts = [factsIn(after), factsIn(before), factsIn(first)];
-    known.set(id, {
-      name: firstNameIn(type, facts) ?? actor,
-      parents: facts.flatMap((each) => idsIn(each)).filter((each) => each !== id),
-    });
-  }
 }
