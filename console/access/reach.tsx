@@ -1,10 +1,8 @@
 /** Reach: everything that a team, a person or a token can get at, how far, and why. */
-import { Alert, Button, Group, Select, Stack, Text, Tooltip } from "@mantine/core";
-import { IconDownload } from "@tabler/icons-react";
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { tellRefusal } from "../api/actions.ts";
+import { Alert, Group, Select, Stack, Text, Tooltip } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { addressOf, type Resource } from "../api/client.ts";
-import { downloadTable } from "../api/download.ts";
+import { ExportButton } from "../api/export-button.tsx";
 import { askingWhole, type Whole } from "../api/whole.ts";
 import { useAddress } from "../ui/address.ts";
 import { Asked, Empty } from "../ui/states.tsx";
@@ -62,7 +60,10 @@ export function Reach({ organization, of }: ReachProps) {
           value={search["permission"] ?? null}
           onChange={(permission) => set({ permission: permission ?? undefined })}
         />
-        <Export address={addressOf(operation, input as never)} name={`reach-${of.team ?? of.user ?? of.token}.csv`} />
+        <ExportButton
+          address={addressOf(operation, input as never)}
+          name={`reach-${of.team ?? of.user ?? of.token}.csv`}
+        />
       </Group>
       <Asked query={query}>
         {(list) => (
@@ -92,22 +93,6 @@ export function Reach({ organization, of }: ReachProps) {
         )}
       </Asked>
     </Stack>
-  );
-}
-
-/** The whole list, whatever its length. */
-function Export({ address, name }: { readonly address: string; readonly name: string }) {
-  const action = useMutation({ mutationFn: () => downloadTable(address, name), onError: tellRefusal });
-  return (
-    <Button
-      variant="default"
-      ml="auto"
-      leftSection={<IconDownload size={14} />}
-      loading={action.isPending}
-      onClick={() => action.mutate()}
-    >
-      Export CSV
-    </Button>
   );
 }
 

@@ -2,12 +2,13 @@
 import { ApiError, problemsIn, unreachable } from "./errors.ts";
 
 export async function downloadTable(address: string, name: string): Promise<void> {
-  const response = await fetch(address, { headers: { accept: "text/csv" } }).catch(() => {
+  const failed = () => {
     throw unreachable();
-  });
+  };
+  const response = await fetch(address, { headers: { accept: "text/csv" } }).catch(failed);
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, await response.text()));
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await response.blob());
+  link.href = URL.createObjectURL(await response.blob().catch(failed));
   link.download = name;
   link.click();
   // The browser has taken it by then.

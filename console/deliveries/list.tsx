@@ -1,4 +1,4 @@
-/** Those who are told, of a notification or a webhook of the trail: the list, what came of it, and the dialog in which one is made or edited. */
+/** Notifications or audit webhooks: the list, their last results, and the dialog in which one is created or edited. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { FormDialog } from "../ui/dialog.tsx";
@@ -21,9 +21,9 @@ interface ToldListProps<R extends Row> {
   readonly label: string;
   readonly query: UseQueryResult<{ readonly data: readonly R[] }, unknown>;
   readonly empty: ReactNode;
-  /** Between the name and the last attempt. */
+  /** Between the name and the last result. */
   readonly columns: readonly Column<R>[];
-  /** What is said when one was tried, and went well; where it is not that it answered. */
+  /** What is shown after a successful test, where it is not that the receiver responded. */
   readonly triedOf?: (row: R) => string | undefined;
   /** The one in the dialog. */
   readonly edited: R | "new" | undefined;
@@ -72,11 +72,11 @@ function Rows<R extends Row>({ by, label, columns, triedOf, onEdit, rows }: Rows
         { title: "Name", cell: ({ attributes }) => attributes.name },
         ...columns,
         {
-          title: "Last attempt",
+          title: "Last result",
           cell: ({ attributes }) => <LastAttempt responses={attributes["delivery-responses"]} />,
         },
         {
-          title: "Told",
+          title: "Enabled",
           width: 1,
           cell: ({ id, attributes: { name, enabled } }) => <ToldSwitch {...{ by, id, name, enabled }} />,
         },

@@ -1,4 +1,4 @@
-/** What somebody was told, or is to be: how often it was tried, and what came of it, with the answer when a line is opened. */
+/** Deliveries of a notification or webhook: their attempts and results, with the response when a line is opened. */
 import { Badge, Button, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -9,7 +9,7 @@ import { FormDialog } from "../ui/dialog.tsx";
 import { Facts } from "../ui/facts.tsx";
 import { Asked, Empty } from "../ui/states.tsx";
 import { Pager, Table } from "../ui/table.tsx";
-import { counted, Dimmed, Identifier, When } from "../ui/text.tsx";
+import { Dimmed, figure, Identifier, When } from "../ui/text.tsx";
 import { Value } from "../ui/value.tsx";
 
 type Delivery = Resource<"deliveries">;
@@ -31,8 +31,13 @@ const liveMs = 5_000;
 export function DeliveriesButton({ id, name }: { readonly id: string; readonly name: string }) {
   const { set } = useAddress();
   return (
-    <Button variant="subtle" size="compact-xs" aria-label={`Log of ${name}`} onClick={() => set({ deliveries: id })}>
-      Log
+    <Button
+      variant="subtle"
+      size="compact-xs"
+      aria-label={`Deliveries of ${name}`}
+      onClick={() => set({ deliveries: id })}
+    >
+      Deliveries
     </Button>
   );
 }
@@ -49,7 +54,7 @@ export function DeliveriesDialog({ by, nameOf }: DeliveriesDialogProps) {
     <FormDialog
       opened={id !== undefined}
       onClose={() => set({ deliveries: undefined })}
-      title={`What ${(id && nameOf(id)) || "it"} was told`}
+      title={`Deliveries${id && nameOf(id) ? ` of ${nameOf(id)}` : ""}`}
     >
       {id !== undefined && <Deliveries by={by} id={id} />}
     </FormDialog>
@@ -71,8 +76,8 @@ function Deliveries({ by, id }: { readonly by: Teller; readonly id: string }) {
     <Asked query={query}>
       {({ data, meta }) =>
         data.length === 0 ? (
-          <Empty title="Nothing was told yet">
-            Whatever is told is listed here for 30 days, with what was answered; so is whoever was asked and listens.
+          <Empty title="No deliveries yet">
+            Deliveries and successful tests are listed here for 30 days with their responses.
           </Empty>
         ) : (
           <>
@@ -98,13 +103,13 @@ function Rows({ rows }: { readonly rows: readonly Delivery[] }) {
         keyOf={({ id }) => id}
         columns={[
           {
-            title: "When",
+            title: "Time",
             isExtra: true,
             width: 100,
             cell: ({ attributes }) => <When time={attributes["created-at"]} />,
           },
           {
-            title: "What",
+            title: "Event",
             cell: ({ attributes: { event, place } }) => (
               <>
                 <span className="mono">{event}</span> {place && <Dimmed>{place}</Dimmed>}
@@ -112,7 +117,7 @@ function Rows({ rows }: { readonly rows: readonly Delivery[] }) {
             ),
           },
           {
-            title: "Outcome",
+            title: "Result",
             cell: ({ attributes: { state } }) => (
               <Badge color={colours[state] ?? "gray"} miw="fit-content">
                 {state}
@@ -120,7 +125,7 @@ function Rows({ rows }: { readonly rows: readonly Delivery[] }) {
             ),
           },
           {
-            title: "Answer",
+            title: "Response",
             isExtra: true,
             cell: ({ attributes }) => attributes.response?.code || <Dimmed>{attributes.response ? "none" : ""}</Dimmed>,
           },
@@ -153,27 +158,27 @@ function Details({ delivery: { id, attributes } }: { readonly delivery: Delivery
       <Facts
         facts={{
           Delivery: <Identifier value={id} />,
-          Tried: counted(attempts, "time"),
+          Attempts: figure(attempts),
           "Next attempt": next && <When time={next} />,
-          Ended: finished && <When time={finished} />,
+          Finished: finished && <When time={finished} />,
           Sent: response && <When time={response["sent-at"]} />,
-          Status: response && (response.code || "nobody answered"),
+          Status: response && (response.code || "no response"),
         }}
       />
       {response && (
         <>
           <Text fz="sm" c="dimmed">
-            {response.code === "" ? "Why" : "The answer's beginning"}
+            {response.code === "" ? "Error" : "Response body"}
           </Text>
-          <Value label="The answer" value={response.body} />
+          <Value label="Response body" value={response.body} />
         </>
       )}
       {response && Object.keys(response.headers).length > 0 && (
         <>
           <Text fz="sm" c="dimmed">
-            Its headers
+            Response headers
           </Text>
-          <Value label="The answer's headers" value={headersOf(response.headers)} />
+          <Value label="Response headers" value={headersOf(response.headers)} />
         </>
       )}
     </Stack>

@@ -23,18 +23,18 @@ export function SigningToken({ value, error, onChange, isKnown }: SigningTokenPr
   return (
     <>
       <PasswordInput
-        label="Token"
-        description={`What the body is signed with (HMAC). Empty: ${isKnown ? "as it is" : "it is not signed"}.`}
+        label="Signing token"
+        description={`Signs request bodies with HMAC. Leave empty to ${isKnown ? "keep the current token" : "send unsigned requests"}.`}
         autoComplete="off"
         value={value}
         error={error}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}
       />
       {made !== undefined && made === value ? (
-        <CodeToCopy label="The new token" text={made} />
+        <CodeToCopy label="New token" text={made} />
       ) : (
         <Button variant="default" mr="auto" onClick={make}>
-          Make a token
+          Generate token
         </Button>
       )}
     </>

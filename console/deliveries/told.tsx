@@ -1,4 +1,4 @@
-/** What can be done to whatever somebody is told by, a notification or a webhook of the trail: turn it on and off, try it, delete it. */
+/** Actions on a notification or an audit webhook: turn it on and off, test it, delete it. */
 import { Badge, Button, Group, Switch, Text } from "@mantine/core";
 import { useAction } from "../api/actions.ts";
 import { DangerButton } from "../ui/dialog.tsx";
@@ -40,13 +40,13 @@ interface Told {
 export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled: boolean }) {
   const { update, parameter } = wayOf(by);
   const change = useAction(update, {
-    done: enabled ? `${name} is not told any more.` : `${name} is told from now on.`,
+    done: `${enabled ? "Disabled" : "Enabled"} ${name}.`,
   });
   return (
     <Switch
       checked={enabled}
       disabled={change.isPending}
-      aria-label={`Tell ${name}`}
+      aria-label={`${name} enabled`}
       onChange={() =>
         change.mutate({
           path: { [parameter]: id } as never,
@@ -58,12 +58,12 @@ export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled:
 }
 
 interface ToldActionsProps extends Told {
-  /** What is said when it was tried, and went well. */
+  /** What is shown after a successful test. */
   readonly tried?: string;
   readonly onEdit: () => void;
 }
 
-export function ToldActions({ by, id, name, tried = `${name} answered.`, onEdit }: ToldActionsProps) {
+export function ToldActions({ by, id, name, tried = `${name} responded.`, onEdit }: ToldActionsProps) {
   const { verify, remove, parameter, one } = wayOf(by);
   const path = { [parameter]: id } as never;
   const ask = useAction(verify, { done: tried });
@@ -75,10 +75,10 @@ export function ToldActions({ by, id, name, tried = `${name} answered.`, onEdit 
         variant="subtle"
         size="compact-xs"
         loading={ask.isPending}
-        aria-label={`Try ${name}`}
+        aria-label={`Test ${name}`}
         onClick={() => ask.mutate({ path })}
       >
-        Try
+        Test
       </Button>
       <Button variant="subtle" size="compact-xs" aria-label={`Edit ${name}`} onClick={onEdit}>
         Edit
@@ -87,11 +87,11 @@ export function ToldActions({ by, id, name, tried = `${name} answered.`, onEdit 
         isQuiet
         verb="Delete"
         label={`Delete ${name}`}
-        title={`Delete the ${one} ${name}?`}
+        title={`Delete ${one} ${name}?`}
         isBusy={end.isPending}
         onConfirm={() => end.mutate({ path })}
       >
-        They are told nothing any more, also not what waits to be told.
+        Deliveries that are still waiting are dropped.
       </DangerButton>
     </Group>
   );
@@ -107,7 +107,7 @@ interface Response {
 /** The last attempt, whether it was to ask or to tell. */
 export function LastAttempt({ responses }: { readonly responses: readonly object[] }) {
   const last = responses[0] as Response | undefined;
-  if (last === undefined) return <Dimmed>none yet</Dimmed>;
+  if (last === undefined) return <Dimmed>No deliveries yet</Dimmed>;
   const isFine = last.successful === "true";
   return (
     <Group gap={6} wrap="nowrap" title={last.body.slice(0, 500)}>

@@ -17,6 +17,8 @@ export interface Dialect {
   contains(text: Expression<string>, part: string | Expression<string>): RawBuilder<SqlBool>;
   /** Membership in a list of any length, as one parameter, so that the statement stays the same. */
   isOneOf(text: Expression<string | null>, values: readonly string[]): RawBuilder<SqlBool>;
+  /** A list of any length as a table with the one column `value`, as one parameter. */
+  listed(values: readonly string[]): RawBuilder<unknown>;
   /** Appended to a SELECT inside a transaction: the rows of this table are held until it ends. */
   lockRows(table: string, purpose?: LockPurpose): RawBuilder<unknown>;
   /** The same, without waiting: rows that others hold are passed over. */
@@ -70,6 +72,7 @@ export const sqliteDialect: Dialect = {
   ddl: (statement) => statement.replace(/\bBYTES\b/g, "BLOB").replace(/^(\s*CREATE TABLE[\s\S]*\))\s*$/, "$1 STRICT"),
   contains: (text, part) => sql<SqlBool>`instr(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} in (select value from json_each(${JSON.stringify(values)}))`,
+  listed: (values) => sql`(select value from json_each(${JSON.stringify(values)}))`,
   // The one writer holds the whole file already.
   lockRows: () => sql``,
   lockFreeRows: () => sql``,
@@ -139,6 +142,7 @@ export const postgresDialect: Dialect = {
       .replace(/\bBYTES\b/g, "bytea"),
   contains: (text, part) => sql<SqlBool>`strpos(${text}, ${part}) > 0`,
   isOneOf: (text, values) => sql<SqlBool>`${text} = any(${[...values]}::text[])`,
+  listed: (values) => sql`(select value from unnest(${[...values]}::text[]) as list (value))`,
   lockRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)}`,
   lockFreeRows: (table, purpose = "change") => sql`${strengths[purpose]} of ${sql.table(table)} skip locked`,
   // It takes such a limit for a tenth of all rows, and prepares to join these.

@@ -124,7 +124,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
     handler: async (request, reply) => {
       const query = parseQuery(operation.query, parseQueryString(request.query as string));
       const body = operation.body === undefined ? undefined : parseBody(definition, operation.body, request.body);
-      const asTable = operation.table === true && wantsTable(request);
+      const asTable = operation.table !== undefined && wantsTable(request);
       const answer = await handler({
         context: contextOf(request, reply, operation, mount),
         params: paramsOf(request.params as Record<string, string>),

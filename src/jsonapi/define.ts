@@ -132,8 +132,8 @@ export interface Operation {
   readonly mediaType?: string;
   /** The resource that it answers with, where that is not the one whose definition it stands in. */
   readonly answers?: string;
-  /** A list that is also given whole, as a table, to whoever asks for that by `Accept`. */
-  readonly table?: true;
+  /** The columns of a list that is also given whole, as a table, to callers that ask for that by `Accept`. */
+  readonly table?: readonly string[];
   /** What a list's `meta` tells beside its pages. */
   readonly meta?: z.ZodType;
   /** A body that is accepted, for the documentation and for tests that try every route. */
@@ -322,7 +322,7 @@ export interface EventsAnswer {
 
 export type AnswerOf<D extends ResourceDefinition, O extends Operation> =
   | (O extends { readonly answers: string } ? AnswerFor<any, O["answer"]> : AnswerFor<ViewOf<D>, O["answer"]>)
-  | (O extends { readonly table: true } ? Table : never);
+  | (O extends { readonly table: readonly string[] } ? Table : never);
 type AnswerFor<View, Kind extends AnswerKind> = Kind extends "list"
   ? ListAnswer<View>
   : Kind extends "cursor-list"

@@ -243,7 +243,14 @@ function describeAnswer(operation: Operation, definition: ResourceDefinition, ht
         { data: { type: "array", items: item }, included, links: { type: "object" }, meta: metaSchema(operation) },
         ["data"],
       );
-  const table = operation.table && { [http.tableMediaType]: { schema: { type: "string" } } };
+  const table = operation.table && {
+    [http.tableMediaType]: {
+      schema: {
+        type: "string",
+        description: `The whole list without pages, with a first line of column names: ${operation.table.join(", ")}.`,
+      },
+    },
+  };
   return { description: one ? "The document." : "The list.", content: { [http.mediaType]: { schema }, ...table } };
 }
 

@@ -87,7 +87,7 @@ describe("tokens", () => {
   });
 });
 
-describe("the audit trail", () => {
+describe("the audit log", () => {
   test("is filtered by who and what, in the address, and tells before and after", async () => {
     await org.owner.post(`/organizations/${org.name}/projects`, resource("projects", { name: "Billing" }));
     await org.owner.patch(
@@ -96,15 +96,15 @@ describe("the audit trail", () => {
     );
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/audit`);
-    await page.getByText("made project").first().waitFor();
-    await page.getByRole("combobox", { name: "Kind of thing" }).click();
+    await page.getByText("created project").first().waitFor();
+    await page.getByRole("combobox", { name: "Resource type" }).click();
     await page.getByRole("option", { name: "organization", exact: true }).click();
-    await page.getByText("made project").first().waitFor({ state: "detached" });
+    await page.getByText("created project").first().waitFor({ state: "detached" });
     expect(new URL(page.url()).search).toBe("?kind=organizations");
     await page.getByRole("button", { name: org.owner.username, exact: true }).first().click();
     await page.waitForURL(`**?kind=organizations&actor=${org.owner.id}`);
     await page.reload();
-    await page.getByRole("button", { name: /^What changed: changed organization/ }).click();
+    await page.getByRole("button", { name: /^Details: updated organization/ }).click();
     const row = page.getByRole("row").filter({ hasText: "default-execution-mode" });
     expect(await row.getByRole("cell").allTextContents()).toEqual(["default-execution-mode", "remote", "local"]);
     await expectAccessible(page);
@@ -173,7 +173,7 @@ describe("every place", () => {
       ["tokens", "Tokens"],
       ["resources", "Resources"],
       ["tags", "Tags"],
-      ["audit/webhooks", "Audit"],
+      ["audit/webhooks", "Audit log"],
     ];
     for (const [place, title] of places) {
       await go(`/${org.name}/${place}`);

@@ -125,10 +125,10 @@ describe("a project", () => {
 
     await page.getByRole("link", { name: "Audit" }).last().click();
     await page
-      .getByRole("button", { name: /^What changed: changed project/ })
+      .getByRole("button", { name: /^Details: updated project/ })
       .first()
       .waitFor();
-    await page.getByText("made project").waitFor();
+    await page.getByText("created project").waitFor();
     await expectAccessible(page);
 
     await page.getByRole("link", { name: "Settings" }).last().click();

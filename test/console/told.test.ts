@@ -19,12 +19,12 @@ describe("a notification", () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/workspaces/told`);
     await page.getByRole("link", { name: "Notifications" }).click();
-    await page.getByText("Nobody is told yet").waitFor();
+    await page.getByText("No notifications yet").waitFor();
     await page.getByRole("button", { name: "New notification" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("Deployments");
-    await dialog.getByLabel("Address").fill(receiver.url);
-    await dialog.getByLabel("a run is made").check();
+    await dialog.getByLabel("URL").fill(receiver.url);
+    await dialog.getByLabel("Run created").check();
     receiver.answer = answering(500, "not now");
     await dialog.getByRole("button", { name: "Create notification" }).click();
     await dialog.locator("[role=alert], [aria-invalid=true]").first().waitFor();
@@ -35,9 +35,9 @@ describe("a notification", () => {
     expect(receiver.heard.at(-1)?.body.notifications[0].trigger).toBe("verification");
     await expectAccessible(page);
 
-    await page.getByRole("button", { name: "Try Deployments" }).click();
-    await page.getByText("Deployments answered.").waitFor();
-    await page.getByRole("button", { name: "Log of Deployments" }).click();
+    await page.getByRole("button", { name: "Test Deployments" }).click();
+    await page.getByText("Deployments responded.").waitFor();
+    await page.getByRole("button", { name: "Deliveries of Deployments" }).click();
     const log = dialog.getByRole("table", { name: "Deliveries" });
     await log.getByText("verification").nth(1).waitFor();
     await expectAccessible(page);
@@ -49,7 +49,7 @@ describe("a notification", () => {
       triggers: ["run:needs_attention", "run:completed", "run:errored", "run:created"],
     });
     await row.getByRole("switch").press("Space");
-    await page.getByText("Deployments is not told any more.").waitFor();
+    await page.getByText("Disabled Deployments.").waitFor();
     receiver.answer = answering(500, "not now");
     await row.locator(".mantine-Switch-track").click();
     await page.getByText("Not done").waitFor();
@@ -60,7 +60,7 @@ describe("a notification", () => {
     await page.getByText("Saved notification Deploys.").waitFor();
     await page.getByRole("button", { name: "Delete Deploys" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
-    await page.getByText("Nobody is told yet").waitFor();
+    await page.getByText("No notifications yet").waitFor();
     expect(await configurations()).toEqual([]);
     expect(complaints).toEqual([]);
   });
@@ -75,12 +75,12 @@ describe("a notification", () => {
       await go(`/${org.name}/${place}/notifications`);
       await page.getByRole("button", { name: "New notification" }).click();
       await page.getByLabel("Name").fill("Night shift");
-      await page.getByRole("combobox", { name: "How they are told" }).click();
-      await page.getByRole("option", { name: "mail" }).click();
-      await page.getByRole("combobox", { name: "Addresses" }).fill("night@acme.example");
+      await page.getByRole("combobox", { name: "Destination" }).click();
+      await page.getByRole("option", { name: "Email" }).click();
+      await page.getByRole("combobox", { name: "Email addresses" }).fill("night@acme.example");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: "Create notification" }).click();
-      await page.getByRole("row").filter({ hasText: "mail to night@acme.example" }).waitFor();
+      await page.getByRole("row").filter({ hasText: "Email to night@acme.example" }).waitFor();
       const [made] = data(await org.owner.get(`${path}/notification-configurations`));
       expect(made.attributes).toMatchObject({ name: "Night shift", "email-addresses": ["night@acme.example"] });
     }
@@ -94,21 +94,21 @@ describe("a webhook of the trail", () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/audit`);
     await page.getByRole("link", { name: "Webhooks" }).click();
-    await page.getByText("Nobody is told of the trail yet").waitFor();
+    await page.getByText("No webhooks yet").waitFor();
     await page.getByRole("button", { name: "New webhook" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("security");
-    await dialog.getByRole("textbox", { name: "Address" }).fill(receiver.url);
-    await dialog.getByRole("button", { name: "Make a token" }).click();
-    const token = (await dialog.getByRole("group", { name: "The new token" }).innerText()).trim();
+    await dialog.getByRole("textbox", { name: "URL" }).fill(receiver.url);
+    await dialog.getByRole("button", { name: "Generate token" }).click();
+    const token = (await dialog.getByRole("group", { name: "New token" }).innerText()).trim();
     await dialog.getByRole("combobox", { name: "Other events" }).fill("projects.create");
     await page.keyboard.press("Enter");
-    await dialog.getByLabel("A lock is held for too long after").fill("soon");
+    await dialog.getByLabel("Report locks held longer than").fill("soon");
     await expectAccessible(page);
     receiver.answer = answering(500, "not now");
     await dialog.getByRole("button", { name: "Create webhook" }).click();
     await dialog.locator("[aria-invalid=true]").first().waitFor();
-    await dialog.getByLabel("A lock is held for too long after").fill("36h");
+    await dialog.getByLabel("Report locks held longer than").fill("36h");
     await dialog.getByRole("button", { name: "Create webhook" }).click();
     await dialog.getByText("it was answered with the status 500 instead of 2xx").waitFor();
     receiver.answer = answering(200, "heard");
@@ -130,7 +130,7 @@ describe("a webhook of the trail", () => {
     receiver.answer = answering(503, "<b>busy</b>");
     await deliver(console.api);
     expect(receiver.heard.at(-1)?.headers["x-tfe-notification-signature"]).toMatch(/^[0-9a-f]{128}$/);
-    await page.getByRole("button", { name: "Log of security" }).click();
+    await page.getByRole("button", { name: "Deliveries of security" }).click();
     await page.waitForURL(`**?deliveries=${made.id}`);
     const told = dialog.getByRole("row").filter({ hasText: "projects.create" });
     await told.getByText("waiting").waitFor();
@@ -143,12 +143,12 @@ describe("a webhook of the trail", () => {
     await dialog.getByRole("button", { name: "Close", exact: true }).first().click();
 
     receiver.answer = answering(200, "heard");
-    await page.getByRole("button", { name: "Try security" }).click();
-    await page.getByText("security answered.").waitFor();
+    await page.getByRole("button", { name: "Test security" }).click();
+    await page.getByText("security responded.").waitFor();
     await row.getByRole("switch").press("Space");
-    await page.getByText("security is not told any more.").waitFor();
+    await page.getByText("Disabled security.").waitFor();
     await page.getByRole("button", { name: "Edit security" }).click();
-    await dialog.getByLabel("Everything in the trail").check();
+    await dialog.getByLabel("All events").check();
     await dialog.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved webhook security.").waitFor();
     const [changed] = await webhooks();
@@ -158,7 +158,7 @@ describe("a webhook of the trail", () => {
     ]);
     await page.getByRole("button", { name: "Delete security" }).click();
     await dialog.getByRole("button", { name: "Delete" }).click();
-    await page.getByText("Nobody is told of the trail yet").waitFor();
+    await page.getByText("No webhooks yet").waitFor();
     expect(await webhooks()).toEqual([]);
     expect(complaints).toEqual([]);
   });

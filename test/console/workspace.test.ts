@@ -273,11 +273,11 @@ describe("a workspace", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/audited");
     await page.getByRole("navigation", { name: "Parts of this page" }).getByRole("link", { name: "Audit" }).click();
-    await page.getByText("locked workspace").waitFor();
-    await page.getByRole("button", { name: /^What changed: changed workspace/ }).click();
+    await page.getByText("locked").waitFor();
+    await page.getByRole("button", { name: /^Details: updated workspace/ }).click();
     const row = page.getByRole("row").filter({ hasText: "auto-apply" });
     expect(await row.getByRole("cell").allTextContents()).toEqual(["auto-apply", "false", "true"]);
-    await expectCount(page.getByText("made workspace"), 1);
+    await expectCount(page.getByText("created workspace"), 1);
     await expectAccessible(page);
     const team = await makeTeam(console.api, "acme", { name: "admins-of-it" });
     await makeTeamWorkspace(console.api, id, team.id, { access: "admin" });

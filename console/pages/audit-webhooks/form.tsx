@@ -1,4 +1,4 @@
-/** One form for both: a new webhook of the trail, or one that is there. An address that is enabled is asked first whether it listens. */
+/** One form for a new webhook of the audit log and for an existing one. The server tests a URL before it is enabled. */
 import { Checkbox, Stack, Switch, TagsInput, TextInput } from "@mantine/core";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
 import { MakeOrSave } from "../../ui/make-or-save.tsx";
@@ -69,14 +69,14 @@ function Fields({ draft, isKnown }: { readonly draft: Draft<Values>; readonly is
     <>
       <TextInput label="Name" placeholder="security" {...draft.getInputProps("name")} data-autofocus />
       <TextInput
-        label="Address"
+        label="URL"
         placeholder="https://siem.example/cadastre"
-        description="It is encrypted, and asked before it is enabled: it has to answer."
+        description="Stored encrypted. A test request must succeed before the webhook is enabled."
         {...draft.getInputProps("url")}
       />
       <SigningToken isKnown={isKnown} {...draft.getInputProps("token")} />
       <Checkbox.Group
-        label="It is told of"
+        label="Events"
         value={[...chosen]}
         onChange={(value) => draft.setFieldValue("events", [...value, ...others])}
         error={draft.errors["events"]}
@@ -89,22 +89,22 @@ function Fields({ draft, isKnown }: { readonly draft: Draft<Values>; readonly is
       </Checkbox.Group>
       {events.includes(lockHeld) && (
         <TextInput
-          label="A lock is held for too long after"
+          label="Report locks held longer than"
           placeholder="24h"
-          description="Hours or days, such as 36h or 2d."
+          description="Hours or days, for example 36h or 2d."
           w={260}
           {...draft.getInputProps("lock-held-longer-than")}
         />
       )}
       <TagsInput
         label="Other events"
-        description="Actions of the trail, such as workspaces.force-unlock, or all of a kind, such as workspaces.*"
+        description="Audit log actions such as workspaces.force-unlock, or all of a type such as workspaces.*"
         data={[...otherChoices]}
         limit={40}
         value={others}
         onChange={(value) => draft.setFieldValue("events", [...chosen, ...value])}
       />
-      <Switch label="Tell it" {...draft.getInputProps("enabled", { type: "checkbox" })} />
+      <Switch label="Enabled" {...draft.getInputProps("enabled", { type: "checkbox" })} />
     </>
   );
 }

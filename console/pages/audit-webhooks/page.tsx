@@ -1,4 +1,4 @@
-/** Systems of the organization's own that are told of what is in its trail, as it happens; and what came of it. */
+/** Webhooks of the audit log: systems of the organization's own that receive its events as they happen. */
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -21,21 +21,19 @@ export default function AuditWebhooksPage() {
   );
   return (
     <AuditFrame
-      about="Systems of your own that are told of changes as they are made: who may do what now, locks that are held for too long, or everything."
+      about="Send changes to your own systems as they happen: access changes, long-held locks, or everything."
       actions={may && <Button onClick={() => setEdited("new")}>New webhook</Button>}
     >
       <ToldList
         by="audit-webhooks"
-        label="Webhooks of the trail"
+        label="Audit webhooks"
         query={query}
         empty={
-          <Empty title="Nobody is told of the trail yet">
-            Have your chat, your ticket system or your SIEM told when access changes, in the moment in which it does.
-          </Empty>
+          <Empty title="No webhooks yet">Notify your chat, ticket system or SIEM as soon as access changes.</Empty>
         }
         columns={[
-          { title: "To", isExtra: true, cell: ({ attributes }) => hostOf(attributes.url) },
-          { title: "Of what", isExtra: true, cell: ({ attributes }) => wordsOf(attributes.events) },
+          { title: "Host", isExtra: true, cell: ({ attributes }) => hostOf(attributes.url) },
+          { title: "Events", isExtra: true, cell: ({ attributes }) => wordsOf(attributes.events) },
         ]}
         edited={edited}
         onEdit={setEdited}

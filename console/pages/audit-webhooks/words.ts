@@ -1,4 +1,4 @@
-/** How webhooks of the trail are spoken of: of what they are told. */
+/** The events that webhooks of the audit log can receive, in words. */
 import type { Resource } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
 
@@ -11,10 +11,10 @@ export const usualEvents: readonly { readonly value: string; readonly label: str
   {
     value: "access.changed",
     label: "Access changes",
-    about: "Records of access, teams and who is in them, memberships, tokens, trusts, moves",
+    about: "Access grants, teams and their members, memberships, tokens, identity trusts, moves",
   },
-  { value: lockHeld, label: "A lock is held for too long", about: "By a person or a team; once for each lock" },
-  { value: "*", label: "Everything in the trail", about: "Every change, as it is made" },
+  { value: lockHeld, label: "Long-held locks", about: "Locks held by a person or a team; sent once per lock" },
+  { value: "*", label: "All events", about: "Every change in the audit log" },
 ];
 
 const isUsual = (event: string): boolean => usualEvents.some(({ value }) => value === event);
@@ -27,5 +27,5 @@ export const otherChoices: readonly string[] = [...kinds.map((kind) => `${kind}.
 
 export function wordsOf(events: readonly string[]): string {
   const words = events.map((event) => usualEvents.find(({ value }) => value === event)?.label ?? event);
-  return words.length <= 3 ? words.join(", ") : `${words.slice(0, 2).join(", ")}, and ${words.length - 2} more`;
+  return words.length <= 3 ? words.join(", ") : `${words.slice(0, 2).join(", ")} and ${words.length - 2} more`;
 }

@@ -1,4 +1,4 @@
-/** What stands around the pages of an organization's trail: what was changed, and who is told of it. */
+/** The frame of the pages of an organization's audit log: its events and its webhooks. */
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { paths } from "../../paths.ts";
@@ -14,12 +14,12 @@ export function AuditFrame({ about, actions, children }: AuditFrameProps) {
   const { organization } = useParams({ strict: false }) as { organization: string };
   return (
     <Page
-      title="Audit"
+      title="Audit log"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
       about={about}
       actions={actions}
       tabs={[
-        { label: "Trail", to: paths.audit(organization) },
+        { label: "Events", to: paths.audit(organization) },
         { label: "Webhooks", to: paths.auditWebhooks(organization) },
       ]}
     >

@@ -1,4 +1,4 @@
-/** Everything that was changed in the organization: who, what, when, before and after. */
+/** The audit log of an organization. */
 import { useParams } from "@tanstack/react-router";
 import { AuditFrame } from "./frame.tsx";
 import { AuditTrail } from "./trail.tsx";
@@ -6,7 +6,7 @@ import { AuditTrail } from "./trail.tsx";
 export default function AuditPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   return (
-    <AuditFrame about="Every change, in the moment in which it was made. It can't be edited or removed.">
+    <AuditFrame about="Append-only log of every change.">
       <AuditTrail organization={organization} />
     </AuditFrame>
   );

@@ -1,4 +1,4 @@
-/** The trail as a timeline, newest first, day by day: a line for each event, and what changed when it is opened. */
+/** The log as a timeline, newest first, day by day: a sentence for each event, and what changed when it is opened. */
 import { Anchor, Box, Button, Stack, Table, Text, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
@@ -6,8 +6,9 @@ import { Link } from "../../ui/link.tsx";
 import { Identifier } from "../../ui/text.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import classes from "./timeline.module.css";
-import { useNames } from "./names.ts";
-import { changesOf, kindOf, nameOf, pageOf, verbOf, type Change, type Event, type Names } from "./words.ts";
+import type { Part } from "./event-parts.ts";
+import { plainOf, sentenceOf } from "./sentences.ts";
+import { actorOf, changesOf, kindOf, type Change, type Event } from "./words.ts";
 
 const day = new Intl.DateTimeFormat("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
@@ -22,7 +23,6 @@ export interface TimelineProps {
 }
 
 export function Timeline({ organization, events, hasMore, isLoading, onMore, onActor }: TimelineProps) {
-  const names = useNames(events);
   const days = Map.groupBy(events, ({ attributes }) => day.format(new Date(attributes["created-at"])));
   return (
     <Stack gap="md">
@@ -33,14 +33,14 @@ export function Timeline({ organization, events, hasMore, isLoading, onMore, onA
           </Text>
           <ol className={classes["events"]}>
             {some.map((event) => (
-              <Line key={event.id} organization={organization} event={event} names={names} onActor={onActor} />
+              <Line key={event.id} organization={organization} event={event} onActor={onActor} />
             ))}
           </ol>
         </section>
       ))}
       {hasMore && (
         <Button variant="default" onClick={onMore} loading={isLoading} mr="auto">
-          Show what was before
+          Load older events
         </Button>
       )}
     </Stack>
@@ -50,15 +50,13 @@ export function Timeline({ organization, events, hasMore, isLoading, onMore, onA
 interface LineProps {
   readonly organization: string;
   readonly event: Event;
-  readonly names: Names;
   readonly onActor: (id: string) => void;
 }
 
-function Line({ organization, event, names, onActor }: LineProps) {
+function Line({ organization, event, onActor }: LineProps) {
   const [isOpen, { toggle }] = useDisclosure();
-  const { action, "created-at": at, "actor-name": actor, "actor-id": actorId, "subject-type": type } = event.attributes;
-  const page = pageOf(organization, event, names);
-  const name = nameOf(event, names);
+  const { "created-at": at, "actor-id": actorId } = event.attributes;
+  const sentence = sentenceOf(organization, event);
   return (
     <li className={classes["event"]}>
       <time dateTime={at} className={classes["time"]}>
@@ -69,23 +67,18 @@ function Line({ organization, event, names, onActor }: LineProps) {
           <UnstyledButton
             onClick={toggle}
             aria-expanded={isOpen}
-            aria-label={`What changed: ${verbOf(action)} ${kindOf(type)} ${name}`}
+            aria-label={`Details: ${plainOf(sentence)}`}
             className={classes["open"]}
           >
             {isOpen ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}
           </UnstyledButton>
           <span>
             <Anchor component="button" inherit fw={600} c="inherit" onClick={() => onActor(actorId)}>
-              {actor}
+              {actorOf(event)}
             </Anchor>{" "}
-            {verbOf(action)} {kindOf(type)}{" "}
-            {page ? (
-              <Link to={page} className="mono">
-                {name}
-              </Link>
-            ) : (
-              <span className="mono">{name}</span>
-            )}
+            {sentence.map((part, at) => (
+              <SentencePart key={at} part={part} />
+            ))}
           </span>
         </div>
         {isOpen && <Details event={event} />}
@@ -94,13 +87,26 @@ function Line({ organization, event, names, onActor }: LineProps) {
   );
 }
 
+function SentencePart({ part }: { readonly part: Part }) {
+  if (typeof part === "string") return part;
+  return part.to ? (
+    <Link to={part.to} fw={600}>
+      {part.name}
+    </Link>
+  ) : (
+    <strong>{part.name}</strong>
+  );
+}
+
 function Details({ event }: { readonly event: Event }) {
-  const { action, before, after, attributes } = { ...event.attributes, attributes: event.attributes };
+  const { attributes } = event;
+  const { action, before, after, related } = attributes;
+  const nameOf = (id: string) => related.find((thing) => thing.id === id)?.name;
   const changes = changesOf(event);
   return (
     <Stack gap="xs" className={classes["details"]}>
       {changes.length > 0 && (
-        <Table aria-label="What changed" withTableBorder>
+        <Table aria-label="Changes" withTableBorder>
           <Table.Thead>
             <Table.Tr>
               <Table.Th scope="col">Attribute</Table.Th>
@@ -110,7 +116,7 @@ function Details({ event }: { readonly event: Event }) {
           </Table.Thead>
           <Table.Tbody>
             {changes.map((change) => (
-              <Row key={change.name} change={change} isMade={before === null} isGone={after === null} />
+              <Row key={change.name} change={change} isNew={before === null} isGone={after === null} />
             ))}
           </Table.Tbody>
         </Table>
@@ -118,9 +124,12 @@ function Details({ event }: { readonly event: Event }) {
       <Facts
         facts={[
           ["Action", <Identifier key="action" value={action} />],
-          [kindOf(attributes["subject-type"]), <Identifier key="subject" value={attributes["subject-id"]} />],
-          ["By", `${attributes["actor-kind"]} ${attributes["actor-id"]}`],
-          ["With", attributes["token-id"] ?? "a session"],
+          [
+            capitalized(kindOf(attributes["subject-type"])),
+            <Identifier key="subject" value={attributes["subject-id"]} />,
+          ],
+          ["Actor", <Identifier key="actor" value={attributes["actor-id"]} />],
+          ["Token", tokenOf(attributes["token-id"], nameOf)],
           ["Request", <Identifier key="request" value={attributes["request-id"]} />],
         ]}
       />
@@ -128,19 +137,27 @@ function Details({ event }: { readonly event: Event }) {
   );
 }
 
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+function tokenOf(id: string | null, nameOf: (id: string) => string | undefined) {
+  if (id === null) return "none";
+  const name = nameOf(id);
+  return <Identifier value={id}>{name === undefined ? id : `${name} (${id})`}</Identifier>;
+}
+
 function Row({
   change,
-  isMade,
+  isNew,
   isGone,
 }: {
   readonly change: Change;
-  readonly isMade: boolean;
+  readonly isNew: boolean;
   readonly isGone: boolean;
 }) {
   return (
     <Table.Tr>
       <Table.Td>{change.name}</Table.Td>
-      {!isMade && <Table.Td className={classes["value"]}>{change.before ?? "–"}</Table.Td>}
+      {!isNew && <Table.Td className={classes["value"]}>{change.before ?? "–"}</Table.Td>}
       {!isGone && <Table.Td className={classes["value"]}>{change.after ?? "–"}</Table.Td>}
     </Table.Tr>
   );

@@ -1,4 +1,4 @@
-/** What was changed of one workspace. */
+/** The audit log of one workspace. */
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import { AuditTrail } from "./trail.tsx";
 

@@ -50,7 +50,7 @@ function Settings({
   const client = useQueryClient();
   const draft = useDraft({ name: data.attributes.name ?? "", "oauth-token-string": "" });
   const save = useAction("PATCH /oauth-clients/{oauth_client_id}", {
-    done: "Saved the connection.",
+    done: "Saved connection.",
     refusal: "form",
     after: onClose,
   });
@@ -72,8 +72,8 @@ function Settings({
       >
         <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
         <PasswordInput
-          label="Another token of the provider"
-          description="Empty: as it is. Workspaces go on with the new one, without being connected anew."
+          label="New provider token"
+          description="Leave empty to keep the current token. Connected workspaces use the new token right away."
           autoComplete="off"
           {...draft.getInputProps("oauth-token-string")}
         />
@@ -87,7 +87,7 @@ function Scope({ organization, answer }: { readonly organization: string; readon
   const { data, etag } = answer;
   const isForAll = data.attributes["organization-scoped"];
   const ids = (data.relationships.projects?.data ?? []).map(({ id }) => id);
-  const change = useAction("PATCH /oauth-clients/{oauth_client_id}", { done: "Changed who may use the connection." });
+  const change = useAction("PATCH /oauth-clients/{oauth_client_id}", { done: "Updated scope." });
   const send = (changes: object) =>
     change.mutate({
       path: { oauth_client_id: data.id },
@@ -97,9 +97,9 @@ function Scope({ organization, answer }: { readonly organization: string; readon
   const keep = (kept: readonly string[]) =>
     send({ relationships: { projects: { data: kept.map((id) => ({ type: "projects", id })) } } });
   return (
-    <Section title="Who may use it" about="Workspaces that use it already keep it.">
+    <Section title="Scope" about="Workspaces that already use this connection keep it.">
       <Checkbox
-        label="Workspaces of every project"
+        label="All projects"
         checked={isForAll}
         disabled={change.isPending}
         onChange={() => send({ attributes: { "organization-scoped": !isForAll } })}
@@ -108,7 +108,7 @@ function Scope({ organization, answer }: { readonly organization: string; readon
         <ChosenThings
           organization={organization}
           kind="projects"
-          label="Projects whose workspaces may use it"
+          label="Allowed projects"
           chosen={ids.map((id) => ({ id, name: includedIn(answer, "projects", id)?.attributes.name }))}
           change={{ onAdd: (id) => keep([...ids, id]), onRemove: (id) => keep(ids.filter((one) => one !== id)) }}
         />
@@ -120,7 +120,7 @@ function Scope({ organization, answer }: { readonly organization: string; readon
 function WebhookSecret({ id }: { readonly id: string }) {
   const [secret, setSecret] = useState<string>();
   const replace = useAction("PATCH /oauth-clients/{oauth_client_id}", {
-    done: "Made a new secret for the webhooks.",
+    done: "Generated a new webhook secret.",
     after: ({ data }) => setSecret(data.attributes["webhook-secret"] ?? undefined),
   });
   const make = () =>
@@ -130,17 +130,17 @@ function WebhookSecret({ id }: { readonly id: string }) {
     });
   return (
     <Section
-      title="The webhooks' secret"
-      about="By it webhooks are known to be the provider's own. It was shown once; where a webhook is made by hand and nobody has it any more, make a new one. The one before is good for another day, and webhooks that the service has made get the new one by themselves."
+      title="Webhook secret"
+      about="The secret proves that webhooks come from the provider. It is only shown once; if you need it to create a webhook by hand, generate a new one. The previous secret works for another day, and webhooks that Cadastre created are updated automatically."
     >
       {secret === undefined ? (
         <Button variant="default" mr="auto" loading={replace.isPending} onClick={make}>
-          Make a new secret
+          Generate new secret
         </Button>
       ) : (
         <>
-          <SecretOnce title="The new secret" label="The webhooks' secret" secret={secret}>
-            Webhooks that were made by hand have to be given it within a day.
+          <SecretOnce title="New secret" label="Webhook secret" secret={secret}>
+            Update webhooks that you created by hand within a day.
           </SecretOnce>
           <Button variant="default" mr="auto" onClick={() => setSecret(undefined)}>
             I have copied it

@@ -37,8 +37,8 @@ export default function ConnectionsPage() {
     <Page
       title="Version control"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Where repositories are. A workspace names one of these and a repository there."
-      actions={mayUpdate && <Button onClick={open}>Connect</Button>}
+      about="Connections to your Git providers. Workspaces use them to follow a repository."
+      actions={mayUpdate && <Button onClick={open}>New connection</Button>}
     >
       <List
         one="connection"
@@ -48,33 +48,29 @@ export default function ConnectionsPage() {
         keyOf={({ id }) => id}
         empty={
           <Empty title="No connections yet">
-            Connect the place where your repositories are, with a token that may read them.
+            Connect your Git provider with a token that can read your repositories.
           </Empty>
         }
         columns={() => [
           { title: "Name", cell: nameOf },
           { title: "Provider", cell: ({ attributes }) => attributes["service-provider-display-name"] },
-          { title: "Address", isExtra: true, cell: ({ attributes }) => attributes["http-url"] },
+          { title: "URL", isExtra: true, cell: ({ attributes }) => attributes["http-url"] },
           {
-            title: "Token's id",
+            title: "Token ID",
             isExtra: true,
             cell: ({ relationships }) => {
               const id = relationships["oauth-tokens"]?.data?.[0]?.id;
               return id && <Identifier value={id} />;
             },
           },
-          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
           { title: "Actions", width: 1, cell: (client) => mayUpdate && <Actions client={client} /> },
         ]}
       />
-      <FormDialog
-        opened={mayUpdate === true && search["edit"] !== undefined}
-        onClose={leave}
-        title="Edit the connection"
-      >
+      <FormDialog opened={mayUpdate === true && search["edit"] !== undefined} onClose={leave} title="Edit connection">
         <EditConnection organization={organization} id={search["edit"] ?? ""} onClose={leave} />
       </FormDialog>
-      <FormDialog opened={opened} onClose={close} title="Connect version control">
+      <FormDialog opened={opened} onClose={close} title="New connection">
         <Connect organization={organization} onClose={close} />
       </FormDialog>
     </Page>
@@ -104,17 +100,17 @@ function Actions({ client }: { readonly client: Resource<"oauth-clients"> }) {
 function Delete({ client }: { readonly client: Resource<"oauth-clients"> }) {
   const { id } = client;
   const name = nameOf(client);
-  const remove = useAction("DELETE /oauth-clients/{oauth_client_id}", { done: `Deleted the connection ${name}.` });
+  const remove = useAction("DELETE /oauth-clients/{oauth_client_id}", { done: `Deleted connection ${name}.` });
   return (
     <DangerButton
       isQuiet
       verb="Delete"
       label={`Delete ${name}`}
-      title={`Delete the connection ${name}?`}
+      title={`Delete connection ${name}?`}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { oauth_client_id: id } })}
     >
-      Workspaces whose repository is reached by it lose their repository, and its token is forgotten.
+      Workspaces that use this connection lose their repository, and its token is deleted.
     </DangerButton>
   );
 }
@@ -143,9 +139,8 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
   if (secret !== undefined)
     return (
       <Stack>
-        <SecretOnce title="Connected" label="The webhooks' secret" secret={secret}>
-          Webhooks are made at the provider by themselves. Where the token may not do that, make them by hand, with this
-          as their secret.
+        <SecretOnce title="Connected" label="Webhook secret" secret={secret}>
+          Cadastre creates webhooks at the provider. If the token can't do that, create them by hand with this secret.
         </SecretOnce>
         <Button onClick={onClose} ml="auto" display="block">
           I have copied it
@@ -170,12 +165,12 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
         onChange={choose}
         error={draft.errors["service-provider"]}
       />
-      <TextInput label="Name" placeholder="GitHub of the platform team" {...draft.getInputProps("name")} />
-      <TextInput label="Its address" {...draft.getInputProps("http-url")} />
-      <TextInput label="Address of its API" description={about} {...draft.getInputProps("api-url")} />
+      <TextInput label="Name" placeholder="GitHub (platform team)" {...draft.getInputProps("name")} />
+      <TextInput label="URL" {...draft.getInputProps("http-url")} />
+      <TextInput label="API URL" description={about} {...draft.getInputProps("api-url")} />
       <PasswordInput
         label="Token"
-        description="One of the provider's that may read the repositories. It is encrypted, and never shown again."
+        description="A provider token that can read the repositories. Stored encrypted and never shown again."
         autoComplete="off"
         {...draft.getInputProps("oauth-token-string")}
       />

@@ -10,21 +10,26 @@ export interface ProviderChoice {
 }
 
 const own = { api: "", http: "" };
-const ofAzure = "With your organization at its end, so that its repositories can be listed: https://dev.azure.com/acme";
+const ofAzure = "End it with your organization so that repositories can be listed: https://dev.azure.com/acme";
 
 export const providers: readonly [ProviderChoice, ...ProviderChoice[]] = [
   { value: "github", label: "GitHub", api: "https://api.github.com", http: "https://github.com" },
-  { ...own, value: "github_enterprise", label: "GitHub Enterprise", about: "Such as https://HOST/api/v3" },
+  { ...own, value: "github_enterprise", label: "GitHub Enterprise", about: "For example https://HOST/api/v3" },
   { value: "gitlab_hosted", label: "GitLab.com", api: "https://gitlab.com/api/v4", http: "https://gitlab.com" },
-  { ...own, value: "gitlab_community_edition", label: "GitLab, your own", about: "Such as https://HOST/api/v4" },
-  { ...own, value: "gitlab_enterprise_edition", label: "GitLab Enterprise", about: "Such as https://HOST/api/v4" },
+  {
+    ...own,
+    value: "gitlab_community_edition",
+    label: "GitLab (self-managed)",
+    about: "For example https://HOST/api/v4",
+  },
+  { ...own, value: "gitlab_enterprise_edition", label: "GitLab Enterprise", about: "For example https://HOST/api/v4" },
   {
     value: "bitbucket_hosted",
     label: "Bitbucket Cloud",
     api: "https://api.bitbucket.org/2.0",
     http: "https://bitbucket.org",
   },
-  { ...own, value: "bitbucket_data_center", label: "Bitbucket Data Center", about: "The same as its address" },
+  { ...own, value: "bitbucket_data_center", label: "Bitbucket Data Center", about: "Same as the URL" },
   {
     value: "ado_services",
     label: "Azure DevOps",
@@ -32,7 +37,7 @@ export const providers: readonly [ProviderChoice, ...ProviderChoice[]] = [
     http: "https://dev.azure.com",
     about: ofAzure,
   },
-  { ...own, value: "ado_server", label: "Azure DevOps Server", about: "The same as its address" },
-  { ...own, value: "gitea", label: "Gitea", about: "Such as https://HOST/api/v1" },
-  { ...own, value: "forgejo", label: "Forgejo", about: "Such as https://HOST/api/v1" },
+  { ...own, value: "ado_server", label: "Azure DevOps Server", about: "Same as the URL" },
+  { ...own, value: "gitea", label: "Gitea", about: "For example https://HOST/api/v1" },
+  { ...own, value: "forgejo", label: "Forgejo", about: "For example https://HOST/api/v1" },
 ];

@@ -13,11 +13,11 @@ export function CloningKey({ tokenId }: { readonly tokenId: string }) {
   const query = useQuery(asking("GET /oauth-tokens/{oauth_token_id}", { path }));
   const draft = useDraft({ "ssh-key": "" });
   const save = useAction("PATCH /oauth-tokens/{oauth_token_id}", {
-    done: "The connection clones with this key from now on.",
+    done: "Saved SSH key.",
     refusal: "form",
     after: () => draft.reset(),
   });
-  const remove = useAction("PATCH /oauth-tokens/{oauth_token_id}", { done: "The connection has no SSH key any more." });
+  const remove = useAction("PATCH /oauth-tokens/{oauth_token_id}", { done: "Removed SSH key." });
   const bodyOf = (key: string | null) => ({
     path,
     body: { data: { type: "oauth-tokens", attributes: { "ssh-key": key } } } as const,
@@ -25,27 +25,27 @@ export function CloningKey({ tokenId }: { readonly tokenId: string }) {
   return (
     <Section
       title="SSH key"
-      about="Bitbucket Data Center and Azure DevOps give code over SSH where there is one; with any provider it serves submodules over SSH."
+      about="Bitbucket Data Center and Azure DevOps serve code over SSH when a key is set. All providers use it for submodules over SSH."
     >
       <Asked query={query} loading={<LoadingRows rows={1} />}>
         {({ data }) =>
           data.attributes["has-ssh-key"] ? (
             <>
-              <Text>There is one; it is never shown.</Text>
+              <Text>A key is set. It is never shown.</Text>
               <Button
                 variant="default"
                 mr="auto"
                 loading={remove.isPending}
                 onClick={() => remove.mutate(bodyOf(null))}
               >
-                Take the key away
+                Remove key
               </Button>
             </>
           ) : (
             <ActionForm
               draft={draft}
               action={save}
-              verb="Use this key"
+              verb="Save key"
               isReady={draft.isDirty()}
               input={(values) => bodyOf(values["ssh-key"])}
             >

@@ -1,4 +1,4 @@
-/** One form for both: a new notification, or one that is there. An address that is enabled is asked first whether it listens. */
+/** One form for a new notification and for an existing one. The server tests a URL before it is enabled. */
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
 import { MakeOrSave } from "../../ui/make-or-save.tsx";
@@ -93,7 +93,7 @@ function Fields({ draft, known }: { readonly draft: Draft<Values>; readonly know
       <TextInput label="Name" placeholder="Deployments" {...draft.getInputProps("name")} data-autofocus />
       {!known && (
         <Select
-          label="How they are told"
+          label="Destination"
           data={[...destinations]}
           allowDeselect={false}
           {...draft.getInputProps("destination-type")}
@@ -101,27 +101,27 @@ function Fields({ draft, known }: { readonly draft: Draft<Values>; readonly know
       )}
       {type === "email" ? (
         <TagsInput
-          label="Addresses"
-          description="Each with Enter. For a team, none: all of its members."
+          label="Email addresses"
+          description="Press Enter after each. For a team, leave empty to notify all members."
           {...draft.getInputProps("email-addresses")}
         />
       ) : (
         <TextInput
-          label="Address"
+          label="URL"
           placeholder={type === "slack" ? "https://hooks.slack.com/services/…" : "https://hooks.example/terraform"}
-          description="It is encrypted, and asked before it is enabled: it has to answer."
+          description="Stored encrypted. A test request must succeed before the notification is enabled."
           {...draft.getInputProps("url")}
         />
       )}
       {type === "generic" && <SigningToken isKnown={known !== undefined} {...draft.getInputProps("token")} />}
-      <Checkbox.Group label="They are told when" {...draft.getInputProps("triggers")}>
+      <Checkbox.Group label="Events" {...draft.getInputProps("triggers")}>
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={6} mt={6}>
           {triggers.map(({ value, label }) => (
             <Checkbox key={value} value={value} label={label} />
           ))}
         </SimpleGrid>
       </Checkbox.Group>
-      <Switch label="Tell them" {...draft.getInputProps("enabled", { type: "checkbox" })} />
+      <Switch label="Enabled" {...draft.getInputProps("enabled", { type: "checkbox" })} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** Who is told of what happens in a workspace, a project's workspaces, or those that a team may read; and how the last attempt went. */
+/** Notifications of a workspace, of a project's workspaces, or of those that a team can read, with their last results. */
 import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -12,9 +12,9 @@ import { NotificationForm } from "./form.tsx";
 import { destinationWords, type Notification, type Subject, wordsOf } from "./words.ts";
 
 const abouts = {
-  workspace: "Those who are told of what happens in this workspace.",
-  project: "Those who are told of what happens in any workspace of the project.",
-  team: "Those who are told of what happens in the workspaces whose runs the team may read, for as long as it may.",
+  workspace: "Who is notified about this workspace.",
+  project: "Who is notified about the workspaces in this project.",
+  team: "Who is notified about workspaces whose runs this team can read.",
 };
 
 const queryOf = ({ kind, id }: Subject) =>
@@ -40,15 +40,15 @@ export function Notifications({ subject }: { readonly subject: Subject }) {
         label="Notifications"
         query={query}
         empty={
-          <Empty title="Nobody is told yet">
-            Have a chat, a mailbox or a program told when a run needs somebody, ends or fails.
+          <Empty title="No notifications yet">
+            Notify a chat, a mailbox or a service when a run needs confirmation, finishes or fails.
           </Empty>
         }
         columns={[
-          { title: "To", cell: (row) => <Where notification={row} /> },
-          { title: "When", isExtra: true, cell: ({ attributes }) => wordsOf(attributes.triggers) },
+          { title: "Destination", cell: (row) => <Where notification={row} /> },
+          { title: "Events", isExtra: true, cell: ({ attributes }) => wordsOf(attributes.triggers) },
         ]}
-        triedOf={({ attributes }) => (attributes["destination-type"] === "email" ? "Sent a mail to try." : undefined)}
+        triedOf={({ attributes }) => (attributes["destination-type"] === "email" ? "Sent a test email." : undefined)}
         edited={edited}
         onEdit={setEdited}
         form={(known, onClose) => <NotificationForm {...{ subject, known, onClose }} />}
@@ -67,6 +67,8 @@ function Where({ notification: { attributes, relationships } }: { readonly notif
     );
   const count = (addresses?.length ?? 0) + (relationships.users?.data?.length ?? 0);
   return (
-    <>{count === 0 ? "mail" : `mail to ${addresses?.[0] ?? "a member"}${count > 1 ? `, and ${count - 1} more` : ""}`}</>
+    <>
+      {count === 0 ? "Email" : `Email to ${addresses?.[0] ?? "a member"}${count > 1 ? ` and ${count - 1} more` : ""}`}
+    </>
   );
 }

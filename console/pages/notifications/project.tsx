@@ -1,4 +1,4 @@
-/** Who is told of what happens in the workspaces of a project. */
+/** Notifications about the workspaces of a project. */
 import { ProjectFrame } from "../projects/frame.tsx";
 import { Notifications } from "./list.tsx";
 

@@ -1,4 +1,4 @@
-/** Who is told, for a team, of what happens in the workspaces that it may read. */
+/** Notifications about the workspaces that a team can read. */
 import { TeamFrame } from "../teams/frame.tsx";
 import { Notifications } from "./list.tsx";
 

@@ -1,39 +1,39 @@
-/** How notifications are spoken of: of what somebody can be told, and how. */
+/** The events and destinations of notifications, in words. */
 import type { Resource } from "../../api/client.ts";
 
-/** What somebody is told about. */
+/** What a notification is about. */
 export type Subject = { readonly kind: "workspace" | "project" | "team"; readonly id: string };
 export type Notification = Resource<"notification-configurations">;
 export type Trigger = Notification["attributes"]["triggers"][number];
 
 /** What never happens here is not offered; what a configuration has of it stays. */
 export const triggers: readonly { readonly value: Trigger; readonly label: string }[] = [
-  { value: "run:created", label: "a run is made" },
-  { value: "run:planning", label: "a plan begins" },
-  { value: "run:needs_attention", label: "a run needs somebody" },
-  { value: "run:applying", label: "an apply begins" },
-  { value: "run:completed", label: "a run is finished" },
-  { value: "run:errored", label: "a run fails, is canceled or discarded" },
-  { value: "assessment:drifted", label: "what is there has drifted from the state" },
-  { value: "assessment:check_failure", label: "a check fails" },
-  { value: "assessment:failed", label: "an assessment fails" },
-  { value: "workspace:auto_destroy_reminder", label: "a workspace is destroyed within a day" },
-  { value: "workspace:auto_destroy_run_results", label: "a scheduled destroy run has ended" },
+  { value: "run:created", label: "Run created" },
+  { value: "run:planning", label: "Plan started" },
+  { value: "run:needs_attention", label: "Run needs confirmation" },
+  { value: "run:applying", label: "Apply started" },
+  { value: "run:completed", label: "Run finished" },
+  { value: "run:errored", label: "Run failed, canceled or discarded" },
+  { value: "assessment:drifted", label: "Drift detected" },
+  { value: "assessment:check_failure", label: "Check failed" },
+  { value: "assessment:failed", label: "Health assessment failed" },
+  { value: "workspace:auto_destroy_reminder", label: "Workspace will be destroyed within a day" },
+  { value: "workspace:auto_destroy_run_results", label: "Scheduled destroy run finished" },
 ];
 
 export const usualTriggers: readonly Trigger[] = ["run:needs_attention", "run:completed", "run:errored"];
 
 export function wordsOf(names: readonly Trigger[]): string {
-  if (names.length === 0) return "nothing yet";
+  if (names.length === 0) return "None";
   const labels = names.map((name) => triggers.find(({ value }) => value === name)?.label ?? name);
-  return labels.length <= 2 ? labels.join(", ") : `${labels[0]}, and ${labels.length - 1} more`;
+  return labels.length <= 2 ? labels.join(", ") : `${labels[0]} and ${labels.length - 1} more`;
 }
 
 export const destinations = [
-  { value: "generic", label: "JSON to an address" },
+  { value: "generic", label: "Webhook (JSON)" },
   { value: "slack", label: "Slack" },
   { value: "microsoft-teams", label: "Microsoft Teams" },
-  { value: "email", label: "mail" },
+  { value: "email", label: "Email" },
 ] as const;
 export type Destination = (typeof destinations)[number]["value"];
 

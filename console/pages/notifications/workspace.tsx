@@ -1,4 +1,4 @@
-/** Who is told of what happens in a workspace. */
+/** Notifications about a workspace. */
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import { Notifications } from "./list.tsx";
 

@@ -33,10 +33,10 @@ export function ConnectForm(props: ConnectFormProps) {
         );
         return choices.length === 0 ? (
           <Empty
-            title="No connection to version control yet"
+            title="No connections yet"
             action={<LinkButton to={paths.connections(organization)}>Version control</LinkButton>}
           >
-            Connect the place where your repositories are first.
+            Connect your Git provider first.
           </Empty>
         ) : (
           <Fields {...props} choices={choices} />
@@ -64,7 +64,7 @@ function Fields({ place: { organization, workspace, etag }, onClose, choices }: 
   const token = draft.values["oauth-token-id"];
   const repository = draft.values.identifier.trim();
   const connect = useAction("PATCH /workspaces/{workspace_id}", {
-    done: ({ data }) => `${data.attributes.name} follows ${data.attributes["vcs-repo-identifier"]}.`,
+    done: ({ data }) => `Connected ${data.attributes.name} to ${data.attributes["vcs-repo-identifier"]}.`,
     refusal: "form",
     after: onClose,
   });
@@ -101,7 +101,7 @@ function Fields({ place: { organization, workspace, etag }, onClose, choices }: 
         tokenId={token}
         label="Repository"
         placeholder="acme/network"
-        description="Choose one that the connection can see, or type its name."
+        description="Choose a repository or type its name."
         {...draft.getInputProps("identifier")}
         data-autofocus
       />
@@ -110,17 +110,17 @@ function Fields({ place: { organization, workspace, etag }, onClose, choices }: 
         tokenId={token}
         repository={repository}
         label="Branch"
-        placeholder="the default branch"
-        description="Pushes to it start runs."
+        placeholder="Default branch"
+        description="Pushes to this branch start runs."
         {...draft.getInputProps("branch")}
       />
       <TextInput
-        label="Tags that start runs"
-        placeholder="none"
-        description="An expression such as ^v\d+\. With one, tags that match start runs, and pushes do not."
+        label="Tag pattern"
+        placeholder="None"
+        description="A regular expression such as ^v\d+\. If set, matching tags start runs and pushes don't."
         {...draft.getInputProps("tags-regex")}
       />
-      <Checkbox label="Fetch submodules too" {...draft.getInputProps("ingress-submodules", { type: "checkbox" })} />
+      <Checkbox label="Include submodules" {...draft.getInputProps("ingress-submodules", { type: "checkbox" })} />
     </ActionForm>
   );
 }

@@ -1,4 +1,4 @@
-/** What happened in repositories, and what it did: started a run, or not, and why. */
+/** Events of repositories, and whether they started a run, and why. */
 import { Badge, Group, SegmentedControl, Text } from "@mantine/core";
 import { includedIn, type Answer, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
@@ -15,7 +15,7 @@ const colours: Readonly<Record<string, string>> = { started: "teal", ignored: "g
 const words: Readonly<Record<string, string>> = { started: "run started", ignored: "no run", failed: "failed" };
 
 export function Outcome({ outcome }: { readonly outcome: string | null }) {
-  if (outcome === null) return <Badge color="blue">waits</Badge>;
+  if (outcome === null) return <Badge color="blue">pending</Badge>;
   return <Badge color={colours[outcome] ?? "gray"}>{words[outcome] ?? outcome}</Badge>;
 }
 
@@ -46,11 +46,11 @@ interface EventsProps {
 export function Events({ organization, answer: { data, meta, included }, workspace }: EventsProps) {
   const { search, set } = useAddress();
   const columns: (Column<RepositoryEvent> | false)[] = [
-    { title: "When", width: 110, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+    { title: "Time", width: 110, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
     { title: "Outcome", width: 110, cell: ({ attributes }) => <Outcome outcome={attributes.outcome} /> },
-    { title: "What happened", isExtra: true, width: 190, cell: whatOf },
+    { title: "Event", isExtra: true, width: 190, cell: whatOf },
     {
-      title: "Why",
+      title: "Details",
       cell: (event) => (
         <Text span inherit style={{ overflowWrap: "anywhere" }}>
           {event.attributes.detail}
@@ -92,18 +92,20 @@ export function Events({ organization, answer: { data, meta, included }, workspa
         />
       </Group>
       {data.length === 0 ? (
-        <Empty title={search["outcome"] ? "Nothing ended like that" : "Nothing has happened yet"}>
-          A push, a tag or a pull request that the provider tells of is here within seconds, with what became of it.
+        <Empty title={search["outcome"] ? "No events with this outcome" : "No events yet"}>
+          Pushes, tags and pull requests appear here within seconds.
         </Empty>
       ) : (
-        <Table
-          label="Repository events"
-          rows={data}
-          keyOf={({ id }) => id}
-          columns={columns.filter((column) => column !== false)}
-        />
+        <>
+          <Table
+            label="Repository events"
+            rows={data}
+            keyOf={({ id }) => id}
+            columns={columns.filter((column) => column !== false)}
+          />
+          <Pager pagination={meta?.pagination} one="event" onPage={(page) => set({ page: String(page) })} />
+        </>
       )}
-      <Pager pagination={meta?.pagination} one="event" onPage={(page) => set({ page: String(page) })} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** What happened in all repositories of an organization, of the last ten days. */
+/** Events of all repositories of an organization, of the last ten days. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askingOn } from "../../api/queries.ts";
@@ -27,7 +27,7 @@ export default function RepositoryEventsPage() {
         { label: organization, to: paths.organization(organization) },
         { label: "Version control", to: paths.connections(organization) },
       ]}
-      about="What providers told of in the last ten days, and why it did or did not start a run."
+      about="Pushes, tags and pull requests of the last 10 days, and why they did or did not start a run."
     >
       <Asked query={query}>{(answer) => <Events organization={organization} answer={answer} />}</Asked>
     </Page>

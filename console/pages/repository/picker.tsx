@@ -79,11 +79,11 @@ function Listed({ many, query, names, text, onChosen, ...field }: ListedProps) {
         onOptionSubmit={onChosen}
         // The server has searched.
         filter={({ options }) => options}
-        rightSection={isFetching ? <Loader size={14} role="status" aria-label={`Asking for ${many}`} /> : undefined}
+        rightSection={isFetching ? <Loader size={14} role="status" aria-label={`Loading ${many}`} /> : undefined}
       />
       {isError && (
-        <Alert color="yellow" p="xs" role="status" title={`The ${many} could not be listed`}>
-          {String(error.message)} You can type the name yourself.
+        <Alert color="yellow" p="xs" role="status" title={`Couldn't list ${many}`}>
+          {String(error.message)} You can type the name instead.
         </Alert>
       )}
       {isSuccess && !isFetching && (
@@ -105,14 +105,14 @@ function Found({ many, text, count, isCutShort }: FoundProps) {
   if (isCutShort)
     return (
       <Alert color="gray" p="xs" role="status">
-        The provider has more {many} than were looked through. One that is not listed can be typed.
+        The provider has more {many} than could be searched. If yours is not listed, type its name.
       </Alert>
     );
   if (count > 0) return null;
   return (
     <Alert color="gray" p="xs" role="status">
-      {text === "" ? `The connection sees no ${many}.` : `The connection sees no ${many} that are called like that.`} A
-      name that you type is taken as it is.
+      {text === "" ? `This connection can't see any ${many}.` : `No ${many} match "${text}".`} You can type a name
+      instead.
     </Alert>
   );
 }

@@ -14,7 +14,7 @@ export interface Repository {
 }
 
 interface HookWords {
-  /** Where webhooks are made. */
+  /** Where webhooks are created. */
   readonly place: string;
   /** Where the secret goes. */
   readonly secret: string;
@@ -23,17 +23,21 @@ interface HookWords {
 
 const alike: HookWords = {
   place: "In the repository's settings, under Webhooks",
-  secret: "into “Secret”",
+  secret: "goes into “Secret”",
   events: "pushes and pull requests",
 };
-const gitlab: HookWords = { ...alike, secret: "into “Secret token”", events: "pushes, tag pushes and merge requests" };
+const gitlab: HookWords = {
+  ...alike,
+  secret: "goes into “Secret token”",
+  events: "pushes, tag pushes and merge requests",
+};
 const azure: HookWords = {
   place: "In the project's settings, under Service hooks, as “Web Hooks”",
-  secret: "as the password of basic authentication, with the user name cadastre",
+  secret: "is the password of basic authentication; the user name is cadastre",
   events: "code pushed, pull request created and pull request updated",
 };
 
-/** What to do at a provider to make a webhook by hand. */
+/** How to create a webhook by hand at a provider. */
 export function hookWordsOf(provider: string): HookWords {
   if (provider.startsWith("gitlab")) return gitlab;
   return provider.startsWith("ado") ? azure : alike;

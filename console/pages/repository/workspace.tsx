@@ -39,7 +39,9 @@ function Repository({ place }: { readonly place: Place }) {
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);
   const mayChange = may["can-update"] === true;
-  const disconnect = useAction("PATCH /workspaces/{workspace_id}", { done: `${name} has no repository any more.` });
+  const disconnect = useAction("PATCH /workspaces/{workspace_id}", {
+    done: `Disconnected ${name} from its repository.`,
+  });
   const leave = () =>
     disconnect.mutate({
       path: { workspace_id: workspace.id },
@@ -52,7 +54,7 @@ function Repository({ place }: { readonly place: Place }) {
       actions={
         mayChange && (
           <Button variant="default" onClick={open}>
-            {repository ? "Change" : "Connect a repository"}
+            {repository ? "Change" : "Connect repository"}
           </Button>
         )
       }
@@ -60,13 +62,13 @@ function Repository({ place }: { readonly place: Place }) {
       {repository ? (
         <>
           <Facts
-            label="The repository"
+            label="Repository details"
             facts={{
               Repository: repository.identifier,
-              Address: repository["repository-http-url"],
-              Branch: repository.branch || "the default branch",
+              URL: repository["repository-http-url"],
+              Branch: repository.branch || "Default branch",
               Tags: repository["tags-regex"] && <code>{repository["tags-regex"]}</code>,
-              Submodules: repository["ingress-submodules"] ? "fetched too" : "left out",
+              Submodules: repository["ingress-submodules"] ? "Included" : "Not included",
             }}
           />
           {mayChange && repository["webhook-url"] && (
@@ -84,18 +86,18 @@ function Repository({ place }: { readonly place: Place }) {
                 isBusy={disconnect.isPending}
                 onConfirm={leave}
               >
-                Pushes start no runs any more. Its runs, states and configurations stay.
+                Pushes no longer start runs. Runs, states and configurations are kept.
               </DangerButton>
             </Group>
           )}
         </>
       ) : (
-        <Empty title="No repository">
-          With one, pushes start runs, and pull requests get a plan of what they would change. Without, configurations
-          are sent by the command line or the API.
+        <Empty title="No repository connected">
+          With a repository, pushes start runs and pull requests get a plan. Without one, upload configurations with the
+          CLI or the API.
         </Empty>
       )}
-      <FormDialog opened={opened} onClose={close} title={repository ? "Change the repository" : "Connect a repository"}>
+      <FormDialog opened={opened} onClose={close} title={repository ? "Change repository" : "Connect repository"}>
         <ConnectForm place={place} onClose={close} />
       </FormDialog>
     </Section>
@@ -111,22 +113,22 @@ interface WebhookProps {
 function Webhook({ organization, provider, url }: WebhookProps) {
   const { place, secret, events } = hookWordsOf(provider);
   return (
-    <Alert color="gray" p="sm" title="The webhook" role="note">
-      It is made at the provider by itself; where the connection's token may not do that, the{" "}
+    <Alert color="gray" p="sm" title="Webhook" role="note">
+      Cadastre creates the webhook at the provider. If the connection's token can't do that, the{" "}
       <Link to={paths.repositoryEvents(organization)} underline="always">
         repository events
       </Link>{" "}
-      of the organization say so. Then make it by hand. {place}, with this address:
-      <CodeToCopy label="The webhook's address" text={url} />
+      say so; then create it by hand. {place}, with this URL:
+      <CodeToCopy label="Webhook URL" text={url} />
       <List size="sm" mt="xs">
-        <List.Item>JSON (application/json) as its content type</List.Item>
+        <List.Item>Content type: application/json</List.Item>
         <List.Item>
-          the connection's webhook secret {secret}; where nobody has it any more, make a new one under{" "}
+          Secret: the connection's webhook secret {secret}. If you don't have it, generate a new one under{" "}
           <Link to={paths.connections(organization)} underline="always">
             Version control
           </Link>
         </List.Item>
-        <List.Item>events: {events}</List.Item>
+        <List.Item>Events: {events}</List.Item>
       </List>
     </Alert>
   );
@@ -142,7 +144,7 @@ function Happened({ place: { organization, workspace } }: { readonly place: Plac
     refetchInterval: liveMs,
   });
   return (
-    <Section title="What happened there" about="Why a push did or did not start a run.">
+    <Section title="Events" about="Why a push did or did not start a run.">
       <Asked query={query}>
         {(answer) => <Events organization={organization} answer={answer} workspace={workspace.attributes.name} />}
       </Asked>

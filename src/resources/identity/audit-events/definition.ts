@@ -1,13 +1,16 @@
-/** The audit trail: who changed what, by which token, from what to what. It can only be read. */
+/** The audit log: who changed what, by which token, from what to what. It can only be read. */
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type Parameter, textParameter, Unusable } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { z } from "zod";
+import { factsIn, type Related } from "./related.ts";
 
 export interface AuditEventView extends AuditEventTable {
   readonly organizationName: string;
+  readonly subjectName: string | null;
+  readonly related: readonly Related[];
 }
 
 export const instant = (doc: string): Parameter<string> => ({
@@ -16,7 +19,25 @@ export const instant = (doc: string): Parameter<string> => ({
 });
 
 const anything = z.record(z.string(), z.unknown()).nullable();
-const parsed = (json: string | null): unknown => (json === null ? null : JSON.parse(json));
+const related = z.array(z.object({ type: z.string(), id: z.string(), name: z.string() }));
+
+/** Of the log as a table. `related`, `before` and `after` are JSON in it. */
+export const auditColumns = [
+  "id",
+  "created-at",
+  "action",
+  "actor-kind",
+  "actor-id",
+  "actor-name",
+  "token-id",
+  "subject-type",
+  "subject-id",
+  "subject-name",
+  "related",
+  "before",
+  "after",
+  "request-id",
+];
 
 export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }) => ({
   type: "audit-events",
@@ -30,11 +51,19 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
     "token-id": readOnly(text().nullable(), "The token that was used."),
     "subject-type": readOnly(text(), "The kind of thing that was changed."),
     "subject-id": readOnly(text(), "Its id."),
+    "subject-name": readOnly(
+      text().nullable(),
+      "Its name at the time, where the event says it; else its name now, or the last one in the log. Null for what has no name.",
+    ),
+    related: readOnly(
+      related,
+      "What the event mentions by id, such as the team and the project of a grant, and what these belong to, with their names. Things that were deleted have the last name that the log recorded.",
+    ),
     before: readOnly(anything, "Its attributes before; null for a creation.", {
-      from: (event) => parsed(event.before),
+      from: (event) => factsIn(event.before),
     }),
     after: readOnly(anything, "Its attributes after; null for a deletion.", {
-      from: (event) => parsed(event.after),
+      from: (event) => factsIn(event.after),
     }),
     "request-id": readOnly(text(), "The request; also in the service's log."),
     "created-at": readOnly(timestamp(), "When."),
@@ -48,7 +77,7 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
     listAuditEvents: {
       method: "GET",
       path: "/organizations/:organization_name/audit-events",
-      summary: "Read the audit trail, newest first",
+      summary: "Read the audit log, newest first, or export it as CSV",
       needs: "an owner, the organization's token, or its token for the audit trail",
       query: {
         paged: "cursor",
@@ -62,6 +91,7 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
         },
       },
       answer: "cursor-list",
+      table: auditColumns,
     },
   },
 }));

@@ -1,31 +1,33 @@
-/** The one operation on the audit trail. */
+/** The one operation on the audit log. */
 import { AppError } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
 import { loadOrganizationToAudit } from "../organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { auditEvents } from "./definition.ts";
+import { withNames } from "./names.ts";
 import { type Cursor, findEvents } from "./store.ts";
+import { tableOf } from "./table.ts";
 
 export const auditEventResource = implement(auditEvents, {
-  async listAuditEvents({ context, params, query }) {
+  async listAuditEvents({ context, params, query, asTable }) {
     const after = query.cursor === undefined ? undefined : parseCursor(query.cursor);
     const tx = context.database.reader;
     const organization = await loadOrganizationToAudit(tx, context, params.organizationName);
-    const { size } = query.page;
-    const rows = await findEvents(tx, organization.id, {
-      size,
-      after,
+    const filter = {
       actorId: query.filterActorId,
       action: query.filterAction,
       subjectType: query.filterSubjectType,
       subjectId: query.filterSubjectId,
       since: query.filterSince,
       until: query.filterUntil,
-    });
+    };
+    if (asTable) return tableOf(tx, organization, filter);
+    const { size } = query.page;
+    const rows = await findEvents(tx, organization.id, filter, { size, after });
     const shown = rows.slice(0, size);
     const last = shown.at(-1);
     return {
-      views: shown.map((row) => ({ ...row, organizationName: organization.name })),
+      views: await withNames(tx, organization, shown),
       nextCursor: rows.length > size && last !== undefined ? formatCursor(last) : undefined,
     };
   },

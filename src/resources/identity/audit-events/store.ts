@@ -1,4 +1,4 @@
-/** SQL that reads the audit trail. */
+/** SQL that reads the audit log. */
 import { sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
@@ -8,9 +8,7 @@ export interface Cursor {
   readonly id: string;
 }
 
-export interface AuditSearch {
-  readonly size: number;
-  readonly after: Cursor | undefined;
+export interface AuditFilter {
   readonly actorId: string | undefined;
   readonly action: string | undefined;
   readonly subjectType: string | undefined;
@@ -19,27 +17,68 @@ export interface AuditSearch {
   readonly until: string | undefined;
 }
 
-/** One row more than the page, to tell whether there is a next one. What is added meanwhile comes before the cursor. */
-export async function findEvents(tx: Tx, organizationId: string, search: AuditSearch): Promise<AuditEventTable[]> {
-  let query = tx.db.selectFrom("auditEvents").selectAll().where("organizationId", "=", organizationId);
-  if (search.actorId !== undefined) query = query.where("actorId", "=", search.actorId);
-  if (search.action !== undefined) query = query.where("action", "=", search.action);
-  if (search.subjectType !== undefined) {
+/** Newest first, from behind a cursor on. Events that are added meanwhile come before every cursor. */
+function matching(tx: Tx, organizationId: string, filter: AuditFilter, after: Cursor | undefined) {
+  let query = tx.db.selectFrom("auditEvents").where("organizationId", "=", organizationId);
+  if (filter.actorId !== undefined) query = query.where("actorId", "=", filter.actorId);
+  if (filter.action !== undefined) query = query.where("action", "=", filter.action);
+  if (filter.subjectType !== undefined) {
     // The second is what the index says of itself.
-    query = query.where("subjectType", "=", search.subjectType).where(sql<boolean>`subject_type > ''`);
+    query = query.where("subjectType", "=", filter.subjectType).where(sql<boolean>`subject_type > ''`);
   }
-  if (search.subjectId !== undefined) query = query.where("subjectId", "=", search.subjectId);
-  if (search.since !== undefined) query = query.where("createdAt", ">=", search.since);
-  if (search.until !== undefined) query = query.where("createdAt", "<", search.until);
-  const { after } = search;
+  if (filter.subjectId !== undefined) query = query.where("subjectId", "=", filter.subjectId);
+  if (filter.since !== undefined) query = query.where("createdAt", ">=", filter.since);
+  if (filter.until !== undefined) query = query.where("createdAt", "<", filter.until);
   if (after !== undefined) {
     query = query.where((where) =>
       where(where.refTuple("createdAt", "id"), "<", where.tuple(after.createdAt, after.id)),
     );
   }
-  return query
-    .orderBy("createdAt", "desc")
-    .orderBy("id", "desc")
-    .limit(search.size + 1)
+  return query.orderBy("createdAt", "desc").orderBy("id", "desc");
+}
+
+/** One row more than the page, to tell whether there is a next one. */
+export async function findEvents(
+  tx: Tx,
+  organizationId: string,
+  filter: AuditFilter,
+  { size, after }: { readonly size: number; readonly after: Cursor | undefined },
+): Promise<AuditEventTable[]> {
+  return matching(tx, organizationId, filter, after)
+    .selectAll()
+    .limit(size + 1)
+    .execute();
+}
+
+const chunkRows = 1000;
+/** Of facts in one chunk, unless one event alone has more: an event of a large move takes megabytes. */
+const chunkBytes = 4 * 2 ** 20;
+
+/** The next events of an export: as many as fit into memory for certain. None once there are no more. */
+export async function findChunk(
+  tx: Tx,
+  organizationId: string,
+  filter: AuditFilter,
+  after: Cursor | undefined,
+): Promise<AuditEventTable[]> {
+  const sized = matching(tx, organizationId, filter, after)
+    .select(["id", "createdAt"])
+    .select(
+      sql<number>`coalesce(octet_length(${sql.ref("before")}), 0) + coalesce(octet_length(${sql.ref("after")}), 0)`.as(
+        "size",
+      ),
+    )
+    .limit(chunkRows);
+  const summed = tx.db
+    .selectFrom(sized.as("sized"))
+    .select(["id", "createdAt", "size"])
+    .select(sql<number>`sum(size) over (order by created_at desc, id desc)`.as("total"));
+  return tx.db
+    .selectFrom(summed.as("summed"))
+    .innerJoin("auditEvents as e", "e.id", "summed.id")
+    .selectAll("e")
+    .where(sql<boolean>`total - size < ${sql.lit(chunkBytes)}`)
+    .orderBy("summed.createdAt", "desc")
+    .orderBy("summed.id", "desc")
     .execute();
 }

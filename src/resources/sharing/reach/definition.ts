@@ -46,11 +46,23 @@ export const filterPermission = choice(
 
 const organizationFilter = "filter[organization][name]";
 
+export const reachColumns = [
+  "kind",
+  "id",
+  "name",
+  "project-id",
+  "project-name",
+  "level",
+  ...reachPermissionNames,
+  "given-by",
+  "hidden-sources",
+];
+
 const reaching = {
   method: "GET",
   query: { paged: true, sort: ["name"], parameters: { "filter[permission]": filterPermission } },
   answer: "list",
-  table: true,
+  table: reachColumns,
   meta,
 } as const satisfies Partial<Operation>;
 

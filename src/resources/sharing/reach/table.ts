@@ -3,23 +3,11 @@ import { reachPermissionNames } from "../../../access/reach.ts";
 import type { Source } from "../../../access/explain.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Cell, Table } from "../../../kernel/csv.ts";
-import type { ReachView } from "./definition.ts";
+import { type ReachView, reachColumns } from "./definition.ts";
 import { type ReachSubject, viewOf } from "./rules.ts";
 import { type Asked, findReached, type Position } from "./store.ts";
 
 const pieceSize = 1000;
-
-const columns = [
-  "kind",
-  "id",
-  "name",
-  "project-id",
-  "project-name",
-  "level",
-  ...reachPermissionNames,
-  "given-by",
-  "hidden-sources",
-];
 
 /** A grant in a few words: `team-workspace tws-… (ops: write)`. */
 function told(source: Source): string {
@@ -66,5 +54,5 @@ async function* nothing(): AsyncGenerator<Cell[][]> {}
 
 export function tableOf(tx: Tx, subject: ReachSubject, asked: Asked, descending: boolean): Table {
   const rows = subject.refused === undefined ? pieces(tx, subject, asked, descending) : nothing();
-  return { name: `reach-${subject.shown.id}`, columns, pieces: rows };
+  return { name: `reach-${subject.shown.id}`, columns: reachColumns, pieces: rows };
 }

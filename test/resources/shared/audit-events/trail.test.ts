@@ -76,6 +76,8 @@ describe("projects", () => {
         "token-id": token.id,
         "subject-type": "projects",
         "subject-id": answer.body.data.id,
+        "subject-name": answer.body.data.attributes.name,
+        related: [{ type: "projects", id: answer.body.data.id, name: answer.body.data.attributes.name }],
         before: null,
         after: auditedProject(answer.body.data),
         "request-id": expect.any(String),

@@ -10,22 +10,13 @@ import {
   makeWorkspace,
   type Org,
 } from "../../../support/builders.ts";
+import { rowsOfTable } from "../../../support/tables.ts";
 import { manyWorkspaces } from "./support.ts";
 
 const api = useApi();
 const csv = { accept: "text/csv" };
 
-/** The rows of a table, by the names of its columns; written for the test, with quotes and all. */
-function rowsIn({ body }: Answer): Record<string, string>[] {
-  const lines = String(body).split("\r\n");
-  expect(lines.pop()).toBe("");
-  const cellsOf = (line: string) =>
-    [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,"]*))/g)].map(([, quoted, plain]) =>
-      quoted === undefined ? (plain ?? "") : quoted.replaceAll('""', '"'),
-    );
-  const [columns = [], ...rows] = lines.map(cellsOf);
-  return rows.map((cells) => Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? ""])));
-}
+const rowsIn = ({ body }: Answer) => rowsOfTable(String(body));
 
 describe("listTeamReach as text/csv", () => {
   let org: Org;

@@ -1,0 +1,195 @@
+/** The filters of an audit log: labelled fields and quick time ranges, all of them in the address. */
+import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState, type ReactNode } from "react";
+import { includedIn } from "../../api/client.ts";
+import { auditActions } from "../../api/schema.gen.ts";
+import { askingWhole } from "../../api/whole.ts";
+import type { Search } from "../../ui/address.ts";
+import { instantOf } from "../../ui/moment.tsx";
+import { SearchInput } from "../../ui/search-input.tsx";
+import classes from "./timeline.module.css";
+import { kindOf } from "./words.ts";
+
+const hourMs = 3_600_000;
+const ranges: Readonly<Record<string, number>> = { "1h": hourMs, "24h": 24 * hourMs, "7d": 7 * 24 * hourMs };
+const rangeLabels = [
+  { value: "", label: "All time" },
+  { value: "1h", label: "Last hour" },
+  { value: "24h", label: "Last 24 hours" },
+  { value: "7d", label: "Last 7 days" },
+  { value: "custom", label: "Custom" },
+];
+const kinds = [...new Set(auditActions.map((action) => action.slice(0, action.indexOf("."))))];
+
+export const noFilters: Search = {
+  actor: undefined,
+  action: undefined,
+  kind: undefined,
+  thing: undefined,
+  range: undefined,
+  since: undefined,
+  until: undefined,
+};
+
+/** An address that only has times is a custom range, too. */
+const rangeOf = ({ range, since, until }: Search): string => range ?? (since || until ? "custom" : "");
+
+export interface Subject {
+  readonly type: string;
+  readonly id: string;
+}
+
+/** The filters in the address, as parameters of the API. A quick range begins where it did when it was chosen, so that pages fit together. */
+export function useFilters(search: Search, subject?: Subject): Record<string, string> {
+  const range = rangeOf(search);
+  const begin = useMemo(() => {
+    const ms = ranges[range];
+    return ms === undefined ? undefined : new Date(Date.now() - ms).toISOString();
+  }, [range]);
+  const isCustom = range === "custom";
+  const all = {
+    "filter[actor][id]": search["actor"],
+    "filter[action]": search["action"],
+    "filter[subject][type]": subject?.type ?? search["kind"],
+    "filter[subject][id]": subject?.id ?? search["thing"],
+    "filter[since]": isCustom ? instantOf(search["since"] ?? "") : begin,
+    "filter[until]": isCustom ? instantOf(search["until"] ?? "") : undefined,
+  };
+  return Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => !!entry[1]));
+}
+
+interface FiltersProps {
+  readonly organization: string;
+  readonly search: Search;
+  readonly set: (changes: Search) => void;
+  /** Where the log of one thing is shown, that thing is not a filter. */
+  readonly isOfOne: boolean;
+  /** Names of actors that the log has shown. */
+  readonly known: ReadonlyMap<string, string>;
+  readonly actions: ReactNode;
+}
+
+export function Filters({ organization, search, set, isOfOne, known, actions }: FiltersProps) {
+  const range = rangeOf(search);
+  const own = auditActions.filter((action) => !search["kind"] || action.startsWith(`${search["kind"]}.`));
+  return (
+    <div role="search" aria-label="Filters" className={classes["filters"]}>
+      <Group gap="xs">
+        <Group gap={4} role="group" aria-label="Time range">
+          {rangeLabels.map(({ value, label }) => (
+            <Button
+              key={value}
+              size="xs"
+              variant={value === range ? "light" : "default"}
+              aria-pressed={value === range}
+              onClick={() => set({ range: value, since: undefined, until: undefined })}
+            >
+              {label}
+            </Button>
+          ))}
+        </Group>
+        {actions}
+      </Group>
+      {range === "custom" && <CustomRange search={search} set={set} />}
+      <div className={classes["fields"]}>
+        <ActorSelect organization={organization} known={known} value={search["actor"]} set={set} />
+        {!isOfOne && (
+          <Select
+            label="Resource type"
+            placeholder="Any"
+            data={kinds.map((kind) => ({ value: kind, label: kindOf(kind) }))}
+            value={search["kind"] ?? null}
+            onChange={(kind) => set({ kind: kind ?? undefined, action: undefined })}
+            searchable
+            clearable
+            clearButtonProps={{ "aria-label": "Clear resource type" }}
+          />
+        )}
+        <Autocomplete
+          key={search["action"] ?? ""}
+          label="Action"
+          placeholder="Any"
+          data={own}
+          limit={40}
+          defaultValue={search["action"] ?? ""}
+          onOptionSubmit={(action) => set({ action })}
+          onBlur={({ currentTarget }) => set({ action: currentTarget.value })}
+          clearable
+          onClear={() => set({ action: undefined })}
+          clearButtonProps={{ "aria-label": "Clear action" }}
+        />
+        {!isOfOne && (
+          <SearchInput
+            label="Resource ID"
+            placeholder="Any"
+            value={search["thing"]}
+            onChange={(thing) => set({ thing })}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function CustomRange({ search, set }: Pick<FiltersProps, "search" | "set">) {
+  return (
+    <div className={classes["fields"]}>
+      <TextInput
+        type="datetime-local"
+        label="From"
+        value={search["since"] ?? ""}
+        onChange={({ currentTarget }) => set({ range: "custom", since: currentTarget.value })}
+      />
+      <TextInput
+        type="datetime-local"
+        label="To"
+        value={search["until"] ?? ""}
+        onChange={({ currentTarget }) => set({ range: "custom", until: currentTarget.value })}
+      />
+    </div>
+  );
+}
+
+interface ActorSelectProps extends Pick<FiltersProps, "organization" | "known" | "set"> {
+  readonly value: string | undefined;
+}
+
+/** People and teams are only asked for when somebody opens the list; the name of the chosen one is in the log. */
+function ActorSelect({ organization, known, value, set }: ActorSelectProps) {
+  const [isOpened, setOpened] = useState(false);
+  const actors = useActors(organization, isOpened);
+  if (value !== undefined && !actors.has(value)) actors.set(value, known.get(value) ?? value);
+  return (
+    <Select
+      label="Actor"
+      placeholder="Anyone"
+      data={[...actors].map(([id, label]) => ({ value: id, label }))}
+      value={value ?? null}
+      onChange={(actor) => set({ actor: actor ?? undefined })}
+      onDropdownOpen={() => setOpened(true)}
+      searchable
+      clearable
+      clearButtonProps={{ "aria-label": "Clear actor" }}
+    />
+  );
+}
+
+function useActors(organization: string, enabled: boolean): Map<string, string> {
+  const path = { organization_name: organization };
+  const people = useQuery({
+    ...askingWhole("GET /organizations/{organization_name}/organization-memberships", {
+      path,
+      query: { include: "user", "filter[status]": "active" },
+    }),
+    enabled,
+  }).data;
+  const teams = useQuery({ ...askingWhole("GET /organizations/{organization_name}/teams", { path }), enabled }).data;
+  const all = new Map<string, string>([["operator", "System"]]);
+  for (const { relationships } of people?.data ?? []) {
+    const user = includedIn(people, "users", relationships.user?.data?.id);
+    if (user) all.set(user.id, user.attributes.username);
+  }
+  for (const { id, attributes } of teams?.data ?? []) all.set(id, `Team ${attributes.name}`);
+  return all;
+}

@@ -1,0 +1,241 @@
+/** An event as a sentence: what its actor did, with the names of the things that it is about. */
+import { EventParts, expires, listOf, quoted, until, type Part, type Sentence } from "./event-parts.ts";
+import { accessSentences, memberSentences } from "./access-sentences.ts";
+import type { Event } from "./words.ts";
+
+// --- tags, sets, moves
+
+const tagsOf = ({ facts }: EventParts): Part[] => listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
+
+const boundTags: Sentence = (event) => {
+  const tags = Object.entries<string>(event.facts["tag-bindings"] ?? {}).filter(
+    ([key, value]) => event.before["tag-bindings"]?.[key] !== value,
+  );
+  const names = listOf(tags.map(([key, value]) => ({ name: `${key}=${value}` })));
+  return tags.length > 0 ? ["set ", ...names, " on ", event.subject] : ["removed tags from ", event.subject];
+};
+
+const moved: Sentence = (event) => {
+  const workspaces = (event.after["workspaces"] ?? []) as { id: string; name: string }[];
+  const sources = new Set<string>(
+    (event.before["workspaces"] ?? []).map(({ project }: { project: string }) => project),
+  );
+  const [from] = sources;
+  const origin: Part[] = sources.size === 1 ? [" from ", event.thing(from)] : [];
+  return ["moved ", ...listOf(workspaces.map(({ name }) => ({ name }))), ...origin, " to ", event.subject];
+};
+
+/** Sets of projects or workspaces that something is added to or taken from. */
+const linked =
+  (verb: string, preposition: string): Sentence =>
+  (event) => {
+    const added: string[] = event.after["projects"] ?? event.after["workspaces"] ?? [];
+    const removed: string[] = event.before["projects"] ?? event.before["workspaces"] ?? [];
+    const all = added.length > 0 ? added : removed;
+    return [`${verb} `, ...event.named, ` ${preposition} `, ...event.things(all)];
+  };
+
+const consumers: Sentence = (event) => {
+  const added: string[] = event.after["remote-state-consumers"] ?? [];
+  const removed: string[] = event.before["remote-state-consumers"] ?? [];
+  const allowed: Part[] = added.length > 0 ? ["allowed ", ...event.things(added), " to read the state of "] : [];
+  const stopped: Part[] =
+    removed.length > 0 ? ["stopped ", ...event.things(removed), " from reading the state of "] : [];
+  return [
+    ...allowed,
+    ...(added.length > 0 && removed.length > 0 ? [event.subject, " and ", ...stopped] : stopped),
+    event.subject,
+  ];
+};
+
+// --- workspaces, runs and states
+
+const lockSentences: Record<string, Sentence> = {
+  lock: ({ subject, after }) => ["locked ", subject, until(after["lock-expires-at"]), quoted(after["reason"])],
+  "renew-lock": ({ subject, after }) => ["renewed the lock on ", subject, until(after["lock-expires-at"])],
+  unlock: ({ subject }) => ["unlocked ", subject],
+  "force-unlock": (event) => [
+    "force-unlocked ",
+    event.subject,
+    ...(event.before["locked-by"] ? [", locked by ", event.thing(event.before["locked-by"])] : []),
+  ],
+  "expire-lock": ({ subject }) => ["released the expired lock on ", subject],
+};
+
+const updatedWorkspace: Sentence = (event) => {
+  const { before, after, changed, subject } = event;
+  if (before["project"] !== after["project"])
+    return ["moved ", subject, " from ", event.thing(before["project"]), " to ", event.thing(after["project"])];
+  return ["updated workspace ", subject, quotedList(changed)];
+};
+
+/** ": auto-apply, description". */
+const quotedList = (names: readonly string[]): string =>
+  names.length === 0 ? "" : `: ${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}`;
+
+const phaseOf = ({ before, after }: EventParts): string =>
+  /appl/.test(`${before["status"]} ${after["status"]}`) ? "applying" : "planning";
+
+const ofRun =
+  (verb: string): Sentence =>
+  (event) => [`${verb} `, ...event.named, ...event.in()];
+
+const runSentences: Record<string, Sentence> = {
+  create: ofRun("created"),
+  admit: ofRun("queued"),
+  claim: (event) => ofRun(phaseOf(event) === "applying" ? "started applying" : "started")(event),
+  "phase-finished": (event) => ofRun(`finished ${phaseOf(event)}`)(event),
+  "phase-errored": (event) => ofRun(`failed while ${phaseOf(event)}`)(event),
+  "phase-returned": ofRun("returned to the queue"),
+  apply: ofRun("confirmed"),
+  discard: ofRun("discarded"),
+  cancel: ofRun("canceled"),
+  "force-cancel": ofRun("force-canceled"),
+  "force-execute": ofRun("moved to the front"),
+  stale: ofRun("discarded outdated"),
+  refuse: ofRun("rejected"),
+  "workspace-deleted": ofRun("canceled"),
+  import: ofRun("imported"),
+};
+
+const stateSentences: Record<string, Sentence> = {
+  create: (event) => ["created state version ", { name: String(event.after["serial"] ?? "") }, ...event.in()],
+  upload: (event) => ["uploaded state", ...event.in("to")],
+  "upload-json": (event) => ["uploaded state as JSON", ...event.in("to")],
+  discard: (event) => ["discarded a state upload", ...event.in()],
+  import: (event) => ["imported state", ...event.in("to")],
+  delete: (event) => ["deleted state version ", { name: String(event.before["serial"] ?? "") }, ...event.in("of")],
+};
+
+// --- tokens and people
+
+const holderOf = (event: EventParts): Part[] =>
+  event.facts["holder"] ? [" of ", event.thing(event.facts["holder"])] : [];
+const token = (event: EventParts): Part[] => (event.facts["description"] ? [`token `, event.subject] : ["the token"]);
+
+const membershipSentences: Record<string, Sentence> = {
+  create: (event) => [event.after["status"] === "invited" ? "invited " : "added ", event.subject],
+  delete: ({ subject }) => ["removed ", subject, " from the organization"],
+  "accept-invitation": ({ subject }) => ["accepted the invitation of ", subject],
+  "renew-invitation": ({ subject, after }) => ["sent a new invitation to ", subject, expires(after["expires-at"])],
+  "end-invitation": ({ subject }) => ["ended the invitation link of ", subject],
+};
+
+const ofOwner = (event: EventParts): Part[] =>
+  event.workspace === undefined ? [" of the organization"] : [" of ", event.workspace];
+
+const retention: Sentence = (event) => {
+  const days = event.after["delete-older-than-n-days"];
+  return ["set the retention policy", ...ofOwner(event), days ? ` to ${days} days` : " to keep everything"];
+};
+
+/** Sentences of actions whose verb alone does not say enough; by action. */
+const sentences: Readonly<Record<string, Sentence>> = {
+  ...under("team-projects", accessSentences),
+  ...under("team-workspaces", accessSentences),
+  ...under("teams", memberSentences),
+  ...under("workspaces", lockSentences),
+  ...under("runs", runSentences),
+  ...under("state-versions", stateSentences),
+  ...under("organization-memberships", membershipSentences),
+  "workspaces.create": (event) => ["created workspace ", event.subject, " in ", event.thing(event.after["project"])],
+  "workspaces.update": updatedWorkspace,
+  "workspaces.add-tags": (event) => ["added tags ", ...tagsOf(event), " to ", event.subject],
+  "workspaces.remove-tags": (event) => ["removed tags ", ...tagsOf(event), " from ", event.subject],
+  "workspaces.bind-tags": boundTags,
+  "projects.bind-tags": boundTags,
+  "projects.move-workspaces": moved,
+  "workspaces.assign-ssh-key": (event) =>
+    event.after["ssh-key"]
+      ? ["set SSH key ", event.thing(event.after["ssh-key"]), " on ", event.subject]
+      : ["removed SSH key ", event.thing(event.before["ssh-key"]), " from ", event.subject],
+  "workspaces.add-remote-state-consumers": consumers,
+  "workspaces.remove-remote-state-consumers": consumers,
+  "workspaces.replace-remote-state-consumers": consumers,
+  "workspaces.auto-destroy": ({ subject }) => ["started the scheduled destroy of ", subject],
+  "varsets.add-projects": linked("applied", "to"),
+  "varsets.add-workspaces": linked("applied", "to"),
+  "varsets.remove-projects": linked("removed", "from"),
+  "varsets.remove-workspaces": linked("removed", "from"),
+  "oauth-clients.add-projects": linked("shared", "with"),
+  "oauth-clients.remove-projects": linked("stopped sharing", "with"),
+  "tags.add-workspaces": linked("added", "to"),
+  "authentication-tokens.create": (event) => [
+    "created ",
+    ...token(event),
+    ...holderOf(event),
+    expires(event.after["expired-at"]),
+  ],
+  "authentication-tokens.delete": (event) => ["revoked ", ...token(event), ...holderOf(event)],
+  "comments.create": (event) => [
+    "commented on run ",
+    event.thing(event.after["run"]),
+    ...event.in(),
+    quoted(event.after["body"]),
+  ],
+  "configuration-versions.upload": (event) => ["uploaded configuration", ...event.in("to")],
+  "run-triggers.create": ({ after }) => [
+    "added a run trigger from ",
+    { name: after["sourceable-name"] },
+    " to ",
+    { name: after["workspace-name"] },
+  ],
+  "run-triggers.delete": ({ before }) => [
+    "removed the run trigger from ",
+    { name: before["sourceable-name"] },
+    " to ",
+    { name: before["workspace-name"] },
+  ],
+  "data-retention-policies.create": retention,
+  "data-retention-policies.update": retention,
+  "data-retention-policies.delete": (event) => ["removed the retention policy", ...ofOwner(event)],
+  "organization-token-ttl-policies.update": ({ facts }) => [
+    `changed the maximum lifetime of ${String(facts["token-type"] ?? "all")} tokens`,
+  ],
+  "oauth-tokens.update": (event) => ["updated the token", ...event.in("of")],
+  "oauth-tokens.delete": (event) => ["deleted the token", ...event.in("of")],
+  "identity-trusts.exchange": (event) => [
+    "signed in through identity trust ",
+    event.subject,
+    until(event.after["expired-at"]),
+  ],
+  "assessment-results.create": (event) => [
+    "assessed",
+    ...event.in("the health of"),
+    event.after["drifted"] ? ": drift found" : "",
+  ],
+};
+
+function under(type: string, some: Readonly<Record<string, Sentence>>): Record<string, Sentence> {
+  return Object.fromEntries(Object.entries(some).map(([verb, sentence]) => [`${type}.${verb}`, sentence]));
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  create: "created",
+  delete: "deleted",
+  update: "updated",
+  verify: "tested",
+  import: "imported",
+  archive: "archived",
+  exchange: "used",
+  rotate: "rotated",
+  "set-password": "set the password of",
+  "link-identity": "linked a sign-in identity to",
+  "soft-delete-backing-data": "deleted the data of",
+  "restore-backing-data": "restored the data of",
+  "permanently-delete-backing-data": "permanently deleted the data of",
+  "replace-module-consumers": "replaced the module consumers of",
+};
+
+/** What the actor did: "granted on-call write on Payments until 19:00". */
+export function sentenceOf(organization: string, event: Event): readonly Part[] {
+  const parts = new EventParts(organization, event);
+  const sentence = sentences[event.attributes.action];
+  if (sentence !== undefined) return sentence(parts).filter((part) => part !== "");
+  const verb = verbs[parts.verb] ?? parts.verb.replaceAll("-", " ");
+  const changed = parts.verb === "update" ? quotedList(parts.changed) : "";
+  return [`${verb} `, ...parts.named, ...parts.in(), changed].filter((part) => part !== "");
+}
+
+export const plainOf = (parts: readonly Part[]): string =>
+  parts.map((part) => (typeof part === "string" ? part : part.name)).join("");

@@ -1,0 +1,146 @@
+/**
+ * Names of the things that events mention by id, in a constant number of statements. Things that were deleted have the name that the log
+ * itself last recorded. See docs/decisions/0176-names-in-the-audit-log.md.
+ */
+import { type RawBuilder, sql } from "kysely";
+import type { Tx } from "../../../database/database.ts";
+import type { AuditEventTable } from "../../../database/schema/audit.ts";
+import type { AuditEventView } from "./definition.ts";
+import { factsIn, firstNameIn, idsIn, type Known, parsedEvent, relatedOf, subjectNameOf, typeOfId } from "./related.ts";
+
+interface Source {
+  readonly from: string;
+  readonly name?: string;
+  /** The id of the thing that it belongs to. */
+  readonly parent?: string;
+  /** The column with the organization that a row belongs to; null for what every organization uses. */
+  readonly organization?: string | null;
+}
+
+/** Where things of each type are. `t` is the table with the id. */
+const sources: Readonly<Record<string, readonly Source[]>> = {
+  users: [
+    {
+      from: "users t join organization_memberships m on m.user_id = t.id",
+      name: "t.username",
+      organization: "m.organization_id",
+    },
+  ],
+  teams: [{ from: "teams t", name: "t.name" }],
+  projects: [{ from: "projects t", name: "t.name" }],
+  workspaces: [{ from: "workspaces t", name: "t.name" }],
+  varsets: [{ from: "varsets t", name: "t.name" }],
+  vars: [{ from: "vars t", name: "t.key", parent: "coalesce(t.workspace_id, t.varset_id)" }],
+  tags: [{ from: "tags t", name: "t.name" }],
+  "reserved-tag-keys": [{ from: "reserved_tag_keys t", name: "t.key" }],
+  "ssh-keys": [{ from: "ssh_keys t", name: "t.name" }],
+  "agent-pools": [
+    { from: "agent_pools t", name: "t.name" },
+    { from: "site_agent_pools t", name: "t.name", organization: null },
+  ],
+  agents: [{ from: "agents t", name: "t.name", parent: "t.agent_pool_id" }],
+  "oauth-clients": [{ from: "oauth_clients t", name: "coalesce(t.name, t.service_provider)" }],
+  "oauth-tokens": [{ from: "oauth_tokens t", parent: "t.oauth_client_id" }],
+  "notification-configurations": [
+    { from: "notification_configurations t", name: "t.name", parent: "t.subscribable_id" },
+  ],
+  "audit-webhooks": [{ from: "audit_webhooks t", name: "t.name" }],
+  "identity-trusts": [{ from: "identity_trusts t", name: "t.name", parent: "t.team_id" }],
+  "sso-providers": [{ from: "sso_providers t", name: "t.name" }],
+  "organization-memberships": [
+    {
+      from: "organization_memberships t left join users u on u.id = t.user_id",
+      name: "coalesce(u.username, t.email)",
+    },
+  ],
+  "authentication-tokens": [
+    // What people call their own tokens is no business of an organization.
+    { from: "tokens t", name: "t.description", parent: "coalesce(t.team_id, t.organization_id)" },
+    { from: "agent_tokens t", name: "t.description", parent: "t.agent_pool_id" },
+  ],
+  // A message is what people know a run by.
+  runs: [{ from: "runs t", name: "t.message", parent: "t.workspace_id" }],
+  comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
+  plans: [{ from: "run_phases t", parent: "t.workspace_id" }],
+  applies: [{ from: "run_phases t", parent: "t.workspace_id" }],
+  "state-versions": [{ from: "state_versions t", parent: "t.workspace_id" }],
+  "configuration-versions": [{ from: "configuration_versions t", parent: "t.workspace_id" }],
+  "assessment-results": [{ from: "assessment_results t", parent: "t.workspace_id" }],
+  "data-retention-policies": [{ from: "data_retention_policies t", parent: "t.workspace_id" }],
+};
+
+type Names = Map<string, Known>;
+
+/** The events with the names of what they mention: two statements, however many there are. */
+export async function withNames(
+  tx: Tx,
+  organization: { readonly id: string; readonly name: string },
+  events: readonly AuditEventTable[],
+): Promise<AuditEventView[]> {
+  if (events.length === 0) return [];
+  const known: Names = new Map([[organization.id, { name: organization.name, parents: [] }]]);
+  const parsed = events.map(parsedEvent);
+  await learn(tx, organization.id, new Set(parsed.flatMap(({ mentions }) => [...mentions])), known);
+  await learn(tx, organization.id, new Set([...known.values()].flatMap(({ parents }) => parents)), known);
+  return parsed.map((event) => ({
+    ...event.row,
+    organizationName: organization.name,
+    subjectName: subjectNameOf(event, known),
+    related: relatedOf(event, known),
+  }));
+}
+
+type Found = Record<"name" | "parent" | "first" | "before" | "after" | "actor", string | null> & {
+  readonly id: string;
+  readonly isPresent: number;
+};
+
+/** One statement, whatever the types: things that are there by primary key, each in its table; the others by the log. */
+async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, known: Names): Promise<void> {
+  const unknown = [...ids].filter((id) => !known.has(id) && typeOfId(id) !== undefined);
+  const byType = Map.groupBy(unknown, (id) => typeOfId(id) ?? "");
+  const parts = Object.entries(sources).flatMap(([type, from]) =>
+    from.map((source) => partOf(tx, source, organizationId, byType.get(type) ?? [])),
+  );
+  const none = sql`cast(null as text)`;
+  const found = await sql<Found>`with found (id, name, parent) as (${sql.join(parts, sql` union all `)})
+    select id, name, parent, ${none} as first, ${none} as before, ${none} as after, ${none} as actor, 1 as is_present
+    from found
+    union all ${inLog(tx, organizationId, unknown)}`.execute(tx.db);
+  for (const { id, name, parent, first, before, after, actor, isPresent } of found.rows) {
+    if (isPresent === 1) {
+      known.set(id, { name, parents: parent === null ? [] : [parent] });
+      continue;
+    }
+    const facts = [factsIn(after), factsIn(before), factsIn(first)];
+    const parents = facts.flatMap((each) => idsIn(each)).filter((each) => each !== id);
+    known.set(id, { name: firstNameIn(typeOfId(id) ?? "", facts) ?? actor, parents });
+  }
+}
+
+/** The first and the last event of each that is gone: what was made has a name and a place, what was deleted had its last name. */
+function inLog(tx: Tx, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
+  // Each is one step in an index. A join would let the planner read the whole log instead.
+  const edge = (
+    column: string,
+    by: "subject_id" | "actor_id",
+    order: "asc" | "desc",
+  ) => sql`(select e.${sql.raw(column)}
+    from audit_events e where e.organization_id = ${organizationId} and e.${sql.raw(by)} = ids.value
+    order by e.created_at ${sql.raw(order)}, e.id ${sql.raw(order)} limit 1)`;
+  return sql`select ids.value, null, null, ${edge("after", "subject_id", "asc")}, ${edge("before", "subject_id", "desc")},
+      ${edge("after", "subject_id", "desc")}, ${edge("actor_name", "actor_id", "desc")}, 0
+    from ${tx.dialect.listed(ids)} as ids where ids.value not in (select id from found)`;
+}
+
+function partOf(tx: Tx, source: Source, organizationId: string, ids: readonly string[]): RawBuilder<unknown> {
+  const {
+    from,
+    name = "cast(null as text)",
+    parent = "cast(null as text)",
+    organization = "t.organization_id",
+  } = source;
+  const whose = organization === null ? sql`true` : sql`${sql.ref(organization)} = ${organizationId}`;
+  return sql`select t.id as id, ${sql.raw(name)} as name, ${sql.raw(parent)} as parent from ${sql.raw(from)}
+    where ${tx.dialect.isOneOf(sql.ref("t.id"), ids)} and ${whose}`;
+}

@@ -1,0 +1,46 @@
+/** The whole of an audit log as a table, chunk by chunk: never more than one chunk is in memory, however many events there are. */
+import type { Tx } from "../../../database/database.ts";
+import type { Cell, Table } from "../../../kernel/csv.ts";
+import { now } from "../../../kernel/time.ts";
+import { auditColumns, type AuditEventView } from "./definition.ts";
+import { withNames } from "./names.ts";
+import { type AuditFilter, type Cursor, findChunk } from "./store.ts";
+
+const rowOf = (event: AuditEventView): Cell[] => [
+  event.id,
+  event.createdAt,
+  event.action,
+  event.actorKind,
+  event.actorId,
+  event.actorName,
+  event.tokenId,
+  event.subjectType,
+  event.subjectId,
+  event.subjectName,
+  JSON.stringify(event.related),
+  event.before,
+  event.after,
+  event.requestId,
+];
+
+interface Audited {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** From the newest event on backwards, so that it ends however many are added meanwhile. Each chunk is a statement of its own. */
+async function* chunks(tx: Tx, organization: Audited, filter: AuditFilter): AsyncGenerator<Cell[][]> {
+  let after: Cursor | undefined;
+  for (;;) {
+    const events = await findChunk(tx, organization.id, filter, after);
+    if (events.length === 0) return;
+    yield (await withNames(tx, organization, events)).map(rowOf);
+    after = events.at(-1);
+  }
+}
+
+export const tableOf = (tx: Tx, organization: Audited, filter: AuditFilter): Table => ({
+  name: `audit-${organization.name}-${now().slice(0, 10)}`,
+  columns: auditColumns,
+  pieces: chunks(tx, organization, filter),
+});

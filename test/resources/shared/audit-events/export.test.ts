@@ -1,0 +1,194 @@
+/** GET /organizations/:organization_name/audit-events as text/csv: the whole log, streamed in chunks. */
+import { type IncomingMessage, request } from "node:http";
+import { beforeAll, describe, expect, it } from "vitest";
+import { newId } from "../../../../src/kernel/ids.ts";
+import { type Answer, type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeOrganizationToken,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeUser,
+  type Org,
+  resource,
+} from "../../../support/builders.ts";
+import { deep } from "../../../support/depth.ts";
+import { rowsOfTable } from "../../../support/tables.ts";
+import { until } from "../../../support/waiting.ts";
+
+const api = useApi();
+const csv = { accept: "text/csv" };
+const path = ({ name }: Org) => `/organizations/${name}/audit-events`;
+const rowsIn = ({ body }: Answer) => rowsOfTable(String(body));
+
+/** Events of the past: several in each millisecond, so that chunks end between events of the same time. */
+async function fill(organizationId: string, count: number, facts: (number: number) => string): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const rows = Array.from({ length: Math.min(500, count - ids.length) }, (_, at) => ({
+      id: newId("audit-events"),
+      organizationId,
+      actorKind: "user",
+      actorId: "user-x",
+      actorName: "someone",
+      tokenId: null,
+      action: "things.do",
+      subjectType: "things",
+      subjectId: "t-1",
+      before: null,
+      after: facts(ids.length + at),
+      requestId: "request",
+      createdAt: new Date(Date.UTC(2020, 0, 1) + Math.floor((ids.length + at) / 7)).toISOString(),
+    }));
+    await api.database.write((tx) => tx.db.insertInto("auditEvents").values(rows).execute());
+    ids.push(...rows.map(({ id }) => id));
+  }
+  return ids;
+}
+
+describe("listAuditEvents as text/csv", () => {
+  let org: Org;
+  beforeAll(async () => {
+    org = await makeOrganization(api);
+  });
+
+  it("has every column, names, facts as JSON, and cells that no spreadsheet takes for a formula", async () => {
+    const team = await makeTeam(api, org.name, { name: "on-call" });
+    const project = await makeProject(api, org.name, { name: "Payments", description: 'a "b",\r\nc' });
+    const record = await makeTeamProject(api, project.id, team.id, { access: "write" });
+    data(
+      await org.owner.post(
+        `/organizations/${org.name}/ssh-keys`,
+        resource("ssh-keys", { name: "=1+1", value: "hunter2" }),
+      ),
+    );
+    const answer = await org.owner.get(path(org), csv);
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("content-type")).toBe("text/csv; charset=utf-8; header=present");
+    expect(answer.headers.get("content-disposition")).toMatch(
+      new RegExp(`^attachment; filename="audit-${org.name}-\\d{4}-\\d\\d-\\d\\d\\.csv"$`),
+    );
+    const rows = rowsIn(answer);
+    const events = data(await org.owner.get(`${path(org)}?page[size]=100`));
+    expect(rows.map(({ id }) => id)).toEqual(events.map(({ id }: Json) => id));
+    const json = new Set(["before", "after", "related"]);
+    for (const [at, { id, attributes }] of events.entries())
+      expect(rows[at]).toEqual({
+        id,
+        ...Object.fromEntries(
+          Object.entries(attributes).map(([name, value]) => [
+            name,
+            value === null ? "" : json.has(name) ? expect.anything() : `${value as string}`.replace(/^=/, "'="),
+          ]),
+        ),
+      });
+    const granted = rows.find((row) => row["subject-id"] === record.id);
+    expect(JSON.parse(granted?.["after"] ?? "")).toMatchObject({ access: "write", team: team.id });
+    expect(JSON.parse(granted?.["related"] ?? "").map(({ name }: Json) => name)).toEqual(["on-call", "Payments"]);
+    const made = rows.find((row) => row["subject-id"] === project.id);
+    expect(JSON.parse(made?.["after"] ?? "").description).toBe('a "b",\r\nc');
+    expect(rows.find((row) => row["action"] === "ssh-keys.create")?.["subject-name"]).toBe("'=1+1");
+    expect(String(answer.body)).not.toContain("hunter2");
+  });
+
+  it("takes the same filters, whatever the page, and refuses as documents do", async () => {
+    const project = await makeProject(api, org.name);
+    const own = await org.owner.get(`${path(org)}?filter[subject][id]=${project.id}&page[size]=1`, csv);
+    expect(rowsIn(own).map(({ action }) => action)).toEqual(["projects.create"]);
+    expect(rowsIn(await org.owner.get(`${path(org)}?filter[until]=2019-01-01T00:00:00Z`, csv))).toEqual([]);
+    expect((await org.owner.get(`${path(org)}?filter[since]=yesterday`, csv)).status).toBe(400);
+    expect(rowsIn(await (await makeOrganizationToken(api, org.name)).get(path(org), csv)).length).toBeGreaterThan(3);
+    for (const [caller, status] of [
+      [api.nobody, 401],
+      [await makeUser(api), 404],
+      [await makeMember(api, org.name), 403],
+    ] as const) {
+      const refused = await caller.get(path(org), csv);
+      expect([refused.status, refused.headers.get("content-type")]).toEqual([status, "application/vnd.api+json"]);
+    }
+  });
+
+  it.each(["*/*", "application/vnd.api+json, text/csv;q=0.5", "text/csv;q=0", "text/*"])(
+    "stays a document for Accept: %s",
+    async (accept) => {
+      expect(data(await org.owner.get(path(org), { accept })).length).toBeGreaterThan(1);
+    },
+  );
+
+  it("thousands of events, each once and in order, in few statements", async () => {
+    const { id, ...large } = await makeOrganization(api);
+    const count = deep(2300, 200_000);
+    const ids = await fill(id, count, (number) => JSON.stringify({ number }));
+    const address = `${path({ id, ...large })}?filter[action]=things.do`;
+    await large.owner.get(`${address}&page[size]=1`);
+    const before = api.database.statementCount();
+    const rows = rowsIn(await large.owner.get(address, csv));
+    // The organization, each chunk with the names in it, the last one that finds nothing, and the token where it is not known from before.
+    expect(api.database.statementCount() - before).toBeLessThanOrEqual(3 + 3 * Math.ceil(count / 1000));
+    expect(new Set(rows.map((row) => row["id"]))).toEqual(new Set(ids));
+    const order = rows.map((row) => `${row["created-at"]} ${row["id"]}`);
+    expect(order).toEqual(order.toSorted().toReversed());
+  });
+});
+
+describe("listAuditEvents as text/csv, to those who read slowly", () => {
+  let org: Org;
+  let address = "";
+  /** Far more than the buffers between server and client hold. */
+  const count = deep(600, 5000);
+  beforeAll(async () => {
+    org = await makeOrganization(api);
+    await fill(org.id, count, (number) => JSON.stringify({ number, text: "x".repeat(100_000) }));
+    address = `${path(org)}?filter[action]=things.do`;
+    await org.owner.get(`${address}&page[size]=1`);
+  });
+
+  /** Asks, and reads nothing until it is told to. */
+  async function ask(to = address) {
+    const headers = { ...csv, authorization: `Bearer ${org.owner.token}` };
+    const sent = request(`${api.url}/api/v2${encodeURI(to)}`, { headers });
+    sent.end();
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    sent.on("response", resolve).on("error", reject);
+    return { sent, response: await promise };
+  }
+
+  /** Statements until none is added any more. */
+  async function restingCount(): Promise<number> {
+    let [last, same] = [-1, 0];
+    await until(async () => {
+      const now = api.database.statementCount();
+      same = now === last ? same + 1 : 0;
+      last = now;
+      return same >= 20;
+    });
+    return last;
+  }
+
+  it("the next chunk is read when the one before has been taken; one that goes away ends it", async () => {
+    const before = api.database.statementCount();
+    const { sent, response } = await ask();
+    const waiting = await restingCount();
+    // All of it is more than 14 chunks of 4 MiB, with three statements each.
+    expect(waiting - before).toBeLessThan(20);
+    response.destroy();
+    sent.destroy();
+    await restingCount();
+    expect(api.database.statementCount() - before).toBeLessThan(24);
+  });
+
+  it("a fault in the middle breaks the connection off: nobody takes a part for the whole", async () => {
+    await fill(org.id, 1, () => "{");
+    const { response } = await ask();
+    let bytes = 0;
+    const read = (async () => {
+      for await (const chunk of response) bytes += (chunk as Buffer).length;
+    })();
+    await expect(read).rejects.toThrow();
+    expect(response.complete).toBe(false);
+    expect(bytes).toBeGreaterThan(0);
+  });
+});

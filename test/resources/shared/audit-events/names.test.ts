@@ -1,0 +1,107 @@
+/** GET /organizations/:organization_name/audit-events: the names of what events are about, also of what is gone. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeWorkspace,
+  type Org,
+  resource,
+  unique,
+} from "../../../support/builders.ts";
+import { makeConfiguration, makeRun } from "../../../support/runs.ts";
+import { stateOf, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+
+/** The newest event of a kind, or of a thing. */
+async function newest(filter: string): Promise<Json> {
+  const [event] = data(await org.owner.get(`/organizations/${org.name}/audit-events?${filter}&page[size]=1`));
+  expect(event, filter).toBeDefined();
+  return event.attributes;
+}
+const namesIn = (event: Json): string[] => event.related.map(({ type, name }: Json) => `${type} ${name}`);
+
+describe("listAuditEvents: names", () => {
+  it("a grant names its team and its project, also once both are deleted", async () => {
+    const team = await makeTeam(api, org.name, { name: "on-call" });
+    const project = await makeProject(api, org.name, { name: "Payments" });
+    const record = await makeTeamProject(api, project.id, team.id, { access: "write" });
+    const granted = await newest(`filter[subject][id]=${record.id}`);
+    expect(granted["subject-name"]).toBeNull();
+    expect(namesIn(granted)).toEqual(["teams on-call", "projects Payments"]);
+    data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { name: "Payouts" })));
+    expect(namesIn(await newest(`filter[subject][id]=${record.id}`))).toEqual(["teams on-call", "projects Payouts"]);
+    await org.owner.delete(`/team-projects/${record.id}`);
+    await org.owner.delete(`/teams/${team.id}`);
+    await org.owner.delete(`/projects/${project.id}`);
+    expect(namesIn(await newest("filter[action]=team-projects.create"))).toEqual(["teams on-call", "projects Payouts"]);
+    expect(namesIn(await newest("filter[action]=team-projects.delete"))).toEqual(["teams on-call", "projects Payouts"]);
+  });
+
+  it("a subject is called what it was called at the time", async () => {
+    const project = await makeProject(api, org.name, { name: "Before" });
+    data(await org.owner.patch(`/projects/${project.id}`, resource("projects", { name: "After" })));
+    const events = data(
+      await org.owner.get(`/organizations/${org.name}/audit-events?filter[subject][id]=${project.id}`),
+    );
+    expect(events.map(({ attributes }: Json) => attributes["subject-name"])).toEqual(["After", "Before"]);
+  });
+
+  it("runs, states and locks name their workspace, also once it is deleted", async () => {
+    const workspace = await makeWorkspace(api, org.name, { name: "ledger" });
+    await makeConfiguration(api, workspace.id);
+    const run = await makeRun(org.owner, workspace.id);
+    await org.owner.post(`/runs/${run.id}/actions/cancel`, { comment: "never mind" });
+    await org.owner.post(`/workspaces/${workspace.id}/actions/force-unlock`);
+    await writeState(org.owner, workspace.id, stateOf({ serial: 1 }));
+    const variable = resource("vars", { key: "region", value: "eu", category: "terraform" });
+    data(await org.owner.post(`/workspaces/${workspace.id}/vars`, variable));
+    const actions = ["runs.create", "runs.cancel", "comments.create", "state-versions.create"];
+    const all = async () => {
+      for (const action of [...actions, "workspaces.lock", "vars.create"])
+        expect([action, namesIn(await newest(`filter[action]=${action}`))]).toEqual([
+          action,
+          expect.arrayContaining(["workspaces ledger"]),
+        ]);
+      expect((await newest("filter[action]=vars.create"))["subject-name"]).toBe("region");
+    };
+    await all();
+    expect((await org.owner.delete(`/workspaces/${workspace.id}`)).status).toBe(204);
+    await all();
+  });
+
+  it("people by their names; another organization's things stay ids", async () => {
+    const member = await makeMember(api, org.name);
+    const other = await makeOrganization(api);
+    const hidden = await makeTeam(api, other.name, { name: unique("hidden") });
+    const stranger = await makeMember(api, other.name);
+    const description = [hidden.id, stranger.id, member.id];
+    for (const text of description) await makeProject(api, org.name, { description: text });
+    const events = data(
+      await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=projects.create&page[size]=3`),
+    );
+    const people = events
+      .flatMap(({ attributes }: Json) => attributes.related)
+      .filter(({ type }: Json) => type !== "projects");
+    expect(people.map(({ name }: Json) => name)).toEqual([member.username]);
+  });
+
+  it("in a number of statements that does not grow", async () => {
+    const statements = async (size: number) => {
+      await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=${size}`);
+      const before = api.database.statementCount();
+      await org.owner.get(`/organizations/${org.name}/audit-events?page[size]=${size}`);
+      return api.database.statementCount() - before;
+    };
+    expect(await statements(100)).toBe(await statements(2));
+  });
+});

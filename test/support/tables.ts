@@ -1,0 +1,21 @@
+/** Reads CSV as a strict reader of RFC 4180 does, for tests of what is exported. */
+import { expect } from "vitest";
+
+/** Rows by the names of their columns. Each row has every cell, and the last line has its end. */
+export function rowsOfTable(text: string): Record<string, string>[] {
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
+  const lines: string[][] = [[]];
+  while (cell.lastIndex < text.length) {
+    const at = cell.lastIndex;
+    const [, quoted, plain = "", end] = cell.exec(text) ?? [];
+    expect(end, `a cell at ${at}`).toBeDefined();
+    lines.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === "\r\n") lines.push([]);
+  }
+  expect(lines.pop()).toEqual([]);
+  const [columns = [], ...rows] = lines;
+  return rows.map((cells) => {
+    expect(cells).toHaveLength(columns.length);
+    return Object.fromEntries(columns.map((name, at) => [name, cells[at] ?? ""]));
+  });
+}
