@@ -61,7 +61,13 @@ export async function renewLock(
       );
     if (lockLeaseSeconds === null)
       throw conflict("Unable to renew the lock. It has no lease: it is held until the workspace is unlocked.");
-    return change(tx, context, workspace, "renew-lock", leaseOf({ seconds: seconds ?? lockLeaseSeconds, expiresAt }, now()));
+    return change(
+      tx,
+      context,
+      workspace,
+      "renew-lock",
+      leaseOf({ seconds: seconds ?? lockLeaseSeconds, expiresAt }, now()),
+    );
   });
 }
 
