@@ -31,6 +31,7 @@ export default function GrantPage() {
             kind="teams"
             label="Team"
             placeholder="Search teams…"
+            autoFocus={teamId === undefined}
             w={{ base: "100%", xs: 240 }}
             organization={organization}
             value={teamId}
@@ -56,6 +57,7 @@ export default function GrantPage() {
             kind={`${kind}s`}
             label={kind === "project" ? "Project" : "Workspace"}
             placeholder={`Search ${kind}s…`}
+            autoFocus={teamId !== undefined && placeId === undefined}
             w={{ base: "100%", xs: 280 }}
             organization={organization}
             value={placeId}
