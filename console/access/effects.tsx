@@ -44,10 +44,18 @@ export function Effects({ preview }: { readonly preview: AccessPreview }) {
   );
 }
 
+/** Of a long list the teams stay: they say more than the names of their members. */
+function firstOf(subjects: readonly Affected[]): readonly Affected[] {
+  if (subjects.length <= subjectsAtFirst) return subjects;
+  const teams = subjects.filter(({ type }) => type === "teams").slice(0, subjectsAtFirst - 1);
+  const people = subjects.filter(({ type }) => type !== "teams");
+  return [...people.slice(0, subjectsAtFirst - teams.length), ...teams];
+}
+
 /** "+ plan, apply on 36 workspaces: bo, kim, network-ops", and below it the first of the workspaces. */
 function GroupLine({ group: { isGain, what, where, names, subjects } }: { readonly group: EffectGroup }) {
   const [all, setAll] = useState(false);
-  const shown = all ? subjects : subjects.slice(0, subjectsAtFirst);
+  const shown = all ? subjects : firstOf(subjects);
   const left = subjects.length - shown.length;
   return (
     <List.Item className={classes["effect"]}>

@@ -1,6 +1,6 @@
 /** Names permissions, levels and their sources in words. The server decides what they allow. */
 import type { Resources } from "../api/client.ts";
-import { expiryText } from "../ui/expires.tsx";
+import { expiryText } from "../ui/ends.ts";
 import { counted } from "../ui/text.tsx";
 
 /** The value of each permission that somebody holds on a thing: `runs: "apply"`, `locking: true`. */

@@ -1,12 +1,9 @@
 /** A field for an end: after a time, at a date and time of the person's clock, or never. What is sent is the exact moment. */
 import { Chip, Group, Input, TextInput } from "@mantine/core";
 import { useId, type ReactNode } from "react";
-import { dayText } from "./expires.tsx";
+import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
 import { localOf, instantOf } from "./moment.tsx";
 import { useNow } from "./now.ts";
-
-/** So many seconds after it is sent; a moment, empty until one is chosen; or null for never. */
-export type Expiry = { readonly seconds: number } | { readonly at: string } | null;
 
 interface Choice {
   readonly seconds: number;
@@ -29,19 +26,6 @@ export const longExpiries: readonly Choice[] = [
   { seconds: 90 * day, label: "90 days" },
   { seconds: 365 * day, label: "1 year" },
 ];
-
-/** The moment itself, to be asked for when it is sent. */
-export function momentOf(expiry: Expiry, now = Date.now()): string | null {
-  if (expiry === null) return null;
-  return "at" in expiry ? expiry.at : new Date(now + expiry.seconds * 1000).toISOString();
-}
-
-/** Why it can't be sent; undefined where it can. */
-export function expiryFault(expiry: Expiry, now = Date.now()): string | undefined {
-  if (expiry === null || !("at" in expiry)) return undefined;
-  if (expiry.at === "") return "Choose a date and time.";
-  return Date.parse(expiry.at) > now ? undefined : "This time has passed. Choose a time in the future.";
-}
 
 interface ExpiryInputProps {
   readonly value?: Expiry;
@@ -80,16 +64,16 @@ export function ExpiryInput({
       <Group gap={6} role="radiogroup" aria-labelledby={id} pt={2}>
         <Chip.Group value={keyOf(value)} onChange={(key) => onChange?.(chosen(key))}>
           {choices.map(({ seconds, label }) => (
-            <Chip key={seconds} value={String(seconds)} size="xs" radius="sm">
+            <Chip key={seconds} name={id} value={String(seconds)} size="xs" radius="sm">
               {label}
             </Chip>
           ))}
           {hasNever && (
-            <Chip value="never" size="xs" radius="sm">
+            <Chip name={id} value="never" size="xs" radius="sm">
               Never
             </Chip>
           )}
-          <Chip value="custom" size="xs" radius="sm">
+          <Chip name={id} value="custom" size="xs" radius="sm">
             Custom
           </Chip>
         </Chip.Group>

@@ -6,7 +6,8 @@ import { giving } from "../../access/changes.ts";
 import { attributesOf, type Chosen, choicesOn, chosenIn, levelsOn, lowest } from "../../access/levels.ts";
 import { type FieldFaults, Preview } from "../../access/preview.tsx";
 import type { ThingKind } from "../../access/words.ts";
-import { type Expiry, expiryFault, ExpiryInput, momentOf } from "../../ui/expiry-input.tsx";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput } from "../../ui/expiry-input.tsx";
 
 /** A record of team access, of either kind. */
 export interface RecordDocument {

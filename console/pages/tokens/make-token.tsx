@@ -5,7 +5,8 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { type Expiry, expiryFault, ExpiryInput, longExpiries, momentOf } from "../../ui/expiry-input.tsx";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 
