@@ -201,7 +201,7 @@ describe("somebody who leaves", () => {
     expect((await ana.get("/account/details")).status).toBe(401);
     await page.getByRole("button", { name: "Remove from organization…" }).click();
     await page.getByRole("button", { name: `Remove from ${org.name}` }).click();
-    await page.getByText("Not a member").waitFor();
+    await page.getByText("Not a member", { exact: true }).waitFor();
     expect(complaints).toEqual([]);
   });
 });
