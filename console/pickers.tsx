@@ -57,7 +57,10 @@ function useFound(kind: Kind, organization: string, text: string): readonly Foun
   return (query.data as { data?: readonly Found[] } | undefined)?.data ?? [];
 }
 
-interface PickerProps extends Pick<SelectProps, "label" | "placeholder" | "aria-label" | "w" | "size" | "error"> {
+interface PickerProps extends Pick<
+  SelectProps,
+  "label" | "placeholder" | "aria-label" | "w" | "size" | "error" | "autoFocus"
+> {
   readonly kind: Kind;
   readonly organization: string;
   readonly value: string | undefined;

@@ -21,7 +21,7 @@ export const placesOf = (organization: string, rights: Rights): [string, [string
   [
     "Access",
     [
-      ["Who can", paths.holders(organization)],
+      ["Who has access", paths.holders(organization)],
       ["Teams", paths.teams(organization)],
       ["People", paths.people(organization)],
       ["Tokens", paths.tokens(organization)],

@@ -32,7 +32,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
   {
     key: "plan",
     label: "plan",
-    about: "start runs that only plan",
+    about: "start plan-only runs",
     permission: always("runs"),
     value: (values) => reaches(values, "runs", "plan", "apply"),
     can: "can-queue-run",
@@ -56,7 +56,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
   {
     key: "state",
     label: "state",
-    about: "read outputs, read or write states",
+    about: "read outputs, or read or write states",
     permission: always("state-versions"),
     value: (values) => (values["state-versions"] === "read-outputs" ? "outputs" : word(values, "state-versions")),
     can: "can-read-state-outputs",
@@ -72,7 +72,7 @@ const onWorkspaces: readonly MatrixColumn[] = [
   {
     key: "settings",
     label: "settings",
-    about: "change settings, tags and access of the workspace",
+    about: "change the workspace's settings, tags and access",
     permission: always("workspace-admin"),
     value: (values) => values["workspace-admin"] === true,
     can: "can-force-unlock",
@@ -99,7 +99,7 @@ const onProjects: readonly MatrixColumn[] = [
   {
     key: "teams",
     label: "access",
-    about: "see or manage the access to the project",
+    about: "see or manage access to the project",
     permission: always("teams"),
     value: (values) => word(values, "teams"),
   },
@@ -109,7 +109,7 @@ const beside: readonly MatrixColumn[] = [
   {
     key: "create",
     label: "create",
-    about: "make workspaces in the project",
+    about: "create workspaces in the project",
     permission: always("create"),
     value: (values) => values["create"] === true,
     can: "can-create-workspace",

@@ -1,4 +1,4 @@
-/** What somebody holds beside memberships: locks and tokens. */
+/** A person's locks and tokens. */
 import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
@@ -6,6 +6,7 @@ import type { Resource } from "../api/client.ts";
 import { account } from "../api/queries.ts";
 import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
+import { Expires } from "../ui/expires.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
 import { Asked, LoadingRows } from "../ui/states.tsx";
@@ -32,10 +33,7 @@ export function Locks({ organization, user }: HeldProps) {
     ({ relationships }) => (relationships["locked-by"]?.data as { id?: string } | null | undefined)?.id === user.id,
   );
   return (
-    <Section
-      title="Locks held"
-      about="A lock stays when its holder leaves, until an admin of the workspace unlocks it by force."
-    >
+    <Section title="Locks held" about="A lock stays when its holder leaves. A workspace admin can force-unlock it.">
       <Asked query={query} loading={<LoadingRows rows={2} />}>
         {() =>
           held?.length ? (
@@ -46,19 +44,20 @@ export function Locks({ organization, user }: HeldProps) {
               columns={[
                 workspaceColumn(organization),
                 { title: "Reason", cell: ({ attributes }) => attributes["locked-reason"] ?? "–" },
-                { title: "Since", cell: ({ attributes }) => <When time={attributes["locked-at"]} /> },
+                { title: "Locked", isExtra: true, cell: ({ attributes }) => <When time={attributes["locked-at"]} /> },
+                { title: "Expires", cell: ({ attributes }) => <Expires time={attributes["lock-expires-at"]} /> },
                 {
-                  title: "What can be done",
+                  title: "Actions",
                   width: 160,
                   cell: ({ id, attributes: { name, permissions } }) =>
                     permissions?.["can-force-unlock"] ? (
                       <Button
                         variant="subtle"
                         size="compact-xs"
-                        aria-label={`Unlock by force: ${name}`}
+                        aria-label={`Force-unlock ${name}`}
                         onClick={() => unlock.mutate({ path: { workspace_id: id } } as never)}
                       >
-                        Unlock by force
+                        Force-unlock
                       </Button>
                     ) : (
                       "–"
@@ -67,7 +66,7 @@ export function Locks({ organization, user }: HeldProps) {
               ]}
             />
           ) : (
-            <Text c="dimmed">None that you may see.</Text>
+            <Text c="dimmed">No locks that you can see.</Text>
           )
         }
       </Asked>
@@ -88,15 +87,15 @@ export function Tokens({ organization, user }: HeldProps) {
     <Section title="Tokens">
       {!mayAsk && (
         <Text c="dimmed">
-          Shown to {user.name} and to site admins. Whatever they are, they reach nothing here once {user.name} is no
-          longer a member. Tokens of teams that {user.name} knew go on working: replace them.
+          Only {user.name} and site admins can see these tokens. They stop working here when {user.name} is removed from
+          the organization. Team tokens that {user.name} knows keep working: rotate them.
         </Text>
       )}
       {mayAsk && (
         <Asked query={query} loading={<LoadingRows rows={2} />}>
           {({ data }) =>
             data.length === 0 ? (
-              <Text c="dimmed">None.</Text>
+              <Text c="dimmed">No tokens.</Text>
             ) : (
               <Table
                 label="Tokens"
@@ -115,11 +114,11 @@ export function Tokens({ organization, user }: HeldProps) {
                   },
                   {
                     title: "Expires",
-                    cell: ({ attributes }) => <When time={attributes["expired-at"]} none="never" />,
+                    cell: ({ attributes }) => <Expires time={attributes["expired-at"]} />,
                     isExtra: true,
                   },
                   {
-                    title: "What can be done",
+                    title: "Actions",
                     width: 160,
                     cell: ({ id, attributes }) => (
                       <Button

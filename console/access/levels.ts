@@ -6,22 +6,22 @@ export interface Level {
   readonly about: string;
 }
 
-const read = "see runs, variables, states and outputs";
-const write = "and apply runs, write variables and states, lock";
-const admin = "and change settings, delete, and decide who else may";
-const custom = "permission by permission";
+const read = "See runs, variables, states and outputs.";
+const write = "Read, plus apply runs, edit variables, write states and lock.";
+const admin = "Write, plus change settings, delete, and manage access.";
+const custom = "Choose each permission below.";
 
 export const levelsOn: Readonly<Record<ThingKind, readonly Level[]>> = {
   project: [
     { value: "read", about: read },
     { value: "write", about: write },
-    { value: "maintain", about: "and make, change and delete workspaces" },
-    { value: "admin", about: "and change the project itself, move workspaces, and decide who else may" },
+    { value: "maintain", about: "Write, plus create, change and delete workspaces." },
+    { value: "admin", about: "Maintain, plus change the project, move workspaces and manage access." },
     { value: "custom", about: custom },
   ],
   workspace: [
     { value: "read", about: read },
-    { value: "plan", about: "and start runs that only plan" },
+    { value: "plan", about: "Read, plus start plan-only runs." },
     { value: "write", about: write },
     { value: "admin", about: admin },
     { value: "custom", about: custom },
@@ -43,7 +43,7 @@ const states = { label: "States", options: ["none", "read-outputs", "read", "wri
 export const choicesOn: Readonly<Record<ThingKind, readonly Choice[]>> = {
   project: [
     { attribute: "project-access.settings", label: "Project", options: ["read", "update", "delete"] },
-    { attribute: "project-access.teams", label: "Access to the project", options: ["none", "read", "manage"] },
+    { attribute: "project-access.teams", label: "Project access", options: ["none", "read", "manage"] },
     { attribute: "project-access.variable-sets", label: "Variable sets", options: ["none", "read", "write"] },
     { attribute: "workspace-access.runs", ...runs },
     { attribute: "workspace-access.variables", ...variables },
@@ -58,7 +58,7 @@ export const choicesOn: Readonly<Record<ThingKind, readonly Choice[]>> = {
     { attribute: "runs", ...runs },
     { attribute: "variables", ...variables },
     { attribute: "state-versions", ...states },
-    { attribute: "workspace-locking", label: "Lock the workspace" },
+    { attribute: "workspace-locking", label: "Lock workspace" },
     { attribute: "run-tasks", label: "Manage run tasks" },
   ],
 };

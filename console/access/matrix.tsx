@@ -1,4 +1,4 @@
-/** Who can: teams or people × permissions on one project or workspace. Each value says, when asked, why it is so. */
+/** Who has access: teams or people by permissions on one project or workspace. A click on a value explains it. */
 import {
   Checkbox,
   Group,
@@ -14,6 +14,7 @@ import { Fragment, type KeyboardEvent } from "react";
 import { paths } from "../paths.ts";
 import { useAddress } from "../ui/address.ts";
 import { Link } from "../ui/link.tsx";
+import { useNow } from "../ui/now.ts";
 import { Asked, Empty } from "../ui/states.tsx";
 import { Pager } from "../ui/table.tsx";
 import { counted } from "../ui/text.tsx";
@@ -21,7 +22,7 @@ import classes from "./access.module.css";
 import { columnsOn, type MatrixColumn, told } from "./columns.ts";
 import { type Row, type Rows, useOwnAccess, usePeopleRows, useTeamRows } from "./rows.ts";
 import { Why } from "./why.tsx";
-import { onDay, sourceInShort, type Source, type Thing } from "./words.ts";
+import { sourcesInShort, type Thing } from "./words.ts";
 
 export interface MatrixProps {
   readonly organization: string;
@@ -89,7 +90,7 @@ export function Matrix({ organization, thing }: MatrixProps) {
       {shown.pagination && shown.pagination["total-pages"] > 1 && (
         <Pager
           pagination={shown.pagination}
-          one={isPeople ? "holder" : "team"}
+          {...(isPeople ? { one: "person", many: "people" } : { one: "team" })}
           onPage={(page) => set({ page: String(page) })}
         />
       )}
@@ -117,20 +118,23 @@ interface DrawnProps extends MatrixProps {
 function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople, open, onOpen }: DrawnProps) {
   if (rows.length === 0)
     return (
-      <Empty title={isPeople ? "No person is like that" : "No team is like that"}>
-        Nobody whom you may see holds this here. Owners hold everything, always.
+      <Empty title={isPeople ? "No matching people" : "No matching teams"}>
+        Nobody that you can see has this permission here. Owners always have all permissions.
       </Empty>
     );
   return (
     <>
       {shown.isOnlyOneself && (
         <Text c="dimmed" fz="sm">
-          This is what you may do. Other people are shown to those who manage the access here, or the organization's
-          members.
+          This is your own access. To see other people's, you need permission to manage access here, or the
+          organization's members.
         </Text>
       )}
-      <ScrollArea type="auto" viewportProps={{ tabIndex: 0, "aria-label": "Who can, scrolls sideways" } as never}>
-        <Table className={classes["matrix"]} verticalSpacing={0} aria-label="Who can" onKeyDown={moveByArrows}>
+      <ScrollArea
+        type="auto"
+        viewportProps={{ tabIndex: 0, "aria-label": "Who has access, scrolls sideways" } as never}
+      >
+        <Table className={classes["matrix"]} verticalSpacing={0} aria-label="Who has access" onKeyDown={moveByArrows}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th scope="col" className={classes["name"]}>
@@ -141,7 +145,7 @@ function Drawn({ organization, thing, columns, rows, shown, mayManage, isPeople,
                   {label}
                 </Table.Th>
               ))}
-              <Table.Th scope="col">By</Table.Th>
+              <Table.Th scope="col">Source</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -163,6 +167,7 @@ type MatrixRowProps = Omit<DrawnProps, "rows" | "shown"> & { readonly row: Row }
 
 function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, open, onOpen }: MatrixRowProps) {
   const { subject, values, sources, hiddenSources, explanation } = row;
+  const now = useNow();
   const asked = columns.find(({ key }) => key === open);
   const to = isPeople ? paths.person(organization, subject.id) : paths.team(organization, subject.id);
   return (
@@ -190,7 +195,7 @@ function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, ope
           );
         })}
         <Table.Td fz="xs" c="dimmed" className={classes["by"]}>
-          {shortly(sources, hiddenSources, isPeople)}
+          {sourcesInShort({ sources, hidden: hiddenSources, hasTeams: isPeople, now })}
         </Table.Td>
       </Table.Tr>
       {asked && (
@@ -208,15 +213,6 @@ function MatrixRow({ organization, thing, columns, row, mayManage, isPeople, ope
       )}
     </Fragment>
   );
-}
-
-function shortly(sources: readonly Source[], hidden: number, isPeople: boolean): string {
-  const all = sources.map((source) => {
-    const until = source.until ? ` · until ${onDay(source.until)}` : "";
-    const team = isPeople && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";
-    return `${team}${sourceInShort(source)}${until}`;
-  });
-  return [...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ");
 }
 
 const steps: Readonly<Record<string, readonly [number, number]>> = {

@@ -1,10 +1,11 @@
-/** When somebody leaves: what they hold, each with its button, and what would change before it is done. */
+/** Offboarding: a person's teams, locks and tokens, each with its action, and a preview before anything is removed. */
 import { Button, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { includedIn } from "../api/client.ts";
 import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
+import { Expires } from "../ui/expires.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../ui/states.tsx";
@@ -12,7 +13,6 @@ import { Table } from "../ui/table.tsx";
 import { Locks, Tokens } from "./held.tsx";
 import { type Change, leavingOrganization, leavingTeam } from "./changes.ts";
 import { Preview } from "./preview.tsx";
-import { onDay } from "./words.ts";
 
 export interface OffboardingProps {
   readonly organization: string;
@@ -20,7 +20,7 @@ export interface OffboardingProps {
 }
 
 export function Offboarding(props: OffboardingProps) {
-  // What can be done comes with the membership, and would push the rest down.
+  // The actions come with the membership, and would push the rest down.
   if (useMembership(props).query.isLoading) return <LoadingRows rows={10} />;
   return (
     <Stack gap={0}>
@@ -64,19 +64,19 @@ function leavingsOf({ organization, user }: OffboardingProps, teams: readonly Te
   const outOf = ({ id, name }: Team): Leaving => ({
     key: id,
     verb: `Remove from ${name}`,
-    done: `${user.name} is no longer in ${name}.`,
+    done: `Removed ${user.name} from ${name}.`,
     changes: [leavingTeam(id, user.name)],
   });
   const outOfAll: Leaving = {
     key: "all teams",
     verb: "Remove from all teams",
-    done: `${user.name} is in no team any more.`,
+    done: `Removed ${user.name} from all teams.`,
     changes: teams.map(({ id }) => leavingTeam(id, user.name)),
   };
   const outOfHere: Leaving = {
     key: "organization",
     verb: `Remove from ${organization}`,
-    done: `${user.name} is no longer a member of ${organization}.`,
+    done: `Removed ${user.name} from ${organization}.`,
     changes: [leavingOrganization(membership ?? "")],
   };
   return { outOf, outOfAll, outOfHere };
@@ -91,7 +91,7 @@ function Memberships(props: OffboardingProps) {
   return (
     <Section
       title="Teams"
-      about="Everything that somebody may do comes from teams. What goes with one is told before anybody is removed."
+      about="All access comes from teams. You see what would change before you remove anyone."
       actions={
         membership && (
           <>
@@ -101,7 +101,7 @@ function Memberships(props: OffboardingProps) {
               </Button>
             )}
             <Button variant="default" onClick={() => setLeaving(outOfHere)}>
-              Remove from the organization…
+              Remove from organization…
             </Button>
           </>
         )
@@ -110,10 +110,10 @@ function Memberships(props: OffboardingProps) {
       <Asked query={query} loading={<LoadingRows rows={2} />}>
         {() =>
           teams.length === 0 ? (
-            <Empty title={membership ? "In no team" : "Not a member"}>
+            <Empty title={membership ? "Not in any team" : "Not a member"}>
               {membership
-                ? `${user.name} is a member of ${organization}, and in no team that you may see.`
-                : `There is no membership of ${user.name} that you may see.`}
+                ? `${user.name} is a member of ${organization}, but not in any team that you can see.`
+                : `${user.name} is not a member of ${organization}, or you can't see the membership.`}
             </Empty>
           ) : (
             <Teams organization={organization} teams={teams} onLeave={(team) => setLeaving(outOf(team))} />
@@ -150,10 +150,10 @@ function Teams({ organization, teams, onLeave }: TeamsProps) {
       keyOf={({ id }) => id}
       columns={[
         { title: "Team", cell: ({ id, name }) => <Link to={paths.team(organization, id)}>{name}</Link> },
-        { title: "Until", cell: ({ until }) => (until ? onDay(until) : "for ever") },
+        { title: "Expires", cell: ({ until }) => <Expires time={until} /> },
         { title: "Reason", cell: ({ reason }) => reason ?? "–", isExtra: true },
         {
-          title: "What can be done",
+          title: "Actions",
           width: 200,
           cell: (team) => (
             <Button variant="subtle" size="compact-xs" onClick={() => onLeave(team)}>

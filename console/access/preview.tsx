@@ -1,13 +1,14 @@
-/** What changes of access would do, told before they are made; and made exactly as they were told, or not at all. */
+/** Shows what changes of access would do before they are made, and makes them only if access is still as it was shown. */
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
 import { useAction } from "../api/actions.ts";
 import { call, type Answer } from "../api/client.ts";
-import type { ApiError } from "../api/errors.ts";
+import { ApiError, sortProblems } from "../api/errors.ts";
 import { LoadingRows, Refusal } from "../ui/states.tsx";
 import type { Change } from "./changes.ts";
-import { Effects, type Told } from "./effects.tsx";
+import { Effects } from "./effects.tsx";
+import type { AccessPreview } from "./groups.ts";
 
 const operation = "POST /organizations/{organization_name}/access-previews";
 
@@ -15,8 +16,8 @@ const bodyOf = (changes: readonly Change[], more: object = {}) => ({
   data: { type: "access-previews" as const, attributes: { changes, ...more } },
 });
 
-/** A question, though it is sent as a POST: nothing comes of it but the answer. */
-const asked = (organization: string, changes: readonly Change[]) =>
+/** A query, though it is sent as a POST: the server keeps nothing of a preview. */
+const previewOf = (organization: string, changes: readonly Change[]) =>
   queryOptions<Answer<typeof operation>, ApiError>({
     queryKey: ["what would change", organization, changes],
     queryFn: ({ signal }) =>
@@ -25,9 +26,32 @@ const asked = (organization: string, changes: readonly Change[]) =>
     placeholderData: keepPreviousData,
   });
 
+/** The server's refusals by attribute. */
+export type FieldFaults = Readonly<Record<string, string>>;
+
+const noFaults: FieldFaults = {};
+const noFields: readonly string[] = [];
+
+/** Refusals of fields are shown there; the others come back, as one error. */
+function useOtherProblems(error: ApiError | null, { fields = noFields, onFaults }: PreviewProps): ApiError | undefined {
+  useEffect(
+    () => onFaults?.(error === null ? noFaults : sortProblems(error, fields).byField),
+    [error, fields, onFaults],
+  );
+  if (error === null || error.isStale) return undefined;
+  const { rest } = sortProblems(error, fields);
+  const problems = rest.map((detail) => ({ title: "", detail, pointer: undefined }));
+  return rest.length === 0 ? undefined : new ApiError(error.status, problems);
+}
+
 export interface PreviewProps {
   readonly organization: string;
   readonly changes: readonly Change[];
+  /** The same as they are when they are sent, where they depend on that moment. */
+  readonly changesNow?: () => readonly Change[];
+  /** Attributes that the form above has fields for, and where their refusals go. */
+  readonly fields?: readonly string[];
+  readonly onFaults?: (faults: FieldFaults) => void;
   /** On the button: "Grant access". */
   readonly verb: string;
   readonly color?: string;
@@ -37,21 +61,22 @@ export interface PreviewProps {
   readonly onCancel?: () => void;
   /** While somebody is still typing: what is shown is about to change. */
   readonly isSettling?: boolean;
-  /** Whatever else would change, told between the preview and the button. */
+  /** What else would change, between the preview and the buttons. */
   readonly children?: ReactNode;
 }
 
 export function Preview(props: PreviewProps) {
-  const { organization, changes, verb, color, done, after, onCancel, isSettling = false, children } = props;
-  const query = useQuery(asked(organization, changes));
+  const { organization, changes, changesNow, verb, color, done, after, onCancel, isSettling = false, children } = props;
+  const query = useQuery(previewOf(organization, changes));
   const [isOutdated, setOutdated] = useState(false);
   const action = useAction(operation, { done, refusal: "form", ...(after && { after }) });
-  const told = query.data?.data.attributes;
+  const preview = query.data?.data.attributes;
+  const error = useOtherProblems(query.error ?? action.error, props);
   const apply = () =>
     action.mutate(
       {
         path: { organization_name: organization },
-        body: bodyOf(changes, { "access-version": told?.["access-version"], apply: true }),
+        body: bodyOf(changesNow?.() ?? changes, { "access-version": preview?.["access-version"], apply: true }),
       },
       {
         onError: (error) => {
@@ -61,33 +86,33 @@ export function Preview(props: PreviewProps) {
         onSuccess: () => setOutdated(false),
       },
     );
-  if (query.isError && !told) return <Refusal error={query.error} />;
-  if (!told) return <LoadingRows rows={4} />;
+  if (query.isError && !preview) return error ? <Refusal error={error} /> : null;
+  if (!preview) return <LoadingRows rows={4} />;
   return (
     <Stack gap="sm" aria-busy={query.isFetching}>
       {isOutdated && (
         <Alert
           color="yellow"
-          title="Access changed meanwhile, here is the new preview"
+          title="Access has changed. Here is the new preview"
           role="alert"
           styles={{ label: { color: "var(--mantine-color-text)" } }}
         >
-          Nothing was done. Somebody changed who may do what since this was asked; look again, then confirm.
+          Nothing was saved. Someone changed access after this preview was made. Review it again, then confirm.
         </Alert>
       )}
-      <Effects told={told} />
+      <Effects preview={preview} />
       {children}
-      {!told.allowed && <NotAllowed changes={told.changes} />}
-      {action.error && !action.error.isStale && <Refusal error={action.error} />}
+      {!preview.allowed && <NotAllowed changes={preview.changes} />}
+      {error && <Refusal error={error} />}
       <Group gap="xs">
-        {told.allowed && (
-          <Button onClick={apply} loading={action.isPending} disabled={query.isFetching || isSettling} color={color}>
-            {verb}
-          </Button>
-        )}
         {onCancel && (
           <Button variant="default" onClick={onCancel}>
             Cancel
+          </Button>
+        )}
+        {preview.allowed && (
+          <Button onClick={apply} loading={action.isPending} disabled={query.isFetching || isSettling} color={color}>
+            {verb}
           </Button>
         )}
       </Group>
@@ -95,10 +120,10 @@ export function Preview(props: PreviewProps) {
   );
 }
 
-function NotAllowed({ changes }: { readonly changes: Told["changes"] }) {
+function NotAllowed({ changes }: { readonly changes: AccessPreview["changes"] }) {
   const refusals = [...new Set(changes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal])))];
   return (
-    <Alert color="red" title="You may not do this" role="alert">
+    <Alert color="red" title="You can't do this" role="alert">
       {refusals.map((refusal) => (
         <Text key={refusal}>{refusal}</Text>
       ))}

@@ -1,19 +1,20 @@
-/** Projects with the workspaces in them that are reached: each with its level, and what gives it. */
+/** Projects and their workspaces in reach: each with its level and the source of the access. */
 import { ActionIcon, Badge, Group, Table, Text } from "@mantine/core";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Fragment, useState } from "react";
 import type { Resource } from "../api/client.ts";
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
+import { useNow } from "../ui/now.ts";
 import { counted } from "../ui/text.tsx";
-import { onDay, sourceInShort, type Source } from "./words.ts";
+import { sourcesInShort, type Source } from "./words.ts";
 
 type Item = Resource<"reaches">;
 
 interface Branch {
   readonly id: string;
   readonly name: string;
-  /** Undefined where only workspaces in it are reached. */
+  /** Undefined where only workspaces below are reached. */
   readonly project: Item | undefined;
   readonly workspaces: readonly Item[];
 }
@@ -50,7 +51,7 @@ export function ReachTree({ organization, rows }: { readonly organization: strin
             Level
           </Table.Th>
           <Table.Th scope="col" fw={500}>
-            Why
+            Source
           </Table.Th>
         </Table.Tr>
       </Table.Thead>
@@ -107,7 +108,7 @@ function ProjectRow({ organization, branch: { id, name, project, workspaces }, i
           <Given item={project} />
         ) : (
           <Text c="dimmed" fz="sm">
-            only workspaces in it
+            only workspaces below
           </Text>
         )}
       </Table.Td>
@@ -142,13 +143,5 @@ const LevelBadge = ({ level }: { readonly level: string }) => (
 
 function Given({ item: { attributes } }: { readonly item: Item }) {
   const sources = attributes["given-by"] as readonly Source[];
-  const hidden = attributes["hidden-sources"];
-  const all = sources.map((source) =>
-    [
-      source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "",
-      sourceInShort(source),
-      source.until ? ` · until ${onDay(source.until)}` : "",
-    ].join(""),
-  );
-  return <>{[...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ")}</>;
+  return <>{sourcesInShort({ sources, hidden: attributes["hidden-sources"], hasTeams: true, now: useNow() })}</>;
 }

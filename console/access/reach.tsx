@@ -1,4 +1,4 @@
-/** Reach: everything that a team, a person or a token can get at, how far, and why. */
+/** Reach: everything that a team, person or token can access, at which level, and why. */
 import { Alert, Group, Select, Stack, Text, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { addressOf, type Resource } from "../api/client.ts";
@@ -69,24 +69,24 @@ export function Reach({ organization, of }: ReachProps) {
         {(list) => (
           <>
             {list.meta?.refused && (
-              <Alert color="yellow" title="This token reaches nothing" role="note">
+              <Alert color="yellow" title="This token has no access" role="note">
                 {list.meta.refused}
               </Alert>
             )}
             <Totals list={list} />
             {list.data.length === 0 ? (
-              <Empty title="Nothing">
+              <Empty title="No access">
                 {search["permission"]
-                  ? "Nothing that you may see is reached with this permission."
-                  : "No project and no workspace that you may see is reached."}
+                  ? "Nothing that you can see is in reach with this permission."
+                  : "No project or workspace that you can see is in reach."}
               </Empty>
             ) : (
               <ReachTree organization={organization} rows={list.data as readonly Resource<"reaches">[]} />
             )}
             {list.count > list.data.length && (
               <Text c="dimmed" fz="sm">
-                The first {figure(list.data.length)} of {figure(list.count)} by name. Filter by permission, or export
-                all of them.
+                Showing the first {figure(list.data.length)} of {figure(list.count)} by name. Filter by permission, or
+                export all.
               </Text>
             )}
           </>
@@ -109,12 +109,12 @@ function Totals({ list }: { readonly list: List }) {
   return (
     <Stack gap={6} role="group" aria-label="Totals">
       <Text fw={600}>
-        {counted(sum(workspaces), "workspace")} in reach, {counted(sum(projects), "project")}
+        Access to {counted(sum(workspaces), "workspace")} and {counted(sum(projects), "project")}
         {hidden.workspaces + hidden.projects > 0 && (
           <Text span inherit c="dimmed" fw={400}>
             {" "}
-            and {counted(hidden.workspaces, "more workspace")}, {counted(hidden.projects, "more project")} that you may
-            not see
+            · {counted(hidden.workspaces, "more workspace")} and {counted(hidden.projects, "more project")} hidden from
+            you
           </Text>
         )}
       </Text>

@@ -1,4 +1,4 @@
-/** What gives somebody a permission, as a sentence. */
+/** The source of a permission, as a sentence. */
 import { useQuery } from "@tanstack/react-query";
 import { asking, organization as organizationQuery } from "../api/queries.ts";
 import { paths } from "../paths.ts";
@@ -24,13 +24,13 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
   );
   switch (source.kind) {
     case "site-admin":
-      return <>site admins may do everything, everywhere</>;
+      return <>site admins can do everything</>;
     case "ownership":
-      return <>{isItself ? "owners" : who} may do everything in the organization</>;
+      return <>{isItself ? "owners" : who} can do everything in the organization</>;
     case "organization-permission":
       return (
         <>
-          {who} may {plain(permission ?? "")} of the whole organization
+          {who} has <b>{plain(permission ?? "")}</b> in the whole organization
         </>
       );
     case "team-project":
@@ -57,7 +57,7 @@ export function Reason({ organization, source, subject, thing }: ReasonProps) {
   }
 }
 
-/** Who gave it, and when, from the audit trail: for those who may read that. */
+/** Who granted it, and when, from the audit log: for those who can read that. */
 export function Granted({ organization, record }: { readonly organization: string; readonly record: string }) {
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const trail = useQuery({

@@ -1,4 +1,4 @@
-/** The rows of the matrix: teams from their explanations, people from those who hold anything there, or only oneself. */
+/** The rows of the matrix: teams from their explanations, people from the access holders, or only the caller. */
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Resource } from "../api/client.ts";
 import { account, asking, askingOn, organization as organizationQuery } from "../api/queries.ts";

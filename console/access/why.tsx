@@ -1,17 +1,18 @@
-/** Why somebody may do something: the records that give it, who gave them and until when; and what would be left if one were taken away. */
+/** Explains a permission: the grants it comes from, who made them and when they expire; and what removing one would change. */
 import { Button, Group, List, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Resource } from "../api/client.ts";
 import { asking } from "../api/queries.ts";
 import { paths } from "../paths.ts";
+import { Expires } from "../ui/expires.tsx";
 import { Link } from "../ui/link.tsx";
 import { LoadingRows } from "../ui/states.tsx";
 import { type Change, leavingTeam, takingAway } from "./changes.ts";
 import { Preview } from "./preview.tsx";
 import { type MatrixColumn, told } from "./columns.ts";
 import { Granted, Reason } from "./reason.tsx";
-import { onDay, type Source, type Subject, type Thing, type Values } from "./words.ts";
+import type { Source, Subject, Thing, Values } from "./words.ts";
 
 export interface WhyProps {
   readonly organization: string;
@@ -21,7 +22,7 @@ export interface WhyProps {
   readonly values: Values;
   /** Where the row brought its own explanation. */
   readonly explanation?: Resource<"access-explanations">;
-  /** What gives anything at all, for those who may not ask for more. */
+  /** All sources of the row, for callers who can't read the explanation. */
   readonly sources: readonly Source[];
   /** Whether the caller manages the access here, and may be offered to change it. */
   readonly mayManage: boolean;
@@ -58,7 +59,7 @@ export function Why(props: WhyProps) {
   if (value === false)
     return (
       <Text fz="sm">
-        Nothing lets <b>{subject.name}</b> {column.about} here.
+        <b>{subject.name}</b> can’t {column.about} here.
         {mayManage && subject.type === "teams" && (
           <>
             {" "}
@@ -72,7 +73,7 @@ export function Why(props: WhyProps) {
   return (
     <Stack gap="xs">
       <Text fz="sm">
-        <b>{subject.name}</b> may {column.about}
+        <b>{subject.name}</b> can {column.about}
         {value !== true && <> ({told(value)})</>}
         {isMore && <>, as part of “{level}”</>}, because:
       </Text>
@@ -83,7 +84,7 @@ export function Why(props: WhyProps) {
           </List.Item>
         ))}
       </List>
-      {giving.length === 0 && <Text fz="sm">A team that you may not know of gives it.</Text>}
+      {giving.length === 0 && <Text fz="sm">This comes from a team that is hidden from you.</Text>}
     </Stack>
   );
 }
@@ -105,8 +106,8 @@ function removalsOf(source: Source, subject: Subject): Removal[] {
       ? [
           {
             label: "What if this grant were removed?",
-            verb: "Remove the grant",
-            done: `Removed the grant of ${team?.name}.`,
+            verb: "Remove grant",
+            done: `Removed the grant to ${team?.name}.`,
             change: takingAway(type, id),
           },
         ]
@@ -115,8 +116,8 @@ function removalsOf(source: Source, subject: Subject): Removal[] {
       ? [
           {
             label: `What if ${subject.name} left ${team.name}?`,
-            verb: `Take ${subject.name} out of ${team.name}`,
-            done: `${subject.name} is no longer in ${team.name}.`,
+            verb: `Remove ${subject.name} from ${team.name}`,
+            done: `Removed ${subject.name} from ${team.name}.`,
             change: leavingTeam(team.id, subject.name),
           },
         ]
@@ -134,7 +135,11 @@ function Given({ organization, thing, subject, mayManage, source }: WhyProps & {
       <span>
         <Reason source={source} subject={subject} thing={thing} organization={organization} />
         {isRecord && source.id !== undefined && <Granted organization={organization} record={source.id} />}
-        {source.until && <>, until {onDay(source.until)}</>}
+        {source.until && (
+          <>
+            , <Expires time={source.until} isSentence />
+          </>
+        )}
         {source.reason && <>: “{source.reason}”</>}.
       </span>
       {removals.length > 0 && (
@@ -152,7 +157,7 @@ function Given({ organization, thing, subject, mayManage, source }: WhyProps & {
           ))}
           {isRecord && source.team && (
             <Link to={paths.grant(organization, placeOf(source, thing))} fz="xs">
-              Change this grant
+              Change grant
             </Link>
           )}
         </Group>
@@ -173,7 +178,7 @@ function Given({ organization, thing, subject, mayManage, source }: WhyProps & {
   );
 }
 
-/** Where a record is about the project of a workspace, the page of grants finds the project by itself. */
+/** Where the grant is on the project of a workspace, the grant page opens for that project. */
 const placeOf = ({ kind, team }: Source, thing: Thing): { team?: string; project?: string; workspace?: string } => ({
   ...(team && { team: team.id }),
   ...(kind === "team-project"

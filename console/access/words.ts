@@ -1,5 +1,7 @@
-/** Permissions, levels and what gives them, in the words of the page. What they amount to is decided by the server; here they are only named. */
+/** Names permissions, levels and their sources in words. The server decides what they allow. */
 import type { Resources } from "../api/client.ts";
+import { expiryText } from "../ui/ends.ts";
+import { counted } from "../ui/text.tsx";
 
 /** The value of each permission that somebody holds on a thing: `runs: "apply"`, `locking: true`. */
 export type Values = Readonly<Record<string, string | boolean>>;
@@ -27,7 +29,7 @@ export interface Subject {
 
 // ---- permissions as documents and previews spell them ----
 
-/** In the order in which they are told; several that always go together have one word, and the first of a ladder's names is its highest. */
+/** In the order in which they are listed; several that always go together have one word, and the first of a ladder's names is its highest. */
 const words: readonly (readonly [word: string, ...names: string[]])[] = [
   ["read", "can-read-settings", "can-read-run", "can-read-assessment-results"],
   ["plan", "can-queue-run"],
@@ -53,7 +55,7 @@ const shared: Readonly<Record<string, Readonly<Record<ThingKind, string>>>> = {
   "can-destroy": { project: "delete the project", workspace: "delete" },
   "can-read": { project: "see the project", workspace: "read" },
 };
-/** Told only where the higher one is not told too. */
+/** Left out where the higher one is listed too. */
 const lower: Readonly<Record<string, readonly string[]>> = {
   "read variables": ["write variables"],
   "read states": ["write states"],
@@ -111,7 +113,7 @@ export function sourceInShort({ kind, permission, level }: Source): string {
     case "site-admin":
       return "site admin";
     case "organization-token":
-      return "the organization's token";
+      return "organization token";
     case "ownership":
       return "owner";
     case "organization-permission":
@@ -123,5 +125,21 @@ export function sourceInShort({ kind, permission, level }: Source): string {
   }
 }
 
-export const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
-export const onDay = (time: string): string => day.format(new Date(time));
+interface SourcesShown {
+  readonly sources: readonly Source[];
+  readonly hidden: number;
+  /** Whether it says which team each comes from. */
+  readonly hasTeams: boolean;
+  readonly now: number;
+}
+
+/** All of them beside a row: "network-ops, project: write, expires in 5 hours, today 19:00; 1 hidden". */
+export function sourcesInShort({ sources, hidden, hasTeams, now }: SourcesShown): string {
+  const all = sources.map((source) => {
+    const team = hasTeams && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";
+    const many = (source.records ?? 1) > 1 ? ` (${counted(source.records ?? 1, "grant")})` : "";
+    const end = source.until ? ` · ${expiryText(source.until, now)}` : "";
+    return `${team}${sourceInShort(source)}${many}${end}`;
+  });
+  return [...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ");
+}

@@ -75,7 +75,9 @@ export function sortProblems(
         pointer?.startsWith(`/data/attributes/${name}/`) ||
         // Of an attribute that is an object, each part may be a field.
         (pointer?.startsWith("/data/attributes/") && pointer.endsWith(`/${name}`)) ||
-        pointer?.startsWith(`/data/relationships/${name}`),
+        pointer?.startsWith(`/data/relationships/${name}`) ||
+        // What is said of one of a list of things.
+        pointer?.endsWith(`/meta/${name}`),
     );
     if (field === undefined) rest.push(detail);
     else byField[field] = [byField[field], detail].filter(Boolean).join(" ");

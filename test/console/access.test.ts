@@ -1,4 +1,4 @@
-/** Who can, why, and what a grant would change: as people who decide about access use it. */
+/** Who has access, why, and what a grant would change: as people who decide about access use it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
 import {
@@ -62,11 +62,11 @@ describe("who can do what to a workspace", () => {
     await page.getByRole("button", { name: "contractors, plan: yes" }).click();
     await page.getByRole("button", { name: "What if this grant were removed?" }).click();
     const change = page.getByRole("region", { name: "What would change" });
-    await change.getByText("Nobody gains anything · 1 person and 1 team lose something").waitFor();
+    await change.getByText("1 person and 1 team lose access to 1 workspace. Nobody gains access.").waitFor();
     expect(await change.innerText()).toContain("network-production");
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Remove the grant" }).click();
-    await page.getByText("No team is like that").waitFor();
+    await page.getByRole("button", { name: "Remove grant", exact: true }).click();
+    await page.getByText("No matching teams").waitFor();
     expect(await levelsOf(contractors!.id, `/team-workspaces?filter[workspace][id]=${production.id}`)).toEqual([]);
     expect(complaints).toEqual([]);
   });
@@ -79,7 +79,7 @@ describe("who can do what to a workspace", () => {
     const change = page.getByRole("region", { name: "What would change" });
     await change.getByText("plan, apply, write variables, write states, lock").first().waitFor();
     // What another team gives is kept, so it is not among what is lost.
-    expect(await change.innerText()).not.toMatch(/loses read/);
+    expect(await change.innerText()).not.toMatch(/Lose: read/);
     await expectCount(page.getByRole("link", { name: mia!.username }), 0);
     await page.getByRole("button", { name: "Cancel" }).click();
     expect(complaints).toEqual([]);
@@ -92,7 +92,7 @@ describe("who can do what to a workspace", () => {
     await page.getByRole("button", { name: "operators, project: read" }).click();
     await page.getByRole("region", { name: "Why operators, project" }).getByText("on this project").waitFor();
     await page.getByRole("button", { name: "readers, apply: no" }).click();
-    await page.getByText("Nothing lets readers apply runs here.").waitFor();
+    await page.getByText("readers can’t apply runs here.").waitFor();
     await expectAccessible(page);
     expect(complaints).toEqual([]);
   });
@@ -105,12 +105,12 @@ describe("who can do what to a workspace", () => {
     await expectCount(page.getByRole("button", { name: /What if/ }), 0);
     await expectCount(page.getByRole("link", { name: "Grant access" }), 0);
     await page.getByText("People", { exact: true }).last().click();
-    await page.getByText("This is what you may do.").waitFor();
+    await page.getByText("This is your own access.").waitFor();
     await expectCount(page.getByRole("button", { name: /, read: / }), 1);
     await go(`/${org.name}/who-can`);
-    await page.getByText("Shown to those who manage teams or members").waitFor();
+    await page.getByText("You need permission to manage teams or members").waitFor();
     await go(`/${org.name}/grant?team=${contractors!.id}&project=${network!.id}`);
-    await page.getByText("You may not do this").waitFor();
+    await page.getByText("You can't do this").waitFor();
     await expectCount(page.getByRole("button", { name: "Grant access" }), 0);
     await expectAccessible(page);
     expect(complaints).toEqual([]);
@@ -123,13 +123,13 @@ describe("granting access", () => {
     await go(`/${org.name}/grant?project=${billing!.id}`);
     await page.getByRole("combobox", { name: "Team" }).fill("contract");
     await page.getByRole("option", { name: "contractors" }).click();
-    await page.getByText("nobody loses anything").waitFor();
-    await page.getByRole("combobox", { name: "Level" }).click();
-    await page.getByRole("option", { name: "write" }).click();
+    await page.getByText("Nobody loses access.").waitFor();
+    await page.getByText("write", { exact: true }).click();
     const change = page.getByRole("region", { name: "What would change" });
     await change.getByText("read, plan, apply, write variables, write states, lock").first().waitFor();
-    expect(await change.innerText()).toMatch(/1 person and 1 team gain something, on up to 2 workspaces/);
-    await page.getByLabel("Until").fill("2099-12-31");
+    expect(await change.innerText()).toMatch(/1 person and 1 team gain access to 2 workspaces\./);
+    await page.getByText("Custom", { exact: true }).click();
+    await page.getByLabel("Expiry date and time").fill("2099-12-31T18:00");
     const previewed = page.waitForResponse(
       (response) => response.request().postData()?.includes("audit of invoices") ?? false,
     );
@@ -143,13 +143,13 @@ describe("granting access", () => {
       }),
     );
     await page.getByRole("button", { name: "Grant access" }).click();
-    await page.getByText("Access changed meanwhile, here is the new preview").waitFor();
+    await page.getByText("Access has changed. Here is the new preview").waitFor();
     expect(await levelsOf(contractors!.id, `/team-projects?filter[project][id]=${billing!.id}`)).toEqual([]);
     await page.getByRole("button", { name: "Grant access" }).click();
     await page.waitForURL(`**/projects/${billing!.id}/access`);
     await page.getByRole("button", { name: "contractors, apply: yes" }).click();
     expect(await page.getByRole("region", { name: "Why contractors, apply" }).innerText()).toContain(
-      "until 31 Dec 2099: “audit of invoices”",
+      "expires 31 Dec 2099: “audit of invoices”",
     );
     expect(complaints).toEqual([]);
   });
@@ -157,18 +157,17 @@ describe("granting access", () => {
   test("a grant that is there is changed, permission by permission, and removed", async () => {
     const { page, go, complaints } = await signedIn(org.owner.token);
     await go(`/${org.name}/grant?project=${network!.id}&team=${operators!.id}`);
-    await page.getByText("operators has write on Network already.").waitFor();
-    await page.getByRole("combobox", { name: "Level" }).click();
-    await page.getByRole("option", { name: "custom" }).click();
+    await page.getByText(/operators already has write on Network, never expires/).waitFor();
+    await page.getByText("custom", { exact: true }).click();
     await page.getByRole("combobox", { name: "Runs" }).click();
     await page.getByRole("option", { name: "plan" }).click();
-    await page.getByText(/loses/).first().waitFor();
-    await page.getByRole("button", { name: "Change the grant" }).click();
+    await page.getByText(/lose permissions on 2 workspaces/).waitFor();
+    await page.getByRole("button", { name: "Change grant" }).click();
     await page.waitForURL("**/access");
     expect(await levelsOf(operators!.id, `/team-projects?filter[project][id]=${network!.id}`)).toEqual(["custom"]);
     await go(`/${org.name}/grant?project=${network!.id}&team=${operators!.id}`);
-    await page.getByRole("button", { name: "Remove this grant…" }).click();
-    await page.getByRole("button", { name: "Remove the grant" }).click();
+    await page.getByRole("button", { name: "Remove grant…" }).click();
+    await page.getByRole("button", { name: "Remove grant", exact: true }).click();
     await page.waitForURL("**/access");
     expect(await levelsOf(operators!.id, `/team-projects?filter[project][id]=${network!.id}`)).toEqual([]);
     expect(complaints).toEqual([]);

@@ -29,9 +29,9 @@ test("a site admin adds somebody, who makes a token and ends another session, an
   await page.getByRole("heading", { name: "Account" }).waitFor();
 
   await page.getByRole("button", { name: "Create token" }).click();
-  await page.getByLabel("What it is for").fill("my laptop");
+  await page.getByLabel("Description").fill("my laptop");
   await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
-  const secret = (await page.getByRole("group", { name: "The token" }).textContent())!.trim();
+  const secret = (await page.getByRole("group", { name: "New token" }).textContent())!.trim();
   expect(data(await console.api.as(secret).get("/account/details")).attributes.username).toBe("mia");
   await page.getByRole("button", { name: "I have copied it" }).click();
   await page.getByRole("row").filter({ hasText: "my laptop" }).waitFor();

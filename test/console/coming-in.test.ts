@@ -10,10 +10,10 @@ test("an invitation is a link to copy, by which somebody new becomes a member, s
   const { name, owner } = await makeOrganization(console.api);
   const host = await console.visit(owner.token);
   await host.go(`/${name}/people`);
-  await host.page.getByRole("button", { name: "Invite somebody" }).click();
-  await host.page.getByLabel("E-mail").fill("grace@acme.example");
+  await host.page.getByRole("button", { name: "Invite member" }).click();
+  await host.page.getByLabel("Email").fill("grace@acme.example");
   await host.page.getByRole("button", { name: "Invite", exact: true }).click();
-  const link = host.page.getByRole("group", { name: "The invitation's link" });
+  const link = host.page.getByRole("group", { name: "Invitation link" });
   const { pathname } = new URL((await link.textContent())!.trim());
   await expectAccessible(host.page);
   await host.page.getByRole("button", { name: "I have copied it" }).click();

@@ -82,9 +82,9 @@ describe("an agent pool", () => {
     expect(await scopes()).toEqual([false, [workspace.id], [], [workspace.id]]);
 
     await page.getByRole("button", { name: "Create token" }).click();
-    await page.getByLabel("What it is for").fill("the first agent");
+    await page.getByLabel("Description").fill("the first agent");
     await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
-    await page.getByRole("group", { name: "The token" }).waitFor();
+    await page.getByRole("group", { name: "New token" }).waitFor();
     await page.getByRole("button", { name: "I have copied it" }).click();
     await page.getByRole("row").filter({ hasText: "the first agent" }).waitFor();
 

@@ -21,13 +21,14 @@ describe("a team", () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/teams`);
     await page.getByRole("link", { name: "network-ops" }).click();
-    await page.getByRole("button", { name: "Add somebody" }).click();
+    await page.getByRole("button", { name: "Add member" }).click();
     await page.getByRole("combobox", { name: "Person" }).fill(member.username);
     await page.getByRole("option", { name: member.username }).click();
-    await page.getByLabel("Until").fill("2099-12-31T18:00");
+    await page.getByText("Custom", { exact: true }).click();
+    await page.getByLabel("Expiry date and time").fill("2099-12-31T18:00");
     await page.getByLabel("Reason").fill("on call over the holidays");
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Add to the team" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Add member" }).click();
     const row = page.getByRole("row").filter({ hasText: member.username });
     await row.getByText("on call over the holidays").waitFor();
     expect(await row.locator("time").getAttribute("datetime")).toMatch(/^2099-12-31T/);
@@ -38,7 +39,7 @@ describe("a team", () => {
     await page.goBack();
     await page.getByRole("button", { name: `Remove ${member.username}` }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-    await page.getByText("Nobody is in this team").waitFor();
+    await page.getByText("No members yet").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -46,7 +47,7 @@ describe("a team", () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/teams/${teamId}/settings`);
     await page.getByRole("checkbox", { name: "Manage membership" }).check();
-    await page.getByRole("button", { name: "Save the access" }).click();
+    await page.getByRole("button", { name: "Save permissions" }).click();
     await page.getByText("Saved the team.").waitFor();
     await expectAccessible(page);
     const { attributes } = data(await org.owner.get(`/teams/${teamId}`));
@@ -70,11 +71,11 @@ describe("tokens", () => {
     await expectAccessible(page);
 
     await page.getByRole("button", { name: "Rotate soon" }).click();
-    await page.getByRole("button", { name: "Make the new token" }).click();
-    const shown = page.getByRole("group", { name: "The new token" });
+    await page.getByRole("button", { name: "Create new token" }).click();
+    const shown = page.getByRole("group", { name: "New token" });
     const secret = (await shown.textContent())!.trim();
     expect((await console.api.as(secret).get(`/teams/${teamId}`)).status).toBe(200);
-    await page.getByRole("button", { name: "Revoke the old one" }).click();
+    await page.getByRole("button", { name: "Revoke old token" }).click();
     await page.getByText("Revoked the old token.").waitFor();
 
     await page.getByRole("button", { name: "Revoke later" }).click();

@@ -62,7 +62,7 @@ describe("reach", () => {
   test("of a person: totals by level, a tree with why, filtered by permission, and exported", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/people/${ana.id}/reach`);
-    await page.getByText("4 workspaces in reach, 1 project").waitFor();
+    await page.getByText("Access to 4 workspaces and 1 project").waitFor();
     expect(await page.getByRole("group", { name: "Totals" }).innerText()).toMatch(/write 3\s+read 1/);
     const tree = page.getByRole("table", { name: "Reach" });
     expect(await tree.getByRole("row", { name: /billing-eu/ }).innerText()).toMatch(/read\s+auditors, workspace: read/);
@@ -70,7 +70,7 @@ describe("reach", () => {
     await expectCount(tree.getByRole("link", { name: "network-eu" }), 0);
     await expectAccessible(page);
     await go(`/${org.name}/people/${ana.id}/reach?permission=can-queue-apply`);
-    await page.getByText("3 workspaces in reach").waitFor();
+    await page.getByText("Access to 3 workspaces").waitFor();
     const [download] = await Promise.all([
       page.waitForEvent("download"),
       page.getByRole("button", { name: "Export CSV" }).click(),
@@ -89,7 +89,7 @@ describe("reach", () => {
     expect(await row.innerText()).toMatch(/3[\s\S]*project: write/);
     await expectAccessible(page);
     await row.getByRole("link", { name: "operators" }).click();
-    await page.getByText("3 workspaces in reach").waitFor();
+    await page.getByText("Access to 3 workspaces").waitFor();
     expect(new URL(page.url()).pathname).toBe(`/app/${org.name}/teams/${operators!.id}/reach`);
     expect(complaints).toEqual([]);
   });
@@ -105,7 +105,7 @@ describe("reach", () => {
     await page.waitForURL(`**/app/${org.name}/tokens/${token.id}`);
     await page.getByRole("heading", { name: "CI of the network" }).waitFor();
     await page.getByText("Last used never").waitFor();
-    await page.getByText("3 workspaces in reach").waitFor();
+    await page.getByText("Access to 3 workspaces").waitFor();
     await page
       .getByRole("table", { name: "Reach" })
       .getByText(/project: write/)
@@ -117,7 +117,7 @@ describe("reach", () => {
     await expectCount(other.page.getByText("CI of the network"), 0);
     await other.go(`/${org.name}/tokens/${token.id}`);
     await other.page.getByRole("alert").first().waitFor();
-    await expectCount(other.page.getByText("workspaces in reach"), 0);
+    await expectCount(other.page.getByText(/^Access to/), 0);
     expect([...complaints, ...other.complaints]).toEqual([]);
   });
 
@@ -126,7 +126,7 @@ describe("reach", () => {
     await go(`/${org.name}/people/${org.owner.id}/reach`);
     await page.getByText("Not here, or not yours to see").waitFor();
     await go(`/${org.name}/people/${ana.id}/reach`);
-    await page.getByText("4 workspaces in reach").waitFor();
+    await page.getByText("Access to 4 workspaces").waitFor();
   });
 });
 
@@ -138,7 +138,7 @@ describe("the move board", () => {
     await page.getByLabel("Choose network-staging").click({ modifiers: ["Shift"] });
     await page.getByText("3 workspaces chosen").waitFor();
     const change = page.getByRole("region", { name: "What would change" });
-    await change.getByText(/1 person and 1 team lose something, on up to 3 workspaces/).waitFor();
+    await change.getByText(/1 person and 1 team lose access to 3 workspaces\./).waitFor();
     const brought = page
       .getByRole("table", { name: "Tags and variable sets" })
       .getByRole("row", { name: /network-eu/ });
@@ -185,23 +185,23 @@ describe("somebody who leaves", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go(`/${org.name}/people/${ana.id}/leaving`);
     await page.getByRole("row", { name: /network-staging incident 42/ }).waitFor();
-    await page.getByRole("button", { name: "Unlock by force: network-staging" }).click();
-    await page.getByText("None that you may see.").waitFor();
+    await page.getByRole("button", { name: "Force-unlock network-staging" }).click();
+    await page.getByText("No locks that you can see.").waitFor();
     expect(data(await org.owner.get(`/workspaces/${staging.id}`)).attributes.locked).toBe(false);
     await page.getByRole("button", { name: "Remove from all teams…" }).click();
-    await page.getByText("Nobody gains anything · 1 person loses something").waitFor();
+    await page.getByText(/^1 person loses access to .* Nobody gains access\.$/).waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: "Remove from all teams", exact: true }).click();
-    await page.getByText("In no team", { exact: true }).waitFor();
+    await page.getByText("Not in any team", { exact: true }).waitFor();
     await page
       .getByRole("button", { name: /^Revoke/ })
       .first()
       .click();
     await page.getByText("Revoked the token.").waitFor();
     expect((await ana.get("/account/details")).status).toBe(401);
-    await page.getByRole("button", { name: "Remove from the organization…" }).click();
+    await page.getByRole("button", { name: "Remove from organization…" }).click();
     await page.getByRole("button", { name: `Remove from ${org.name}` }).click();
-    await page.getByText("Not a member").waitFor();
+    await page.getByText("Not a member", { exact: true }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

@@ -138,9 +138,9 @@ describe("a site admin", () => {
     await page.getByText("No agents yet").waitFor();
     const id = new URL(page.url()).pathname.split("/").at(-1)!;
     await page.getByRole("button", { name: "Create token" }).click();
-    await page.getByLabel("What it is for").fill("the first agent");
+    await page.getByLabel("Description").fill("the first agent");
     await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
-    const shown = page.getByRole("group", { name: "The token" });
+    const shown = page.getByRole("group", { name: "New token" });
     await shown.waitFor();
     const agent = console.api.as((await shown.innerText()).trim());
     await page.getByRole("button", { name: "I have copied it" }).click();

@@ -89,11 +89,11 @@ test("a session that ended: a form says so and keeps what was typed; a page lead
 
   await page.getByRole("button", { name: "Create token" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("What it is for").fill("my laptop");
+  await dialog.getByLabel("Description").fill("my laptop");
   await end();
   await dialog.getByRole("button", { name: "Create token" }).click();
   await dialog.getByRole("alert").getByText("Your session has ended.").waitFor();
-  expect(await dialog.getByLabel("What it is for").inputValue()).toBe("my laptop");
+  expect(await dialog.getByLabel("Description").inputValue()).toBe("my laptop");
   await expectAccessible(page);
   const [tab] = await Promise.all([
     page.context().waitForEvent("page"),
@@ -103,7 +103,7 @@ test("a session that ended: a form says so and keeps what was typed; a page lead
   await tab.getByRole("heading", { name: "Organizations" }).waitFor();
   await tab.close();
   await dialog.getByRole("button", { name: "Create token" }).click();
-  await page.getByRole("group", { name: "The token" }).waitFor();
+  await page.getByRole("group", { name: "New token" }).waitFor();
   await page.getByRole("button", { name: "I have copied it" }).click();
 
   await end();

@@ -48,13 +48,12 @@ describe("a workspace", () => {
     await page.getByRole("button", { name: "Lock", exact: true }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Reason").fill("Incident 42");
-    await dialog.getByRole("combobox", { name: "For how long" }).click();
-    await page.getByRole("option", { name: "an hour, unless I renew it" }).click();
+    await dialog.getByText("1 hour", { exact: true }).click();
     await dialog.getByRole("button", { name: "Lock" }).click();
     await page.getByText("“Incident 42”").waitFor();
     expect((await show(workspace.id)).attributes).toMatchObject({ locked: true, "locked-reason": "Incident 42" });
     await page.getByRole("button", { name: "Renew lock" }).click();
-    await page.getByText("The lock of network begins anew.").waitFor();
+    await page.getByText("Renewed the lock of network.").waitFor();
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByText("not locked").waitFor();
     const team = await makeTeam(console.api, "acme", { name: "operators" });
@@ -62,10 +61,10 @@ describe("a workspace", () => {
     const operator = await makeMember(console.api, "acme", [team.id]);
     data(await operator.post(`/workspaces/${workspace.id}/actions/lock`, { reason: "Mine" }));
     await page.reload();
-    await page.getByRole("button", { name: "Force unlock" }).click();
+    await page.getByRole("button", { name: "Force-unlock" }).click();
     await page.getByRole("dialog").getByText(operator.username).first().waitFor();
     await expectAccessible(page);
-    await page.getByRole("dialog").getByRole("button", { name: "Force unlock" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Force-unlock" }).click();
     await page.getByText("not locked").waitFor();
     expect(complaints).toEqual([]);
   });
@@ -251,7 +250,7 @@ describe("a workspace", () => {
     await go("/acme/workspaces/readable/settings");
     await page.getByText("To change these settings you need admin access to the workspace.").waitFor();
     expect(await page.getByLabel("Name").isDisabled()).toBe(true);
-    for (const name of ["Lock", "Start run", "Force unlock"])
+    for (const name of ["Lock", "Start run", "Force-unlock"])
       await expectCount(page.getByRole("button", { name, exact: true }), 0);
     await go("/acme/workspaces/readable/settings?part=keeping");
     for (const label of ["As the organization says", "All of them, for ever", "For some days"])

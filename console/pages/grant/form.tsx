@@ -1,11 +1,13 @@
-/** How much, until when and what for; and below it what that would change. */
-import { Checkbox, Group, Select, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
+/** The level, expiry and reason of a grant; and below them what it would change. */
+import { Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useState } from "react";
+import { useId, useState } from "react";
 import { giving } from "../../access/changes.ts";
-import { attributesOf, type Chosen, choicesOn, chosenIn, type Level, levelsOn, lowest } from "../../access/levels.ts";
-import { Preview } from "../../access/preview.tsx";
+import { attributesOf, type Chosen, choicesOn, chosenIn, levelsOn, lowest } from "../../access/levels.ts";
+import { type FieldFaults, Preview } from "../../access/preview.tsx";
 import type { ThingKind } from "../../access/words.ts";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput } from "../../ui/expiry-input.tsx";
 
 /** A record of team access, of either kind. */
 export interface RecordDocument {
@@ -27,8 +29,7 @@ interface GrantFormProps {
 interface Draft {
   readonly level: string;
   readonly chosen: Chosen;
-  /** A day of the caller's calendar: `2026-12-31`; empty for ever. */
-  readonly until: string;
+  readonly expiry: Expiry;
   readonly reason: string;
 }
 
@@ -39,28 +40,13 @@ function draftOf(kind: ThingKind, record: RecordDocument | undefined): Draft {
   return {
     level: given?.access ?? "read",
     chosen: given ? chosenIn(kind, given) : lowest(kind),
-    until: given?.["expires-at"] ? dayOf(given["expires-at"]) : "",
+    expiry: given?.["expires-at"] ? { at: given["expires-at"] } : null,
     reason: given?.["reason"] ?? "",
   };
 }
 
-/** The day on the caller's calendar. */
-function dayOf(time: string): string {
-  const date = new Date(time);
-  const two = (part: number) => String(part).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-}
-
-/** Through the whole of the day; a day that was not touched keeps the moment that it had. */
-function endOf(until: string, record: RecordDocument | undefined): string | null {
-  if (until === "") return null;
-  const before = record?.attributes["expires-at"] as string | null | undefined;
-  if (before && dayOf(before) === until) return before;
-  const end = new Date(`${until}T23:59:59`);
-  return Number.isNaN(end.getTime()) ? null : end.toISOString();
-}
-
-const changeOf = ({ kind, placeId, teamId, record }: GrantFormProps, { level, chosen, until, reason }: Draft) =>
+/** An end after a time is counted from the moment of this call. */
+const changeOf = ({ kind, placeId, teamId, record }: GrantFormProps, { level, chosen, expiry, reason }: Draft) =>
   giving(
     kind,
     placeId,
@@ -68,7 +54,7 @@ const changeOf = ({ kind, placeId, teamId, record }: GrantFormProps, { level, ch
     {
       access: level,
       ...(level === "custom" && attributesOf(chosen)),
-      "expires-at": endOf(until, record),
+      "expires-at": momentOf(expiry),
       reason: reason.trim() === "" ? null : reason.trim(),
     },
     record?.id,
@@ -77,47 +63,42 @@ const changeOf = ({ kind, placeId, teamId, record }: GrantFormProps, { level, ch
 export function GrantForm(props: GrantFormProps) {
   const { organization, kind, names, record, after } = props;
   const [draft, setDraft] = useState(() => draftOf(kind, record));
+  const [faults, setFaults] = useState<FieldFaults>({});
   const [settled] = useDebouncedValue(draft, soonMs);
+  const [asked, setAsked] = useState(() => ({ draft, change: changeOf(props, draft) }));
+  // Asked once for each draft: the moment of "in 1 hour" is another one at every look.
+  if (asked.draft !== settled && expiryFault(settled.expiry) === undefined)
+    setAsked({ draft: settled, change: changeOf(props, settled) });
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
-  const levels = levelsOn[kind];
   return (
     <Stack gap="md">
-      <Group align="flex-start" gap="sm">
-        <Select
-          label="Level"
-          description={levels.find(({ value }) => value === draft.level)?.about}
-          inputWrapperOrder={["label", "input", "description"]}
-          w={{ base: "100%", xs: 300 }}
-          data={levels.map(({ value }) => value)}
-          renderOption={({ option }) => <LevelOption level={levels.find(({ value }) => value === option.value)} />}
-          value={draft.level}
-          onChange={(level) => set({ level: level ?? "read" })}
-        />
-        <TextInput
-          type="date"
-          label="Until"
-          description="the end of that day; empty: for ever"
-          inputWrapperOrder={["label", "input", "description"]}
-          w={{ base: "100%", xs: 210 }}
-          value={draft.until}
-          onChange={(event) => set({ until: event.currentTarget.value })}
-        />
-        <TextInput
-          label="Reason"
-          description="shown wherever it is asked why"
-          inputWrapperOrder={["label", "input", "description"]}
-          flex={1}
-          miw={220}
-          value={draft.reason}
-          onChange={(event) => set({ reason: event.currentTarget.value })}
+      <Group align="flex-start" gap="lg">
+        <LevelInput kind={kind} value={draft.level} onChange={(level) => set({ level })} />
+        <ExpiryInput
+          never="This grant has no expiry."
+          value={draft.expiry}
+          onChange={(expiry) => set({ expiry })}
+          error={faults["expires-at"]}
         />
       </Group>
       {draft.level === "custom" && <Custom kind={kind} chosen={draft.chosen} onChange={(chosen) => set({ chosen })} />}
+      <TextInput
+        label="Reason"
+        description="Shown when someone asks why."
+        inputWrapperOrder={["label", "input", "description", "error"]}
+        maw="46rem"
+        value={draft.reason}
+        error={faults["reason"]}
+        onChange={(event) => set({ reason: event.currentTarget.value })}
+      />
       <Preview
         organization={organization}
-        changes={[changeOf(props, settled)]}
-        isSettling={draft !== settled}
-        verb={record ? "Change the grant" : "Grant access"}
+        changes={[asked.change]}
+        changesNow={() => [changeOf(props, draft)]}
+        fields={fields}
+        onFaults={setFaults}
+        isSettling={draft !== asked.draft || expiryFault(draft.expiry) !== undefined}
+        verb={record ? "Change grant" : "Grant access"}
         done={`${names.team} now has ${draft.level} on ${names.place}.`}
         after={after}
         onCancel={after}
@@ -126,14 +107,35 @@ export function GrantForm(props: GrantFormProps) {
   );
 }
 
-const LevelOption = ({ level }: { readonly level: Level | undefined }) => (
-  <div>
-    <Text fz="sm">{level?.value}</Text>
-    <Text fz="xs" c="dimmed">
-      {level?.about}
-    </Text>
-  </div>
-);
+const fields = ["expires-at", "reason"];
+
+interface LevelInputProps {
+  readonly kind: ThingKind;
+  readonly value: string;
+  readonly onChange: (level: string) => void;
+}
+
+/** All levels side by side, so that each is one click away; what the chosen one allows stands below. */
+function LevelInput({ kind, value, onChange }: LevelInputProps) {
+  const id = useId();
+  const levels = levelsOn[kind];
+  return (
+    <Input.Wrapper label="Level" labelElement="div" labelProps={{ id }} w={{ base: "100%", xs: 340 }}>
+      <SegmentedControl
+        display="flex"
+        mt={2}
+        size="xs"
+        aria-labelledby={id}
+        data={levels.map(({ value }) => value)}
+        value={value}
+        onChange={onChange}
+      />
+      <Input.Description mt={4} aria-live="polite">
+        {levels.find((level) => level.value === value)?.about}
+      </Input.Description>
+    </Input.Wrapper>
+  );
+}
 
 interface CustomProps {
   readonly kind: ThingKind;

@@ -1,4 +1,4 @@
-/** Granting access to a team, with what that would change told before it is saved. The same page changes a grant, and takes it away. */
+/** Grants access to a team, with a preview of what that would change. Existing grants are changed and removed here too. */
 import { Alert, Button, Group, Input, SegmentedControl, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -9,6 +9,7 @@ import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
 import { Picker, useThing } from "../../pickers.tsx";
 import { useAddress } from "../../ui/address.ts";
+import { Expires } from "../../ui/expires.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
@@ -30,19 +31,23 @@ export default function GrantPage() {
             kind="teams"
             label="Team"
             placeholder="Search teams…"
+            autoFocus={teamId === undefined}
             w={{ base: "100%", xs: 240 }}
             organization={organization}
             value={teamId}
             onChange={(team) => set({ team, mode: undefined })}
           />
-          <Input.Wrapper label="On a" labelElement="div" labelProps={{ id: "grant-on" }} size="sm">
+          <Input.Wrapper label="Scope" labelElement="div" labelProps={{ id: "grant-on" }} size="sm">
             <SegmentedControl
               display="flex"
               size="sm"
               h={36}
               style={{ alignItems: "center" }}
               aria-labelledby="grant-on"
-              data={["project", "workspace"]}
+              data={[
+                { value: "project", label: "Project" },
+                { value: "workspace", label: "Workspace" },
+              ]}
               value={kind}
               onChange={chooseKind}
             />
@@ -52,6 +57,7 @@ export default function GrantPage() {
             kind={`${kind}s`}
             label={kind === "project" ? "Project" : "Workspace"}
             placeholder={`Search ${kind}s…`}
+            autoFocus={teamId !== undefined && placeId === undefined}
             w={{ base: "100%", xs: 280 }}
             organization={organization}
             value={placeId}
@@ -62,7 +68,7 @@ export default function GrantPage() {
           <Chosen key={`${teamId} ${placeId}`} {...{ organization, kind, teamId, placeId }} />
         ) : (
           <Empty title={teamId ? `Choose a ${kind}` : "Choose a team"}>
-            Who would gain what, and on how many workspaces, is told here before anything is saved.
+            Before anything is saved, you see who would gain access, and to how many workspaces.
           </Empty>
         )}
       </Stack>
@@ -77,7 +83,7 @@ interface ChosenProps {
   readonly placeId: string;
 }
 
-/** The record that the team has there already, if it has one. */
+/** The grant that the team already has there, if any. */
 function useRecord({ kind, teamId, placeId }: ChosenProps) {
   const onProject = useQuery({
     ...askingWhole("GET /team-projects", { query: { "filter[project][id]": placeId } }),
@@ -113,9 +119,9 @@ function Chosen(props: ChosenProps) {
       <Preview
         organization={organization}
         changes={[takingAway(recordsOf[kind], record.id)]}
-        verb="Remove the grant"
+        verb="Remove grant"
         color="red"
-        done={`${names.team} no longer has access to ${names.place} by a grant of its own.`}
+        done={`Removed the grant of ${names.team} on ${names.place}.`}
         after={back}
         onCancel={() => set({ mode: undefined })}
       />
@@ -126,11 +132,11 @@ function Chosen(props: ChosenProps) {
         <Alert color="blue" variant="light" p="xs" role="note">
           <Group justify="space-between" gap="sm">
             <span>
-              {names.team} has <b>{record.attributes.access}</b> on {names.place} already. What you choose takes its
-              place.
+              {names.team} already has <b>{record.attributes.access}</b> on {names.place},{" "}
+              <Expires time={record.attributes["expires-at"]} isSentence />. Saving replaces this grant.
             </span>
             <Button variant="default" onClick={() => set({ mode: "remove" })}>
-              Remove this grant…
+              Remove grant…
             </Button>
           </Group>
         </Alert>

@@ -33,9 +33,9 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
       about={place?.user.attributes.email}
       actions={place && actions?.(place)}
       tabs={[
-        { label: "Person", to: paths.person(organization, id) },
+        { label: "Overview", to: paths.person(organization, id) },
         { label: "Reach", to: paths.personReach(organization, id) },
-        { label: "Leaving", to: paths.personLeaving(organization, id) },
+        { label: "Offboarding", to: paths.personLeaving(organization, id) },
       ]}
     >
       <Asked query={query}>{() => place && children(place)}</Asked>

@@ -45,7 +45,7 @@ export default function PeoplePage() {
     <Page
       title="People"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      actions={mayManage && <Button onClick={open}>Invite somebody</Button>}
+      actions={mayManage && <Button onClick={open}>Invite member</Button>}
     >
       <List
         one="person"
@@ -55,22 +55,22 @@ export default function PeoplePage() {
         filters={
           <Select
             aria-label="Status"
-            placeholder="Members and invited"
+            placeholder="Any status"
             data={[
-              { value: "active", label: "members" },
-              { value: "invited", label: "invited" },
+              { value: "active", label: "Members" },
+              { value: "invited", label: "Invited" },
             ]}
             value={search["status"] ?? null}
             onChange={(status) => set({ status: status ?? undefined, page: undefined })}
             clearable
-            clearButtonProps={{ "aria-label": "Members and invited" }}
+            clearButtonProps={{ "aria-label": "Any status" }}
             w={180}
           />
         }
-        empty={<Empty title="Nobody here yet">Invite people by their e-mail address.</Empty>}
+        empty={<Empty title="No people yet">Invite people by email.</Empty>}
         columns={(answer) => columnsOf(answer, organization, mayManage)}
       />
-      <FormDialog opened={opened} onClose={close} title={`Invite somebody to ${organization}`}>
+      <FormDialog opened={opened} onClose={close} title={`Invite a member to ${organization}`}>
         <Invite organization={organization} onClose={close} />
       </FormDialog>
     </Page>
@@ -91,12 +91,12 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
           ) : (
             attributes.email
           )}
-          {attributes.status === "invited" && <Badge color="yellow">invited</Badge>}
+          {attributes.status === "invited" && <Badge color="yellow">Invited</Badge>}
         </Group>
       );
     },
   },
-  { title: "E-mail", isExtra: true, cell: ({ attributes }) => attributes.email },
+  { title: "Email", isExtra: true, cell: ({ attributes }) => attributes.email },
   {
     title: "Teams",
     cell: ({ relationships }) => (
@@ -109,7 +109,7 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
       </Group>
     ),
   },
-  { title: "Since", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+  { title: "Joined", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
   {
     title: "Actions",
     width: 1,
@@ -122,6 +122,9 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
       ),
   },
 ];
+
+/** As the server has it. */
+const isEmail = (text: string) => /^[^\s@]+@[^\s@]+$/.test(text);
 
 function Invite({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const [link, setLink] = useState<string>();
@@ -139,11 +142,15 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       else onClose();
     },
   });
+  const { email } = draft.getValues();
+  const check = () => {
+    if (email !== "" && !isEmail(email)) draft.setFieldError("email", "Enter a valid email address");
+  };
   if (link !== undefined)
     return (
       <Stack>
-        <SecretOnce title={`Invited ${draft.getValues().email}`} label="The invitation's link" secret={link}>
-          Send it to them: whoever opens it within a week joins the organization.
+        <SecretOnce title={`Invited ${email}`} label="Invitation link" secret={link}>
+          Send it to them. The link can be used once and expires in 7 days.
         </SecretOnce>
         <Button onClick={onClose} ml="auto" display="block">
           I have copied it
@@ -155,6 +162,7 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       draft={draft}
       action={invite}
       verb="Invite"
+      isReady={isEmail(email)}
       onCancel={onClose}
       input={({ email, teams }) => ({
         path: { organization_name: organization },
@@ -168,15 +176,17 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       })}
     >
       <TextInput
-        label="E-mail"
+        label="Email"
         type="email"
-        description="Somebody who has an account with this address is a member at once; others when they have accepted."
+        description="People with an account become members at once. Others get an invitation link."
         {...draft.getInputProps("email")}
+        onBlur={check}
+        onKeyDown={(event) => event.key === "Enter" && check()}
         data-autofocus
       />
       <MultiSelect
         label="Teams"
-        description="What they may do comes from their teams."
+        description="All access comes from teams."
         data={teams.data?.data.map(({ id, attributes }) => ({ value: id, label: attributes.name })) ?? []}
         searchable
         {...draft.getInputProps("teams")}

@@ -1,8 +1,9 @@
-/** A person in an organization: the teams that they are in, until when and why. */
+/** A person in an organization: their teams, with expiry and reason. */
 import { useQuery } from "@tanstack/react-query";
 import { includedIn } from "../../api/client.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { Expires } from "../../ui/expires.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -26,7 +27,7 @@ export default function PersonPage() {
   );
 }
 
-/** Found by the address or the name; whoever shares a part of it comes with it, and is left out here. */
+/** Found by email or name. The search also returns people who share a part of it; they are left out here. */
 function useMembership({ organization, user }: PersonPlace) {
   const { email, username } = user.attributes;
   const query = useQuery(
@@ -58,16 +59,16 @@ function Teams(place: PersonPlace) {
   const { organization, user } = place;
   const { query, membership } = useMembership(place);
   return (
-    <Section title="Teams" about="What a person may do comes from their teams.">
+    <Section title="Teams" about="All access comes from teams.">
       <Asked query={query} loading={<LoadingRows rows={3} />}>
         {(answer) => {
           const teams = membership?.relationships.teams?.data ?? [];
           if (teams.length === 0)
             return (
-              <Empty title={membership ? "In no team" : `No member of ${organization}`}>
+              <Empty title={membership ? "Not in any team" : `Not a member of ${organization}`}>
                 {membership
-                  ? `Add ${user.attributes.username} on the page of a team.`
-                  : "A site admin sees everything without being a member."}
+                  ? `Add ${user.attributes.username} on a team's page.`
+                  : "Site admins see everything without being members."}
               </Empty>
             );
           return (
@@ -84,10 +85,10 @@ function Teams(place: PersonPlace) {
                     </Link>
                   ),
                 },
-                { title: "Until", cell: ({ meta }) => <When time={meta?.["expires-at"]} none="for good" /> },
+                { title: "Expires", cell: ({ meta }) => <Expires time={meta?.["expires-at"]} /> },
                 { title: "Reason", isExtra: true, cell: ({ meta }) => meta?.reason ?? "–" },
                 {
-                  title: "In the whole organization",
+                  title: "Organization access",
                   isExtra: true,
                   cell: ({ id }) => {
                     const team = includedIn(answer, "teams", id);
@@ -109,9 +110,9 @@ function About({ user }: PersonPlace) {
     <Section title="About">
       <Facts
         facts={[
-          ["Id", <Identifier key="id" value={id} />],
-          ["Since", <When key="since" time={attributes["created-at"]} />],
-          ...(attributes["is-site-admin"] ? ([["Site admin", "owns every organization"]] as const) : []),
+          ["ID", <Identifier key="id" value={id} />],
+          ["Created", <When key="since" time={attributes["created-at"]} />],
+          ...(attributes["is-site-admin"] ? ([["Site admin", "has owner access to every organization"]] as const) : []),
         ]}
       />
     </Section>

@@ -1,4 +1,4 @@
-/** Removing somebody from an organization. */
+/** Removes a member from an organization. */
 import { useAction } from "../../api/actions.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 
@@ -24,8 +24,8 @@ export function RemoveMember({ organization, membershipId, name, isQuiet = false
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { membership_id: membershipId } })}
     >
-      {name} leaves every team of {organization}, and tokens of theirs reach nothing here any more. Locks that they hold
-      stay until somebody unlocks by force: their page shows which.
+      {name} is removed from every team of {organization}, and their tokens lose access to it. Their locks stay until
+      someone force-unlocks them: the Offboarding tab lists them.
     </DangerButton>
   );
 }

@@ -1,4 +1,4 @@
-/** A person who leaves: memberships, locks and tokens, each with its button. */
+/** Offboarding a person: memberships, locks and tokens, each with its action. */
 import { Offboarding } from "../../access/offboarding.tsx";
 import { PersonFrame } from "../people/frame.tsx";
 

@@ -1,4 +1,4 @@
-/** What a person can reach in an organization. */
+/** The reach of a person in an organization. */
 import { Reach } from "../../access/reach.tsx";
 import { PersonFrame } from "../people/frame.tsx";
 

@@ -1,4 +1,4 @@
-/** What a team can reach. */
+/** The reach of a team. */
 import { Reach } from "../../access/reach.tsx";
 import { paths } from "../../paths.ts";
 import { LinkButton } from "../../ui/link.tsx";

@@ -1,9 +1,10 @@
-/** What a token can reach. */
+/** The reach of a token. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Reach } from "../../access/reach.tsx";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { Expires } from "../../ui/expires.tsx";
 import { Page } from "../../ui/page.tsx";
 import { When } from "../../ui/text.tsx";
 
@@ -20,8 +21,8 @@ export default function TokenReachPage() {
       about={
         known && (
           <>
-            Last used <When time={known.attributes["last-used-at"]} none="never" />, expires{" "}
-            <When time={known.attributes["expired-at"]} none="never" />
+            Last used <When time={known.attributes["last-used-at"]} none="never" /> ·{" "}
+            <Expires time={known.attributes["expired-at"]} isSentence />
           </>
         )
       }

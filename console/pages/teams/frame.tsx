@@ -36,7 +36,7 @@ export function TeamFrame({ actions, children }: TeamFrameProps) {
       about={place?.team.attributes.description}
       actions={place && actions?.(place)}
       tabs={[
-        { label: "People", to: paths.team(organization, id) },
+        { label: "Members", to: paths.team(organization, id) },
         { label: "Reach", to: paths.teamReach(organization, id) },
         { label: "Tokens", to: paths.teamTokens(organization, id) },
         ...(place?.team.attributes.permissions["can-update"]

@@ -1,5 +1,5 @@
-/** The people of a team: who, until when and why; one more, or one less. */
-import { Button, Select, TextInput } from "@mantine/core";
+/** The members of a team, with their expiry and reason; adds, changes and removes them. */
+import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useDebouncedValue, useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -8,12 +8,14 @@ import { includedIn } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { Expires } from "../../ui/expires.tsx";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput } from "../../ui/expiry-input.tsx";
+import { ActionForm, type Draft, useDraft } from "../../ui/form.tsx";
 import { Link } from "../../ui/link.tsx";
-import { MomentInput } from "../../ui/moment.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { counted, When } from "../../ui/text.tsx";
+import { counted } from "../../ui/text.tsx";
 import { TeamFrame, type TeamPlace } from "./frame.tsx";
 
 export default function TeamMembersPage() {
@@ -21,13 +23,13 @@ export default function TeamMembersPage() {
   return (
     <TeamFrame
       actions={({ team }) =>
-        team.attributes.permissions["can-update-membership"] && <Button onClick={open}>Add somebody</Button>
+        team.attributes.permissions["can-update-membership"] && <Button onClick={open}>Add member</Button>
       }
     >
       {(place) => (
         <>
           <Members {...place} />
-          <FormDialog opened={opened} onClose={close} title={`Add somebody to ${place.team.attributes.name}`}>
+          <FormDialog opened={opened} onClose={close} title={`Add a member to ${place.team.attributes.name}`}>
             <AddMember {...place} onClose={close} />
           </FormDialog>
         </>
@@ -36,7 +38,7 @@ export default function TeamMembersPage() {
   );
 }
 
-/** How long, and why, is said beside each person by the relationship. */
+/** The expiry and reason come with the relationship. */
 interface Membership {
   readonly id: string;
   readonly name: string;
@@ -59,35 +61,41 @@ function Members(place: TeamPlace) {
   const mayUpdate = team.attributes.permissions["can-update-membership"];
   if (members.length === 0)
     return (
-      <Empty title="Nobody is in this team">
+      <Empty title="No members yet">
         {mayUpdate
-          ? "Add people, for good or until a moment."
-          : "An owner, or a team that manages membership, adds people."}
+          ? "Add members, permanently or with an expiry."
+          : "Owners and teams that manage membership can add members."}
       </Empty>
     );
   return (
     <>
       <Table
-        label={`People of ${team.attributes.name}`}
+        label={`Members of ${team.attributes.name}`}
         rows={members}
         keyOf={({ id }) => id}
         columns={[
           { title: "Person", cell: ({ id, name }) => <Link to={paths.person(organization, id)}>{name}</Link> },
-          { title: "Until", cell: ({ until }) => <When time={until} none="for good" /> },
+          { title: "Expires", cell: ({ until }) => <Expires time={until} /> },
           { title: "Reason", isExtra: true, cell: ({ reason }) => reason ?? "–" },
           {
             title: "Actions",
             width: 1,
-            cell: (member) => mayUpdate && <Remove place={place} member={member} />,
+            cell: (member) =>
+              mayUpdate && (
+                <Group gap={4} wrap="nowrap" justify="flex-end">
+                  <ChangeMember place={place} member={member} />
+                  <Remove place={place} member={member} />
+                </Group>
+              ),
           },
         ]}
       />
-      <span>{counted(members.length, "person", "people")}</span>
+      <span>{counted(members.length, "member")}</span>
     </>
   );
 }
 
-function Remove({ place: { team }, member }: { readonly place: TeamPlace; readonly member: Membership }) {
+function Remove({ place: { team }, member }: MemberProps) {
   const { name } = team.attributes;
   const remove = useAction("DELETE /teams/{team_id}/relationships/users", {
     done: `Removed ${member.name} from ${name}.`,
@@ -102,56 +110,111 @@ function Remove({ place: { team }, member }: { readonly place: TeamPlace; readon
       onConfirm={() =>
         remove.mutate({
           path: { team_id: team.id },
-          body: { data: [{ type: "users", id: member.name === "invited" ? member.id : member.name }] },
+          body: { data: [{ type: "users", id: idOf(member) }] },
         })
       }
     >
-      {member.name} loses whatever only {name} gives, at once. The tab Reach shows what the team can reach.
+      {member.name} immediately loses the access that only {name} gives. The Reach tab shows what the team can access.
     </DangerButton>
   );
 }
 
+/** People are named by their user names; those who are invited have none yet. */
+const idOf = ({ name, id }: Membership) => (name === "invited" ? id : name);
+
+interface SeatDraft {
+  readonly person: string;
+  readonly "expires-at": Expiry;
+  readonly reason: string;
+}
+
+/** The same request adds somebody and changes the expiry and reason of a member. */
+const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
+  path: { team_id: teamId },
+  body: {
+    data: [{ type: "users", id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
+  } as never,
+});
+
+/** When the seat ends, and why it was given. */
+function SeatFields({ draft }: { readonly draft: Draft<SeatDraft> }) {
+  return (
+    <>
+      <ExpiryInput never="The membership has no expiry." {...draft.getInputProps("expires-at")} />
+      <TextInput
+        label="Reason"
+        placeholder="On call over the holidays"
+        description="Shown when someone asks why."
+        {...draft.getInputProps("reason")}
+      />
+    </>
+  );
+}
+
 function AddMember({ organization, team, onClose }: TeamPlace & { readonly onClose: () => void }) {
-  const draft = useDraft({ person: "", until: "", reason: "" });
+  const draft = useDraft<SeatDraft>({ person: "", "expires-at": null, reason: "" });
   const add = useAction("POST /teams/{team_id}/relationships/users", {
     done: (_, { body }) => `Added ${body.data[0]?.id} to ${team.attributes.name}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  const { person, "expires-at": expiry } = draft.getValues();
+  return (
+    <ActionForm
+      draft={draft}
+      action={add}
+      verb="Add member"
+      isReady={person !== "" && expiryFault(expiry) === undefined}
+      onCancel={onClose}
+      input={(values) => seatInput(team.id, values)}
+    >
+      <PersonSelect organization={organization} {...draft.getInputProps("person")} />
+      <SeatFields draft={draft} />
+    </ActionForm>
+  );
+}
+
+interface MemberProps {
+  readonly place: TeamPlace;
+  readonly member: Membership;
+}
+
+function ChangeMember({ place, member }: MemberProps) {
+  const [opened, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button variant="subtle" size="compact-xs" aria-label={`Change expiry of ${member.name}`} onClick={open}>
+        Change expiry
+      </Button>
+      <FormDialog opened={opened} onClose={close} title={`${member.name} in ${place.team.attributes.name}`}>
+        <ChangeMemberForm place={place} member={member} onClose={close} />
+      </FormDialog>
+    </>
+  );
+}
+
+function ChangeMemberForm({ place: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
+  const { until, reason } = member;
+  const draft = useDraft<SeatDraft>({
+    person: idOf(member),
+    "expires-at": until === null ? null : { at: until },
+    reason: reason ?? "",
+  });
+  const change = useAction("POST /teams/{team_id}/relationships/users", {
+    done: `Changed the membership of ${member.name}.`,
     refusal: "form",
     after: onClose,
   });
   return (
     <ActionForm
       draft={draft}
-      action={add}
-      verb="Add to the team"
-      isReady={draft.getValues().person !== ""}
+      action={change}
+      verb="Save"
+      isReady={draft.isDirty() && expiryFault(draft.getValues()["expires-at"]) === undefined}
       onCancel={onClose}
-      input={({ person, until, reason }) => ({
-        path: { team_id: team.id },
-        body: {
-          data: [
-            {
-              type: "users",
-              id: person,
-              ...((until || reason) && {
-                meta: { ...(until && { "expires-at": until }), ...(reason && { reason }) },
-              }),
-            },
-          ],
-        } as never,
-      })}
+      input={(values) => seatInput(team.id, values)}
     >
-      <PersonSelect organization={organization} {...draft.getInputProps("person")} />
-      <MomentInput
-        label="Until"
-        description="The membership ends by itself then. Empty: for good."
-        {...draft.getInputProps("until")}
-      />
-      <TextInput
-        label="Reason"
-        placeholder="on call over the holidays"
-        description="Shown wherever somebody asks why this access is there."
-        {...draft.getInputProps("reason")}
-      />
+      <SeatFields draft={draft} />
     </ActionForm>
   );
 }
@@ -162,7 +225,7 @@ interface PersonSelectProps {
   readonly onChange?: (value: string | null) => void;
 }
 
-/** Found as one types, by the server. */
+/** Searches members of the organization while one types. */
 function PersonSelect({ organization, value, onChange }: PersonSelectProps) {
   const [typed, setTyped] = useState("");
   const [q] = useDebouncedValue(typed.trim(), 150);
@@ -179,7 +242,7 @@ function PersonSelect({ organization, value, onChange }: PersonSelectProps) {
   return (
     <Select
       label="Person"
-      description="A member of the organization. Others are invited first, on the page People."
+      description="A member of the organization. Invite others first, on the People page."
       data={value && !names.some((one) => one.value === value) ? [{ value, label: value }, ...names] : names}
       value={value || null}
       onChange={onChange}
@@ -187,7 +250,7 @@ function PersonSelect({ organization, value, onChange }: PersonSelectProps) {
       filter={({ options }) => options}
       searchValue={typed}
       onSearchChange={setTyped}
-      nothingFoundMessage="Nobody is called like that"
+      nothingFoundMessage="No matching people"
       data-autofocus
     />
   );

@@ -37,15 +37,15 @@ export default function TeamsPage() {
         label="Teams"
         query={query}
         keyOf={({ id }) => id}
-        empty={<Empty title="No team that you may see">Access is given to teams, and people are in teams.</Empty>}
+        empty={<Empty title="No teams yet">You grant access to teams, and people are members of teams.</Empty>}
         columns={() => [
           {
             title: "Name",
             cell: ({ id, attributes }) => <Link to={paths.team(organization, id)}>{attributes.name}</Link>,
           },
-          { title: "People", isFigure: true, cell: ({ attributes }) => figure(attributes["users-count"]) },
+          { title: "Members", isFigure: true, cell: ({ attributes }) => figure(attributes["users-count"]) },
           {
-            title: "In the whole organization",
+            title: "Organization access",
             isExtra: true,
             cell: ({ attributes }) => wordsOf(attributes["organization-access"], attributes.name),
           },
@@ -53,9 +53,9 @@ export default function TeamsPage() {
             title: "Visibility",
             isExtra: true,
             cell: ({ attributes }) =>
-              attributes.visibility === "secret" ? <Badge color="gray">secret</Badge> : "organization",
+              attributes.visibility === "secret" ? <Badge color="gray">Secret</Badge> : "Organization",
           },
-          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
         ]}
       />
       <FormDialog opened={opened} onClose={close} title="New team">
@@ -69,7 +69,7 @@ function NewTeam({ organization, onClose }: { readonly organization: string; rea
   const go = useGo();
   const draft = useDraft({ name: "", description: "", visibility: "organization" as "organization" | "secret" });
   const create = useAction("POST /organizations/{organization_name}/teams", {
-    done: ({ data }) => `Made the team ${data.attributes.name}.`,
+    done: ({ data }) => `Created team ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.team(organization, data.id)),
   });
@@ -77,7 +77,7 @@ function NewTeam({ organization, onClose }: { readonly organization: string; rea
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the team"
+      verb="Create team"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -86,7 +86,7 @@ function NewTeam({ organization, onClose }: { readonly organization: string; rea
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <TextInput label="Description" {...draft.getInputProps("description")} />
-      <Select label="Who may know of it" data={visibilities} {...draft.getInputProps("visibility")} />
+      <Select label="Visibility" data={visibilities} {...draft.getInputProps("visibility")} />
     </ActionForm>
   );
 }

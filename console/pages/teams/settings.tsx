@@ -1,4 +1,4 @@
-/** A team's own settings: its name, who may know of it, what it may do in the whole organization, and its end. */
+/** A team's settings: its name, visibility and organization permissions, and its deletion. */
 import { Checkbox, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
@@ -49,19 +49,14 @@ function Settings({ team, answer }: TeamPlace) {
     >
       <TextInput label="Name" {...draft.getInputProps("name")} />
       <TextInput label="Description" {...draft.getInputProps("description")} />
-      <Select
-        label="Who may know of it"
-        data={visibilities}
-        disabled={!mayUpdate}
-        {...draft.getInputProps("visibility")}
-      />
+      <Select label="Visibility" data={visibilities} disabled={!mayUpdate} {...draft.getInputProps("visibility")} />
       <TextInput
-        label="Group at the identity provider"
-        description="Whoever signs in with this group in their claims is in the team."
+        label="Identity provider group"
+        description="People who sign in with this group in their claims are members of the team."
         {...draft.getInputProps("sso-team-id")}
       />
       <Switch
-        label="Members may manage the team's tokens"
+        label="Members can manage the team's tokens"
         {...draft.getInputProps("allow-member-token-management", { type: "checkbox" })}
       />
     </SettingsForm>
@@ -73,24 +68,24 @@ function OrganizationAccess({ team, answer }: TeamPlace) {
   const draft = useDraft<Record<string, boolean>>(
     Object.fromEntries(abilities.map(({ name }) => [name, held?.[name] === true])),
   );
-  const title = "In the whole organization";
+  const title = "Organization access";
   if (team.attributes.name === "owners")
     return (
-      <Section title={title} about="Owners may do everything. That can't be changed.">
+      <Section title={title} about="Owners can do everything. This can't be changed.">
         {null}
       </Section>
     );
   return (
     <SettingsForm
       title={title}
-      about="What the team may do everywhere, beside what it is granted on single projects and workspaces."
+      about="Permissions in the whole organization, in addition to grants on projects and workspaces."
       draft={draft}
       operation="PATCH /teams/{team_id}"
       query={teamQuery(team.id)}
       etag={answer.etag}
       mayUpdate={team.attributes.permissions["can-update-organization-access"] === true}
-      readOnly="You may read what the team may do everywhere, not change it."
-      verb="Save the access"
+      readOnly="You can see these permissions, but not change them."
+      verb="Save permissions"
       done="Saved the team."
       input={(ifMatch) => ({
         path: { team_id: team.id },
@@ -113,13 +108,13 @@ function Danger({ organization, team }: TeamPlace) {
     <End
       one="team"
       name={name}
-      about="Its people stay in the organization, without whatever only this team gave them."
+      about="Its members stay in the organization, but lose the access that only this team gives them."
       operation="DELETE /teams/{team_id}"
       input={{ path: { team_id: team.id } }}
       to={paths.teams(organization)}
     >
-      The team {name} goes, with its grants on projects and workspaces and all its tokens.{" "}
-      {counted(count, "person", "people")} may lose access. That can't be taken back.
+      This deletes the team {name}, its grants on projects and workspaces, and all its tokens.{" "}
+      {counted(count, "person", "people")} can lose access. You can't undo this.
     </End>
   );
 }

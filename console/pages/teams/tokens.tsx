@@ -15,7 +15,7 @@ export default function TeamTokensPage() {
           <MakeToken
             operation="POST /teams/{team_id}/authentication-tokens"
             path={{ team_id: team.id }}
-            verb="Make a token"
+            verb="Create token"
             holder={`the team ${team.attributes.name}`}
           />
         )
@@ -32,9 +32,9 @@ function Tokens({ organization, team }: TeamPlace) {
     <Asked query={tokens}>
       {({ data }) =>
         data.length === 0 ? (
-          <Empty title="The team has no tokens">
-            A team's token may do what the team may do. Pipelines that can show who they are need none: see identity
-            trusts in the documentation.
+          <Empty title="No tokens yet">
+            A team token has the access of the team. Pipelines that can prove their identity need no token: see identity
+            trusts.
           </Empty>
         ) : (
           <TokensTable

@@ -1,4 +1,4 @@
-/** Tokens of every kind, from the lists of each that the caller may see. */
+/** Tokens of every kind, from the lists of each that the caller can see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { askingWhole } from "../../api/whole.ts";
 import { ApiError } from "../../api/errors.ts";
@@ -9,7 +9,7 @@ import type { Token } from "./words.ts";
 
 export interface Held {
   readonly token: Token;
-  readonly kind: "organization" | "audit trail" | "team" | "you" | "agents";
+  readonly kind: "organization" | "audit log" | "team" | "you" | "agent pool";
   readonly name: string;
   readonly page?: (organization: string) => string;
   readonly rotation?: RotateProps["holder"];
@@ -45,7 +45,7 @@ export function useTokens(organization: string): Tokens {
   const teamNames = new Map(teams.data?.data.map(({ id, attributes }) => [id, attributes.name]));
   const held: Held[] = [
     ...(own.data ? [ofOrganizationItself(own.data.data, organization, "organization")] : []),
-    ...(audit.data ? [ofOrganizationItself(audit.data.data, organization, "audit trail", trail)] : []),
+    ...(audit.data ? [ofOrganizationItself(audit.data.data, organization, "audit log", trail)] : []),
     ...(teamTokens.data?.data ?? []).map((token): Held => {
       const id = token.relationships.team?.data?.id ?? "";
       return {
@@ -83,7 +83,7 @@ const isNone = (error: unknown) => error instanceof ApiError && error.status ===
 const ofOrganizationItself = (
   token: Token,
   organization: string,
-  kind: "organization" | "audit trail",
+  kind: "organization" | "audit log",
   query?: Record<string, string>,
 ): Held => ({
   token,
@@ -106,11 +106,11 @@ function useAgentTokens(organization: string, enabled: boolean): Omit<Tokens, "e
   const held = all.flatMap(({ id, attributes }, index) =>
     (lists[index]?.data?.data ?? []).map((token: Token): Held => ({
       token,
-      kind: "agents",
+      kind: "agent pool",
       name: attributes.name,
       page: (organization) => paths.agentPool(organization, id),
     })),
   );
   const leftOut = lists.reduce((sum, { data }) => sum + beyond(data), 0);
-  return { held, leftOut, isLoading: pools.isLoading };
+  return { held, leftOut, isLoading: pools.isLoading || lists.some(({ isLoading }) => isLoading) };
 }

@@ -1,14 +1,14 @@
-/** Making a token of any kind: what it is for, until when; then the secret, once. */
-import { Button, Select, Stack, TextInput } from "@mantine/core";
+/** Creates a token of any kind: description and expiry; then shows the secret, once. */
+import { Button, Stack, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { inDays, MomentInput } from "../../ui/moment.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { lifetimes } from "./words.ts";
 
 type Making =
   | "POST /users/{user_id}/authentication-tokens"
@@ -21,13 +21,13 @@ export interface MakeTokenProps<O extends Making> {
   readonly operation: O;
   readonly path: Input<O>["path"];
   readonly query?: Record<string, string>;
-  /** On the button: "Make a token". */
+  /** On the button: "Create token". */
   readonly verb: string;
   /** Whose it will be, for the title. */
   readonly holder: string;
   /** What it replaces, if anything: said in the form. */
   readonly warning?: string;
-  /** Agents' tokens have no end. */
+  /** Agent tokens have no expiry. */
   readonly isEndless?: boolean;
   readonly isQuiet?: boolean;
 }
@@ -55,18 +55,17 @@ export function MakeToken<O extends Making>(props: MakeTokenProps<O>) {
 function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly onClose: () => void }) {
   const { operation, path, query, verb, warning, isEndless = false, onClose } = props;
   const [secret, setSecret] = useState<string>();
-  const [days, setDays] = useState("90");
-  const draft = useDraft({ description: "", "expired-at": inDays(90) });
+  const draft = useDraft({ description: "", "expired-at": { seconds: 90 * 86_400 } as Expiry });
   // All of these answer the token, with its secret this once.
   const make = useAction(operation as "POST /users/{user_id}/authentication-tokens", {
-    done: "Made the token.",
+    done: "Created the token.",
     refusal: "form",
     after: ({ data }) => setSecret(data.attributes.token ?? undefined),
   });
   if (secret !== undefined)
     return (
       <Stack>
-        <SecretOnce title="The token" label="The token" secret={secret} />
+        <SecretOnce title="New token" label="New token" secret={secret} />
         <Button onClick={onClose} ml="auto" display="block">
           I have copied it
         </Button>
@@ -78,38 +77,29 @@ function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly o
       action={make}
       verb={verb}
       onCancel={onClose}
-      input={({ description, "expired-at": end }) => ({
+      isReady={isEndless || expiryFault(draft.getValues()["expired-at"]) === undefined}
+      input={({ description, "expired-at": expiry }) => ({
         path: path as never,
         ...(query && { query }),
         body: {
           data: {
             type: "authentication-tokens",
-            attributes: { description, ...(!isEndless && { "expired-at": days === "never" ? null : end }) },
+            attributes: { description, ...(!isEndless && { "expired-at": momentOf(expiry) }) },
           },
         },
       })}
     >
       {warning}
       <TextInput
-        label="What it is for"
-        placeholder="CI of the network team"
-        description="So that whoever meets it later knows what would stop without it."
+        label="Description"
+        placeholder="Network team CI"
+        description="What the token is used for."
         {...draft.getInputProps("description")}
         data-autofocus
       />
       {!isEndless && (
-        <Select
-          label="It works for"
-          data={lifetimes}
-          value={days}
-          error={days === "" ? undefined : draft.errors["expired-at"]}
-          onChange={(value) => {
-            setDays(value ?? "");
-            if (value && value !== "never") draft.setFieldValue("expired-at", inDays(Number(value)));
-          }}
-        />
+        <ExpiryInput choices={longExpiries} never="The token has no expiry." {...draft.getInputProps("expired-at")} />
       )}
-      {!isEndless && days === "" && <MomentInput label="Until" {...draft.getInputProps("expired-at")} />}
     </ActionForm>
   );
 }

@@ -1,4 +1,4 @@
-/** Every token that the caller may manage in an organization, of whatever kind; those that want a look first. */
+/** Every token that the caller can manage in an organization, those that need attention first. */
 import { Alert, Group, Text } from "@mantine/core";
 import { useParams } from "@tanstack/react-router";
 import { useQuery } from "@tanstack/react-query";
@@ -8,12 +8,12 @@ import { Link } from "../../ui/link.tsx";
 import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
-import { counted } from "../../ui/text.tsx";
+import { counted, figure } from "../../ui/text.tsx";
 import { useTokens, type Held } from "./every-kind.ts";
 import { MakeToken } from "./make-token.tsx";
 import { Rotate } from "./rotate.tsx";
 import { TokensTable } from "./table.tsx";
-import { concernOf } from "./words.ts";
+import { countTokens, soonDays, unusedDays } from "./words.ts";
 
 export default function TokensPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
@@ -25,14 +25,14 @@ export default function TokensPage() {
     <Page
       title="Tokens"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
-      about="Whatever speaks to this organization without a person: the tokens that you may manage."
+      about="API tokens for this organization that you can manage."
       actions={
         <>
           {rights?.["can-update-api-token"] && !held.some(({ kind }) => kind === "organization") && (
             <MakeToken
               operation="POST /organizations/{organization_name}/authentication-token"
               path={{ organization_name: organization }}
-              verb="Make the organization's token"
+              verb="Create organization token"
               holder={organization}
             />
           )}
@@ -40,7 +40,7 @@ export default function TokensPage() {
             <MakeToken
               operation="POST /users/{user_id}/authentication-tokens"
               path={{ user_id: me.id }}
-              verb="Make a token"
+              verb="Create token"
               holder={me.attributes.username}
             />
           )}
@@ -50,17 +50,17 @@ export default function TokensPage() {
       {errors.map((error) => (
         <Refusal key={String(error)} error={error} />
       ))}
-      <Concerns held={held} />
+      {!isLoading && <Concerns held={held} total={held.length + leftOut} />}
       {leftOut > 0 && (
         <Alert color="yellow" mb="sm" role="note">
-          {counted(leftOut, "token")} more than a page can hold {leftOut === 1 ? "is" : "are"} not here: see the pages
-          of teams and agent pools.
+          {counted(leftOut, "token")} {leftOut === 1 ? "is" : "are"} not shown here. See the pages of teams and agent
+          pools.
         </Alert>
       )}
       {isLoading && held.length === 0 ? <LoadingRows rows={6} /> : null}
       {!isLoading && held.length === 0 && errors.length === 0 && (
-        <Empty title="No tokens that you may manage">
-          Make one of your own above, or one for a team on the <Link to={paths.teams(organization)}>team's page</Link>.
+        <Empty title="No tokens yet">
+          Create a personal token above, or a team token on the <Link to={paths.teams(organization)}>team's page</Link>.
         </Empty>
       )}
       {held.length > 0 && (
@@ -68,7 +68,7 @@ export default function TokensPage() {
           label="Tokens"
           tokens={held.map(({ token }) => token)}
           organization={organization}
-          reachable={(token) => byId.get(token.id)?.kind !== "agents" && byId.get(token.id)?.kind !== "audit trail"}
+          reachable={(token) => byId.get(token.id)?.kind !== "agent pool" && byId.get(token.id)?.kind !== "audit log"}
           holder={(token) => <Holder organization={organization} held={byId.get(token.id)} />}
           more={(token) => {
             const rotation = byId.get(token.id)?.rotation;
@@ -80,17 +80,22 @@ export default function TokensPage() {
   );
 }
 
-function Concerns({ held }: { readonly held: readonly Held[] }) {
+/** "12 tokens · 0 expiring in 14 days · 2 never used" */
+function Concerns({ held, total }: { readonly held: readonly Held[]; readonly total: number }) {
   const now = useNow();
-  const count = (concern: string) => held.filter(({ token }) => concernOf(token, now) === concern).length;
-  const [expiring, unused] = [count("expiring"), count("unused")];
+  const tokens = held.map(({ token }) => token);
+  const { expiring, neverUsed, unused } = countTokens(tokens, now);
   if (held.length === 0) return null;
+  const parts = [
+    counted(total, "token"),
+    `${figure(expiring)} expiring in ${soonDays} days`,
+    `${figure(neverUsed)} never used`,
+    ...(unused > 0 ? [`${figure(unused)} not used for ${unusedDays} days`] : []),
+  ];
   return (
-    <Group gap="lg" mb="sm" c="dimmed" fz="sm">
-      <Text inherit>{counted(held.length, "token")}</Text>
-      <Text inherit>{expiring === 0 ? "none ends within two weeks" : `${expiring} within two weeks of their end`}</Text>
-      <Text inherit>{unused === 0 ? "all in use" : `${unused} unused for three months`}</Text>
-    </Group>
+    <Text mb="sm" c="dimmed" fz="sm" role="status">
+      {parts.join(" · ")}
+    </Text>
   );
 }
 

@@ -1,9 +1,12 @@
-/** A token's successor: made like it, shown once; the old one goes when the new one is in its place. */
+/** Rotates a token: creates its successor, shows it once, and revokes the old one when asked to. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
+import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 import type { Token } from "./words.ts";
 
@@ -11,20 +14,24 @@ export interface RotateProps {
   readonly token: Token;
   readonly holder:
     | { readonly kind: "users" | "teams"; readonly id: string }
-    /** Its new one takes the old one's place at once. */
+    /** The new token replaces the old one at once. */
     | { readonly kind: "organizations"; readonly id: string; readonly query?: Record<string, string> };
 }
 
 const dayMs = 86_400_000;
+/** A lifetime is measured by two clocks. */
+const roundingMs = 300_000;
 
 /** As long again as it was meant to work. */
-function endOf({ attributes }: Token): string | null {
-  const { "created-at": made, "expired-at": ends } = attributes;
+function lifetimeOf({ attributes }: Token): Expiry {
+  const { "created-at": created, "expired-at": ends } = attributes;
   if (ends === null) return null;
-  return new Date(Date.now() + Math.max(dayMs, Date.parse(ends) - Date.parse(made))).toISOString();
+  const ms = Math.max(dayMs, Date.parse(ends) - Date.parse(created));
+  const choice = longExpiries.find(({ seconds }) => Math.abs(seconds * 1000 - ms) < roundingMs);
+  return choice ? { seconds: choice.seconds } : { at: new Date(Date.now() + ms).toISOString() };
 }
 
-/** Of a team's tokens no two are called the same, so the new one says since when it is. */
+/** Descriptions of a team's tokens are unique, so the new one says when it was created. */
 function successorOf(description: string | null, holder: RotateProps["holder"]["kind"]): string | null {
   if (!description || holder !== "teams") return description;
   const now = new Date().toISOString().slice(0, 16).replace("T", " ");
@@ -57,7 +64,8 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
   const isReplaced = holder.kind === "organizations";
   // All of these answer the token, with its secret this once.
   const make = useAction(operations[holder.kind] as (typeof operations)["users"], {
-    done: "Made the new token.",
+    done: "Created the new token.",
+    refusal: "form",
     after: ({ data }) => setSecret(data.attributes.token ?? undefined),
   });
   const revoke = useAction("DELETE /authentication-tokens/{token_id}", {
@@ -65,49 +73,48 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
     after: onClose,
   });
   const path = { user_id: holder.id, team_id: holder.id, organization_name: holder.id };
-  const begin = () =>
-    make.mutate({
-      path,
-      ...("query" in holder && { query: holder.query }),
-      body: {
-        data: {
-          type: "authentication-tokens",
-          attributes: {
-            description: successorOf(token.attributes.description, holder.kind),
-            "expired-at": endOf(token),
-          },
-        },
-      },
-    });
+  const draft = useDraft({ "expired-at": lifetimeOf(token) });
   if (secret === undefined)
     return (
-      <Stack>
+      <ActionForm
+        draft={draft}
+        action={make}
+        verb="Create new token"
+        isReady={expiryFault(draft.getValues()["expired-at"]) === undefined}
+        onCancel={onClose}
+        input={({ "expired-at": expiry }) => ({
+          path,
+          ...("query" in holder && { query: holder.query }),
+          body: {
+            data: {
+              type: "authentication-tokens",
+              attributes: {
+                description: successorOf(token.attributes.description, holder.kind),
+                "expired-at": momentOf(expiry),
+              },
+            },
+          },
+        })}
+      >
         <Text>
-          A new token is made for the same use and as long a time.{" "}
+          Creates a new token with the same access.{" "}
           {isReplaced
-            ? "An organization has one: the old token stops working at once."
-            : "The old one goes on until you revoke it, so nothing stops in between."}
+            ? "An organization has one token: the old one stops working at once."
+            : "The old token keeps working until you revoke it."}
         </Text>
-        <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button onClick={begin} loading={make.isPending} data-autofocus>
-            Make the new token
-          </Button>
-        </Group>
-      </Stack>
+        <ExpiryInput choices={longExpiries} never="The token has no expiry." {...draft.getInputProps("expired-at")} />
+      </ActionForm>
     );
   return (
     <Stack>
-      <SecretOnce title="The new token" label="The new token" secret={secret} />
+      <SecretOnce title="New token" label="New token" secret={secret} />
       {isReplaced ? (
         <Button onClick={onClose} ml="auto" display="block">
           I have copied it
         </Button>
       ) : (
         <>
-          <Text>Put it where the old one is used. Then revoke the old one, now or from the list.</Text>
+          <Text>Replace the old token wherever it is used. Then revoke it, now or from the list.</Text>
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
               Later
@@ -117,7 +124,7 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
               loading={revoke.isPending}
               onClick={() => revoke.mutate({ path: { token_id: token.id } })}
             >
-              Revoke the old one
+              Revoke old token
             </Button>
           </Group>
         </>

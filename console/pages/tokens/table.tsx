@@ -1,9 +1,10 @@
-/** Tokens in a table: what each is for, its last use and its end, with what can be done to it. */
+/** A table of tokens: description, last use and expiry, with actions. */
 import { Badge, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
+import { Expires } from "../../ui/expires.tsx";
 import { LinkButton } from "../../ui/link.tsx";
 import { useNow } from "../../ui/now.ts";
 import { Table, type Column } from "../../ui/table.tsx";
@@ -17,7 +18,7 @@ export interface TokensTableProps {
   readonly holder?: (token: Token) => ReactNode;
   /** Where its reach is shown. */
   readonly organization?: string;
-  /** Agents and readers of the trail reach no workspace by themselves. */
+  /** Tokens of agent pools and for the audit log have no reach of their own. */
   readonly reachable?: (token: Token) => boolean;
   readonly more?: (token: Token) => ReactNode;
 }
@@ -25,9 +26,9 @@ export interface TokensTableProps {
 export function TokensTable({ label, tokens, holder, organization, reachable, more }: TokensTableProps) {
   const now = useNow();
   const columns: Column<Token>[] = [
-    ...(holder ? [{ title: "Whose", cell: holder }] : []),
+    ...(holder ? [{ title: "Owner", cell: holder }] : []),
     {
-      title: "For",
+      title: "Description",
       cell: (token) => token.attributes.description || <Identifier value={token.id} />,
     },
     {
@@ -40,16 +41,15 @@ export function TokensTable({ label, tokens, holder, organization, reachable, mo
       ),
     },
     {
-      title: "Ends",
+      title: "Expires",
       cell: (token) => (
         <Group gap={6} wrap="nowrap">
-          <When time={token.attributes["expired-at"]} none="never" />
+          <Expires time={token.attributes["expired-at"]} />
           {concernOf(token, now) === "expiring" && <Badge color="orange">soon</Badge>}
-          {concernOf(token, now) === "expired" && <Badge color="gray">ended</Badge>}
         </Group>
       ),
     },
-    { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+    { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
     {
       title: "Actions",
       width: 1,
@@ -82,7 +82,7 @@ function Revoke({ token }: { readonly token: Token }) {
       isBusy={revoke.isPending}
       onConfirm={() => revoke.mutate({ path: { token_id: token.id } })}
     >
-      Whatever uses this token is refused from now on. That can't be taken back: a new token has to be made.
+      Everything that uses this token stops working at once. You can't undo this.
     </DangerButton>
   );
 }

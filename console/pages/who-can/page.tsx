@@ -1,24 +1,26 @@
-/** Who can do something anywhere in the organization: every team and person that holds a permission, on how much, and by what. */
+/** Who has a permission anywhere in the organization: every team and person, on how much, and from which source. */
 import { Group, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { askable, sourceInShort, type Source } from "../../access/words.ts";
+import { askable, sourcesInShort, type Source } from "../../access/words.ts";
 import { ApiError } from "../../api/errors.ts";
 import { account, askingOn } from "../../api/queries.ts";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
+import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
 import { type Column, Pager, Table } from "../../ui/table.tsx";
-import { counted, figure } from "../../ui/text.tsx";
+import { figure } from "../../ui/text.tsx";
 
 type Holder = Resource<"access-holders">;
 
 export default function WhoCanPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   const { search, set } = useAddress();
+  const now = useNow();
   const permission = search["permission"] ?? "can-queue-apply";
   const query = useQuery(
     askingOn("GET /organizations/{organization_name}/access-holders", {
@@ -34,7 +36,7 @@ export default function WhoCanPage() {
   const isHidden = query.error instanceof ApiError && query.error.status === 404;
   return (
     <Page
-      title="Who can"
+      title="Who has access"
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
       actions={!isHidden && <LinkButton to={paths.grant(organization)}>Grant access</LinkButton>}
     >
@@ -68,16 +70,21 @@ export default function WhoCanPage() {
             {({ data, meta }) => (
               <>
                 {data.length === 0 ? (
-                  <Empty title="Nobody">Nobody whom you may see holds this.</Empty>
+                  <Empty title="Nobody">Nobody that you can see has this permission.</Empty>
                 ) : (
                   <Table
-                    label="Who can"
+                    label="Who has access"
                     rows={data}
                     keyOf={({ id }) => id}
-                    columns={columnsOf(organization, permission)}
+                    columns={columnsOf(organization, permission, now)}
                   />
                 )}
-                <Pager pagination={meta?.pagination} one="holder" onPage={(page) => set({ page: String(page) })} />
+                <Pager
+                  pagination={meta?.pagination}
+                  one="person or team"
+                  many="people and teams"
+                  onPage={(page) => set({ page: String(page) })}
+                />
               </>
             )}
           </Asked>
@@ -87,7 +94,7 @@ export default function WhoCanPage() {
   );
 }
 
-const columnsOf = (organization: string, permission: string): Column<Holder>[] => [
+const columnsOf = (organization: string, permission: string, now: number): Column<Holder>[] => [
   {
     title: "Who",
     cell: ({ attributes: { kind, name }, relationships }) => {
@@ -96,7 +103,7 @@ const columnsOf = (organization: string, permission: string): Column<Holder>[] =
       return <Link to={`${to}?permission=${permission}`}>{name}</Link>;
     },
   },
-  { title: "Kind", width: 70, cell: ({ attributes: { kind } }) => (kind === "team" ? "team" : "person") },
+  { title: "Type", width: 70, cell: ({ attributes: { kind } }) => (kind === "team" ? "team" : "person") },
   {
     title: "Workspaces",
     isFigure: true,
@@ -110,29 +117,27 @@ const columnsOf = (organization: string, permission: string): Column<Holder>[] =
     isExtra: true,
     cell: ({ attributes }) => figure(attributes["projects-count"]),
   },
-  { title: "By", isExtra: true, cell: ({ attributes }) => givenIn(attributes) },
+  {
+    title: "Source",
+    isExtra: true,
+    cell: ({ attributes }) =>
+      sourcesInShort({
+        sources: attributes["given-by"] as readonly Source[],
+        hidden: attributes["hidden-sources"],
+        hasTeams: attributes.kind === "user",
+        now,
+      }),
+  },
 ];
-
-function givenIn(attributes: Holder["attributes"]): string {
-  const hidden = attributes["hidden-sources"];
-  const all = (attributes["given-by"] as readonly Source[]).map((source) => {
-    const team =
-      attributes.kind === "user" && source.team && source.kind !== "ownership" ? `${source.team.name}, ` : "";
-    const many = (source.records ?? 1) > 1 ? ` (${counted(source.records ?? 1, "grant")})` : "";
-    return `${team}${sourceInShort(source)}${many}`;
-  });
-  return [...new Set(all), ...(hidden > 0 ? [`${hidden} hidden`] : [])].join("; ");
-}
 
 function NotForAll({ organization }: { readonly organization: string }) {
   const me = useQuery(account()).data?.data;
   return (
     <Empty
-      title="Shown to those who manage teams or members"
-      action={me && <LinkButton to={paths.personReach(organization, me.id)}>What you can reach</LinkButton>}
+      title="You need permission to manage teams or members"
+      action={me && <LinkButton to={paths.personReach(organization, me.id)}>Show my access</LinkButton>}
     >
-      For the whole organization this needs the permission to manage teams or memberships. Who may do what to one
-      project or workspace is on its own page, under Access.
+      This page covers the whole organization. To see who has access to one project or workspace, open its Access tab.
     </Empty>
   );
 }

@@ -1,4 +1,4 @@
-/** Who can do what to a project and its workspaces, and why. */
+/** Who has access to a project and its workspaces, and why. */
 import { Matrix } from "../../access/matrix.tsx";
 import { useOwnAccess } from "../../access/rows.ts";
 import type { Thing } from "../../access/words.ts";

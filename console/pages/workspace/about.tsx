@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { includedIn } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { Expires } from "../../ui/expires.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -61,7 +62,7 @@ function Lock({ place: { organization, workspace, included } }: { readonly place
       {reason && <>, “{reason}”</>}, <When time={since} />
       {until && (
         <>
-          ; ends <When time={until} /> unless it is renewed
+          ; <Expires time={until} isSentence />
         </>
       )}
     </>

@@ -1,11 +1,13 @@
-/** Locking a workspace with a reason and for a time, keeping the lock, and letting it go; one's own, or with force somebody's. */
-import { Button, Modal, Select, Text, Textarea } from "@mantine/core";
+/** Locks a workspace with a reason and an expiry, renews the lock, and unlocks; another's lock by force. */
+import { Button, Modal, Text, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
+import { type Expiry, expiryFault } from "../../ui/ends.ts";
+import { ExpiryInput } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { holderOf, LockedBy } from "../workspaces/lock.tsx";
 import type { Place } from "./place.ts";
@@ -25,18 +27,16 @@ export function LockActions({ place }: { readonly place: Place }) {
   return may["can-force-unlock"] && !isOfRun ? <ForceUnlock place={place} /> : null;
 }
 
-const leases = [
-  { value: "", label: "until I unlock it" },
-  { value: "900", label: "15 minutes, unless I renew it" },
-  { value: "3600", label: "an hour, unless I renew it" },
-  { value: "28800", label: "8 hours, unless I renew it" },
-  { value: "86400", label: "a day, unless I renew it" },
-];
+/** A time is counted by the server's clock; a moment is sent as it is. */
+const leaseOf = (expiry: Expiry) => {
+  if (expiry === null) return {};
+  return "at" in expiry ? { "expires-at": expiry.at } : { "lease-seconds": expiry.seconds };
+};
 
 function Lock({ place: { workspace } }: { readonly place: Place }) {
   const [opened, { open, close }] = useDisclosure();
   const { name } = workspace.attributes;
-  const draft = useDraft({ reason: "", "lease-seconds": "" });
+  const draft = useDraft({ reason: "", "expires-at": null as Expiry });
   const action = useAction("POST /workspaces/{workspace_id}/actions/lock", {
     done: `Locked ${name}.`,
     after: () => {
@@ -56,26 +56,24 @@ function Lock({ place: { workspace } }: { readonly place: Place }) {
           action={action}
           input={(values) => ({
             path: { workspace_id: workspace.id },
-            body: {
-              reason: values.reason,
-              "lease-seconds": values["lease-seconds"] === "" ? null : Number(values["lease-seconds"]),
-            },
+            body: { data: { attributes: { reason: values.reason, ...leaseOf(values["expires-at"]) } } },
           })}
           verb="Lock"
+          isReady={expiryFault(draft.getValues()["expires-at"]) === undefined}
           onCancel={close}
         >
           <Text c="dimmed" fz="sm">
-            While it is locked nobody else writes its state, and runs wait.
+            While the workspace is locked, nobody else can write its state, and runs wait.
           </Text>
           <Textarea
             label="Reason"
-            description="Whoever finds it locked reads this."
+            description="Shown to people who find the workspace locked."
             autosize
             minRows={2}
             data-autofocus
             {...draft.getInputProps("reason")}
           />
-          <Select label="For how long" data={leases} {...draft.getInputProps("lease-seconds")} />
+          <ExpiryInput never="The workspace stays locked until you unlock it." {...draft.getInputProps("expires-at")} />
         </ActionForm>
       </Modal>
     </>
@@ -86,7 +84,7 @@ function LetGo({ place: { workspace } }: { readonly place: Place }) {
   const { name, "lock-expires-at": ends } = workspace.attributes;
   const input = { path: { workspace_id: workspace.id } };
   const renew = useAction("POST /workspaces/{workspace_id}/actions/renew-lock", {
-    done: `The lock of ${name} begins anew.`,
+    done: `Renewed the lock of ${name}.`,
   });
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/unlock", { done: `Unlocked ${name}.` });
   return (
@@ -112,25 +110,24 @@ function ForceUnlock({ place: { workspace, included } }: { readonly place: Place
   const [opened, { open, close }] = useDisclosure();
   const { name } = workspace.attributes;
   const action = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
-    done: `Unlocked ${name} with force.`,
+    done: `Force-unlocked ${name}.`,
     after: close,
   });
   return (
     <>
       <Button variant="default" color="red" leftSection={<IconLockOpen size={14} />} onClick={open}>
-        Force unlock
+        Force-unlock
       </Button>
       <DangerDialog
         opened={opened}
         onClose={close}
-        title={`Unlock ${name} with force`}
-        verb="Force unlock"
+        title={`Force-unlock ${name}?`}
+        verb="Force-unlock"
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } })}
       >
-        It is locked by <LockedBy workspace={workspace} included={included} />. Whatever{" "}
-        {holderOf({ workspace, included })} is writing meanwhile is given up, and a state that is still on its way is
-        refused. Ask first, where you can.
+        Locked by <LockedBy workspace={workspace} included={included} />. {holderOf({ workspace, included })}’s
+        unfinished work is abandoned and any state still being uploaded is rejected. Ask them first if you can.
       </DangerDialog>
     </>
   );

@@ -1,6 +1,7 @@
 /** Who holds a workspace's lock, why, and since when. */
 import { Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
+import { Expires } from "../../ui/expires.tsx";
 import { When } from "../../ui/text.tsx";
 
 interface LockedByProps {
@@ -9,7 +10,7 @@ interface LockedByProps {
 }
 
 export function LockedBy({ workspace, included }: LockedByProps) {
-  const { locked, "locked-at": since, "locked-reason": reason } = workspace.attributes;
+  const { locked, "locked-at": since, "locked-reason": reason, "lock-expires-at": end } = workspace.attributes;
   if (!locked)
     return (
       <Text span inherit c="dimmed">
@@ -26,6 +27,11 @@ export function LockedBy({ workspace, included }: LockedByProps) {
         <Text span inherit c="dimmed">
           {" "}
           <When time={since} />
+          {end && (
+            <>
+              , <Expires time={end} isSentence />
+            </>
+          )}
         </Text>
       )}
     </span>

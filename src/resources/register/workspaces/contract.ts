@@ -8,8 +8,9 @@ import {
   textParameter,
   Unusable,
 } from "../../../jsonapi/query.ts";
-import { text, wholeNumber } from "../../../jsonapi/schemas.ts";
+import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { ageMs } from "../../../kernel/durations.ts";
+import { now } from "../../../kernel/time.ts";
 
 const byId = "/workspaces/:workspace_id";
 const byName = "/organizations/:organization_name/workspaces/:workspace_name";
@@ -121,9 +122,34 @@ const forceDelete = {
 } as const satisfies Operation;
 
 const reason = text({ max: 1024 }).nullable().optional();
-const leaseSeconds = wholeNumber({ min: 30, max: 86_400 }).nullable().optional();
-const lockAttributes = { reason, "lease-seconds": leaseSeconds };
-const renewalAttributes = { "lease-seconds": leaseSeconds };
+/** A day was the most at first; a change freeze takes longer. A lock without a lease is for what has no end. */
+const leaseMin = 30;
+const leaseMax = 30 * 86_400;
+const leaseSeconds = wholeNumber({ min: leaseMin, max: leaseMax }).nullable().optional();
+const leaseEnd = timestamp()
+  .refine((end) => isLease((Date.parse(end) - Date.parse(now())) / 1000), {
+    error: "must be between 30 seconds and 30 days from now",
+  })
+  .nullable()
+  .optional();
+const isLease = (seconds: number) => seconds >= leaseMin && seconds <= leaseMax;
+
+const leaseAttributes = { "lease-seconds": leaseSeconds, "expires-at": leaseEnd };
+const lockAttributes = { reason, ...leaseAttributes };
+
+/** The attributes of a lock or its renewal, at the top of the body or in `data`. */
+function lockBody<Shape extends typeof leaseAttributes>(shape: Shape) {
+  const hasOneEnd = (body: unknown) => {
+    const lease = body as { readonly [Name in keyof Shape]?: unknown };
+    return lease["lease-seconds"] == null || lease["expires-at"] == null;
+  };
+  const refusal = { path: ["expires-at"], error: "can't be sent together with lease-seconds: send one of them" };
+  const attributes = z.object(shape).refine(hasOneEnd, refusal);
+  return z
+    .object({ ...shape, data: z.object({ attributes: attributes.optional() }).optional() })
+    .refine(hasOneEnd, refusal)
+    .optional();
+}
 
 export const workspaceOperations = {
   createWorkspace: create,
@@ -146,12 +172,7 @@ export const workspaceOperations = {
     summary: "Lock a workspace",
     needs: "the permission to lock; not with an organization's token",
     body: {
-      custom: z
-        .object({
-          ...lockAttributes,
-          data: z.object({ attributes: z.object(lockAttributes).optional() }).optional(),
-        })
-        .optional(),
+      custom: lockBody(lockAttributes),
       optional: true,
     },
     answer: "document",
@@ -163,12 +184,7 @@ export const workspaceOperations = {
     summary: "Renew a lock that was given for a time",
     needs: "the permission to lock, and the lock; not with an organization's token",
     body: {
-      custom: z
-        .object({
-          ...renewalAttributes,
-          data: z.object({ attributes: z.object(renewalAttributes).optional() }).optional(),
-        })
-        .optional(),
+      custom: lockBody(leaseAttributes),
       optional: true,
     },
     answer: "document",

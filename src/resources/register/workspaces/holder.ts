@@ -19,9 +19,18 @@ export const unlocked: LockColumns = {
   lockLeaseSeconds: null,
 };
 
+/** How long a lock is held unless it is renewed: for a time, or until a moment. Without either it has no end. */
+export interface LeaseInput {
+  readonly seconds?: number | null | undefined;
+  readonly expiresAt?: string | null | undefined;
+}
+
 /** The lease of a lock that is given now; none for a lock that stays until somebody unlocks. */
-export function leaseOf(seconds: number | null, at: string): Lease {
-  if (seconds === null) return { lockExpiresAt: null, lockLeaseSeconds: null };
+export function leaseOf({ seconds, expiresAt }: LeaseInput, at: string): Lease {
+  // A renewal without an end of its own takes as long again, in whole seconds.
+  if (expiresAt)
+    return { lockExpiresAt: expiresAt, lockLeaseSeconds: Math.ceil((Date.parse(expiresAt) - Date.parse(at)) / 1000) };
+  if (!seconds) return { lockExpiresAt: null, lockLeaseSeconds: null };
   return { lockExpiresAt: new Date(Date.parse(at) + seconds * 1000).toISOString(), lockLeaseSeconds: seconds };
 }
 

@@ -13,7 +13,7 @@ import type { Context } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { workspaces } from "./definition.ts";
-import { holderOf, holdsLock, leaseOf, nameOfHolder } from "./holder.ts";
+import { holderOf, holdsLock, type LeaseInput, leaseOf, nameOfHolder } from "./holder.ts";
 import { grantWorkspace, loadWorkspace } from "./reads.ts";
 import { released, toldOf } from "./release.ts";
 import { isHolderThere, lookUpReferences, updateWorkspaceRow, type WorkspaceReference } from "./store.ts";
@@ -21,15 +21,14 @@ import type { WorkspaceView } from "./view.ts";
 
 export interface AskedLock {
   readonly reason: string;
-  /** How long it is held unless it is renewed; null until somebody unlocks. */
-  readonly leaseSeconds: number | null;
+  readonly lease: LeaseInput;
 }
 
 /** Raises `conflict` when it is locked already. */
 export async function lock(
   context: Context,
   reference: WorkspaceReference,
-  { reason, leaseSeconds }: AskedLock,
+  { reason, lease }: AskedLock,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
@@ -37,8 +36,8 @@ export async function lock(
     if (holder === undefined) throw notFound("workspace");
     if (workspace.lockedByType !== null) throw conflict("Unable to lock workspace. The workspace is already locked.");
     const lockedAt = now();
-    const lease = leaseOf(leaseSeconds, lockedAt);
-    return change(tx, context, workspace, "lock", { ...holder, lockedReason: reason, lockedAt, ...lease });
+    const end = leaseOf(lease, lockedAt);
+    return change(tx, context, workspace, "lock", { ...holder, lockedReason: reason, lockedAt, ...end });
   });
 }
 
@@ -49,7 +48,7 @@ export async function lock(
 export async function renewLock(
   context: Context,
   reference: WorkspaceReference,
-  leaseSeconds: number | undefined,
+  { seconds, expiresAt }: LeaseInput,
 ): Promise<DocumentAnswer<WorkspaceView>> {
   return context.database.write(async (tx) => {
     const workspace = grantWorkspace(await loadWorkspace(tx, context, reference, true), "can-lock", "hide");
@@ -62,7 +61,13 @@ export async function renewLock(
       );
     if (lockLeaseSeconds === null)
       throw conflict("Unable to renew the lock. It has no lease: it is held until the workspace is unlocked.");
-    return change(tx, context, workspace, "renew-lock", leaseOf(leaseSeconds ?? lockLeaseSeconds, now()));
+    return change(
+      tx,
+      context,
+      workspace,
+      "renew-lock",
+      leaseOf({ seconds: seconds ?? lockLeaseSeconds, expiresAt }, now()),
+    );
   });
 }
 

@@ -20,6 +20,7 @@ import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { movedTo, ownDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { includedWith, withBindings } from "./includes.ts";
+import type { LeaseInput } from "./holder.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
@@ -127,13 +128,9 @@ export const workspaceResource = implement(workspaces, {
 
   lockWorkspace: ({ context, params, body }) => {
     const beside = body?.data?.attributes;
-    return lock(context, params, {
-      reason: body?.reason ?? beside?.reason ?? "",
-      leaseSeconds: body?.["lease-seconds"] ?? beside?.["lease-seconds"] ?? null,
-    });
+    return lock(context, params, { reason: body?.reason ?? beside?.reason ?? "", lease: leaseIn(body) });
   },
-  renewWorkspaceLock: ({ context, params, body }) =>
-    renewLock(context, params, body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"] ?? undefined),
+  renewWorkspaceLock: ({ context, params, body }) => renewLock(context, params, leaseIn(body)),
   unlockWorkspace: ({ context, params }) => unlock(context, params),
   forceUnlockWorkspace: ({ context, params }) => forceUnlock(context, params),
   assignSshKey: ({ context, params, body, ifMatch }) => assignSshKey(context, params, body.data.attributes.id, ifMatch),
@@ -145,6 +142,18 @@ async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: 
   const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
   return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
 }
+
+interface SentLease {
+  readonly "lease-seconds"?: number | null | undefined;
+  readonly "expires-at"?: string | null | undefined;
+}
+
+const leaseIn = (
+  body: (SentLease & { readonly data?: { readonly attributes?: SentLease | undefined } | undefined }) | undefined,
+): LeaseInput => ({
+  seconds: body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"],
+  expiresAt: body?.["expires-at"] ?? body?.data?.attributes?.["expires-at"],
+});
 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;

@@ -15,7 +15,7 @@ import {
   type Org,
   pointers,
 } from "../../../support/builders.ts";
-import { passingTime } from "../../../support/clock.ts";
+import { inMs, passingTime } from "../../../support/clock.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
 import { upkeepOf } from "../../../support/states.ts";
 import { describeOnce } from "../../../support/once.ts";
@@ -87,12 +87,19 @@ describe("lockWorkspace with lease-seconds", () => {
     expect(attributes["lock-expires-at"]).not.toBeNull();
   });
 
-  it.each([29, 86_401, 0, -1, 30.5, "60", true])("422: %j is no time for a lease", async (seconds) => {
+  it.each([29, 2_592_001, 0, -1, 30.5, "60", true])("422: %j is no time for a lease", async (seconds) => {
     const id = await shared();
     const answer = await act(one, id, "lock", { "lease-seconds": seconds });
     expect(answer.status).toBe(422);
     expect(pointers(answer)).toEqual(["/lease-seconds"]);
     expect((await show(id)).attributes.locked).toBe(false);
+  });
+
+  it("200: a week, and as much as 30 days", async () => {
+    for (const seconds of [604_800, 2_592_000]) {
+      const { attributes } = await leased(one, await shared(), seconds);
+      expect(Date.parse(attributes["lock-expires-at"]) - Date.parse(attributes["locked-at"])).toBe(seconds * 1000);
+    }
   });
 
   it("a run's lock says since when, and has no end", async () => {
@@ -104,6 +111,48 @@ describe("lockWorkspace with lease-seconds", () => {
     expect(attributes["lock-expires-at"]).toBeNull();
     const answer = await act(org.owner, id, "renew-lock");
     expect([answer.status, ...details(answer)]).toEqual([409, expect.stringContaining("locked by Run")]);
+  });
+});
+
+describe("lockWorkspace with expires-at", () => {
+  it("200: ends at that very moment, and is renewed for as long again or until another one", async () => {
+    const id = await shared();
+    const end = inMs(3_600_000);
+    const { attributes } = data(await act(one, id, "lock", { reason: "", "expires-at": end }));
+    expect(attributes["lock-expires-at"]).toBe(end);
+    expect((await show(id)).attributes["lock-expires-at"]).toBe(end);
+    pass(1800);
+    const before = Date.now();
+    const renewed = data(await act(one, id, "renew-lock"));
+    const left = Date.parse(renewed.attributes["lock-expires-at"]) - before;
+    expect(Math.round(left / 60_000)).toBe(60);
+    const later = inMs(7_200_000);
+    const body = { data: { attributes: { "expires-at": later } } };
+    expect(data(await act(one, id, "renew-lock", body)).attributes["lock-expires-at"]).toBe(later);
+    pass(7201);
+    expect((await show(id)).attributes.locked).toBe(false);
+  });
+
+  it("200: null has no end", async () => {
+    const { attributes } = data(await act(one, await shared(), "lock", { "expires-at": null }));
+    expect(attributes["lock-expires-at"]).toBeNull();
+  });
+
+  it("422: passed, too soon, more than 30 days away, no moment, or together with lease-seconds", async () => {
+    const id = await shared();
+    const ends = [inMs(-1000), inMs(10_000), inMs(31 * 86_400_000), "tomorrow", 3600];
+    for (const sent of [
+      ...ends.map((end) => ({ "expires-at": end })),
+      { "expires-at": inMs(60_000), "lease-seconds": 60 },
+    ])
+      for (const [body, pointer] of [
+        [sent, "/expires-at"],
+        [{ data: { attributes: sent } }, "/data/attributes/expires-at"],
+      ] as const) {
+        const answer = await act(one, id, "lock", body);
+        expect([answer.status, pointers(answer)]).toEqual([422, [pointer]]);
+      }
+    expect((await show(id)).attributes.locked).toBe(false);
   });
 });
 

@@ -1,0 +1,105 @@
+/** A field for an end: after a time, at a date and time of the person's clock, or never. What is sent is the exact moment. */
+import { Chip, Group, Input, TextInput } from "@mantine/core";
+import { useId, type ReactNode } from "react";
+import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
+import { localOf, instantOf } from "./moment.tsx";
+import { useNow } from "./now.ts";
+
+interface Choice {
+  readonly seconds: number;
+  readonly label: string;
+}
+
+const hour = 3600;
+const day = 24 * hour;
+
+export const shortExpiries: readonly Choice[] = [
+  { seconds: hour, label: "1 hour" },
+  { seconds: 8 * hour, label: "8 hours" },
+  { seconds: day, label: "1 day" },
+  { seconds: 7 * day, label: "1 week" },
+];
+
+export const longExpiries: readonly Choice[] = [
+  ...shortExpiries,
+  { seconds: 30 * day, label: "30 days" },
+  { seconds: 90 * day, label: "90 days" },
+  { seconds: 365 * day, label: "1 year" },
+];
+
+interface ExpiryInputProps {
+  readonly value?: Expiry;
+  readonly onChange?: (value: Expiry) => void;
+  /** What the server refused. */
+  readonly error?: ReactNode;
+  readonly choices?: readonly Choice[];
+  /** Left out where there has to be an end. */
+  readonly hasNever?: boolean;
+  /** What never means here. */
+  readonly never?: string;
+}
+
+const keyOf = (value: Expiry): string => (value === null ? "never" : "at" in value ? "custom" : String(value.seconds));
+
+/** A custom moment begins an hour from now, on a whole minute. */
+const soon = (now: number) => new Date(Math.ceil((now + hour * 1000) / 60_000) * 60_000).toISOString();
+
+export function ExpiryInput({
+  value = null,
+  onChange,
+  error,
+  choices = shortExpiries,
+  hasNever = true,
+  never = "No expiry.",
+}: ExpiryInputProps) {
+  const now = useNow();
+  const id = useId();
+  const isCustom = value !== null && "at" in value;
+  const chosen = (key: string): Expiry => {
+    if (key === "never") return null;
+    return key === "custom" ? { at: momentOf(value) ?? soon(Date.now()) } : { seconds: Number(key) };
+  };
+  return (
+    <Input.Wrapper label="Expires" labelElement="div" labelProps={{ id }} error={!isCustom && error}>
+      <Group gap={6} role="radiogroup" aria-labelledby={id} pt={2}>
+        <Chip.Group value={keyOf(value)} onChange={(key) => onChange?.(chosen(key))}>
+          {choices.map(({ seconds, label }) => (
+            <Chip key={seconds} name={id} value={String(seconds)} size="xs" radius="sm">
+              {label}
+            </Chip>
+          ))}
+          {hasNever && (
+            <Chip name={id} value="never" size="xs" radius="sm">
+              Never
+            </Chip>
+          )}
+          <Chip name={id} value="custom" size="xs" radius="sm">
+            Custom
+          </Chip>
+        </Chip.Group>
+      </Group>
+      {isCustom ? (
+        <TextInput
+          type="datetime-local"
+          aria-label="Expiry date and time"
+          mt={6}
+          w={{ base: "100%", xs: 240 }}
+          description={`Time zone: ${zone()}`}
+          inputWrapperOrder={["input", "description", "error"]}
+          value={localOf(value.at)}
+          error={expiryFault(value, now) ?? error}
+          onChange={({ currentTarget }) => onChange?.({ at: instantOf(currentTarget.value) })}
+        />
+      ) : (
+        <Input.Description mt={4} aria-live="polite">
+          {value === null ? never : `${capitalized(dayText(momentOf(value, now) ?? "", now))} (${zone()})`}
+        </Input.Description>
+      )}
+    </Input.Wrapper>
+  );
+}
+
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** "Europe/Berlin": the clock that the times are read by. */
+const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;

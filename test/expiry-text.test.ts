@@ -1,0 +1,38 @@
+/** How the console words an end, and which ends it sends. */
+import { describe, expect, it } from "vitest";
+import { dayText, endText, expiryFault, expiryText, momentOf } from "../console/ui/ends.ts";
+
+const now = new Date(2026, 10, 17, 14, 0).getTime();
+const minutes = (count: number) => new Date(now + count * 60_000).toISOString();
+
+describe("an end", () => {
+  it.each([
+    [0.2, "in less than a minute, today 14:00"],
+    [34, "in 34 minutes, today 14:34"],
+    [59.9, "in 1 hour, today 14:59"],
+    [300, "in 5 hours, today 19:00"],
+    [24 * 60, "in 24 hours, tomorrow 14:00"],
+    [47 * 60, "in 47 hours, Thursday 13:00"],
+    [48 * 60, "19 Nov 2026"],
+    [-120, "2 hours ago"],
+  ])("%d minutes from now: %s", (count, text) => {
+    expect(endText(minutes(count), now)).toBe(text);
+  });
+
+  it("has its verb in a sentence, and its hour on any day", () => {
+    expect(expiryText(minutes(300), now)).toBe("expires in 5 hours, today 19:00");
+    expect(expiryText(minutes(-300), now)).toBe("expired 5 hours ago");
+    expect(dayText(minutes(30 * 24 * 60), now)).toBe("17 Dec 2026, 14:00");
+  });
+
+  it("is counted from the moment it is sent, and refused once it has passed", () => {
+    expect(momentOf({ seconds: 3600 }, now)).toBe(minutes(60));
+    expect(momentOf({ at: minutes(5) }, now)).toBe(minutes(5));
+    expect(momentOf(null, now)).toBeNull();
+    expect([null, { seconds: 60 }, { at: minutes(1) }].map((each) => expiryFault(each, now))).toEqual(
+      Array(3).fill(undefined),
+    );
+    expect(expiryFault({ at: minutes(0) }, now)).toContain("This time has passed");
+    expect(expiryFault({ at: "" }, now)).toBe("Choose a date and time.");
+  });
+});
