@@ -103,6 +103,7 @@ export const workspaceResource = implement(workspaces, {
       wildcard: query.searchWildcardName,
       tags: query.searchTags ?? [],
       excludedTags: query.searchExcludeTags ?? [],
+      ids: query.filterId,
       projectId: query.filterProjectId,
       runStatuses: query.filterCurrentRunStatus ?? [],
       tagged: query.filterTagged,
