@@ -67,8 +67,10 @@ export const paths = {
 
   grant: (organization: string, search: { team?: string; project?: string; workspace?: string } = {}) =>
     withSearch(`${inOrganization(organization)}/grant`, search),
-  move: (organization: string, search: { workspaces?: string; from?: string } = {}) =>
-    withSearch(`${inOrganization(organization)}/move`, search),
+  move: (
+    organization: string,
+    search: { workspaces?: string; q?: string | undefined; from?: string | undefined } = {},
+  ) => withSearch(`${inOrganization(organization)}/move`, search),
 
   resources: (organization: string) => `${inOrganization(organization)}/resources`,
   tags: (organization: string) => `${inOrganization(organization)}/tags`,

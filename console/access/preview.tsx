@@ -2,6 +2,7 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
+import { createPortal } from "react-dom";
 import { useAction } from "../api/actions.ts";
 import { call, type Answer } from "../api/client.ts";
 import type { ApiError } from "../api/errors.ts";
@@ -39,6 +40,8 @@ export interface PreviewProps {
   readonly isSettling?: boolean;
   /** Whatever else would change, told between the preview and the button. */
   readonly children?: ReactNode;
+  /** Where the buttons are instead, such as a bar that stays in view. */
+  readonly buttonsWithin?: HTMLElement | null;
 }
 
 export function Preview(props: PreviewProps) {
@@ -79,7 +82,7 @@ export function Preview(props: PreviewProps) {
       {children}
       {!told.allowed && <NotAllowed changes={told.changes} />}
       {action.error && !action.error.isStale && <Refusal error={action.error} />}
-      <Group gap="xs">
+      <Buttons within={props.buttonsWithin}>
         {told.allowed && (
           <Button onClick={apply} loading={action.isPending} disabled={query.isFetching || isSettling} color={color}>
             {verb}
@@ -90,10 +93,18 @@ export function Preview(props: PreviewProps) {
             Cancel
           </Button>
         )}
-      </Group>
+      </Buttons>
     </Stack>
   );
 }
+
+interface ButtonsProps {
+  readonly within: HTMLElement | null | undefined;
+  readonly children: ReactNode;
+}
+
+const Buttons = ({ within, children }: ButtonsProps) =>
+  within ? createPortal(children, within) : <Group gap="xs">{children}</Group>;
 
 function NotAllowed({ changes }: { readonly changes: Told["changes"] }) {
   const refusals = [...new Set(changes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal])))];
