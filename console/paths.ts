@@ -48,8 +48,8 @@ export const paths = {
   run: (organization: string, name: string, run: string, search: { show?: string; line?: string } = {}) =>
     withSearch(`${workspace(organization, name)}/runs/${part(run)}`, search),
   workspaceStates: (organization: string, name: string) => `${workspace(organization, name)}/states`,
-  state: (organization: string, name: string, state: string) =>
-    `${workspace(organization, name)}/states/${part(state)}`,
+  state: (organization: string, name: string, state: string, search: { since?: string } = {}) =>
+    withSearch(`${workspace(organization, name)}/states/${part(state)}`, search),
   workspaceVariables: (organization: string, name: string) => `${workspace(organization, name)}/variables`,
   workspaceAccess: (organization: string, name: string) => `${workspace(organization, name)}/access`,
   workspaceAudit: (organization: string, name: string) => `${workspace(organization, name)}/audit`,

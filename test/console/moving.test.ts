@@ -55,10 +55,9 @@ const countIn = async (project: Json): Promise<number> =>
 
 /** Whether somebody sees it without scrolling, and nothing lies over it. */
 const isInView = (page: Page, name: string | RegExp): Promise<boolean> =>
-  page.getByRole("button", { name }).evaluate((button) => {
+  page.getByRole("button", { name }).evaluate((button: any) => {
     const { left, top, width, height } = button.getBoundingClientRect();
-    const there = document.elementFromPoint(left + width / 2, top + height / 2);
-    return there !== null && button.contains(there);
+    return button.contains(button.ownerDocument.elementFromPoint(left + width / 2, top + height / 2));
   });
 
 const noSidewaysScroll = (page: Page): Promise<boolean> =>

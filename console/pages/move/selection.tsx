@@ -1,9 +1,8 @@
 /** A selection of workspaces, carried from the list of them to a move: ticked one by one, as a range, or all that match. */
 import { Button, Checkbox, Text } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useRouter } from "@tanstack/react-router";
-import { useMutation } from "@tanstack/react-query";
-import { useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { tellRefusal } from "../../api/actions.ts";
 import type { Input, Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
@@ -69,7 +68,9 @@ export const tickId = (workspaceId: string) => `select-${workspaceId}`;
 export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): Column<Row> {
   const last = useRef<number>(undefined);
   const latest = useRef({ ids, set, rowAt });
-  latest.current = { ids, set, rowAt };
+  useEffect(() => {
+    latest.current = { ids, set, rowAt };
+  });
   return useMemo(() => {
     const selected = new Set(ids);
     const tick = (index: number, isTicked: boolean, isRange: boolean) => {
