@@ -2,7 +2,7 @@
 import { Button, Checkbox, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useLocation, useRouter } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { tellRefusal } from "../../api/actions.ts";
 import type { Input, Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
@@ -123,6 +123,8 @@ interface SelectMatchingProps {
 /** "Select all 214 matching": also those that were never scrolled to. */
 export function SelectMatching({ organization, query, count, selection }: SelectMatchingProps) {
   const client = useQueryClient();
+  const key = JSON.stringify(query);
+  const [gathered, setGathered] = useState<string>();
   const gather = useMutation({
     mutationFn: async () => {
       const pages = Math.ceil(Math.min(count ?? 0, movedMax) / pageSize);
@@ -137,10 +139,14 @@ export function SelectMatching({ organization, query, count, selection }: Select
       );
       return found.flatMap(({ data }) => data.map(({ id }) => id)).slice(0, movedMax);
     },
-    onSuccess: (ids) => selection.set(ids),
+    onSuccess: (found) => {
+      setGathered(key);
+      selection.set([...new Set([...selection.ids, ...found])].slice(0, movedMax));
+    },
     onError: tellRefusal,
   });
-  if (!count || (selection.ids.length >= Math.min(count, movedMax) && !gather.isPending)) return null;
+  // Offered again once something was taken out of what it selected.
+  if (!count || (gathered === key && selection.ids.length >= Math.min(count, movedMax))) return null;
   return (
     <Button variant="subtle" onClick={() => gather.mutate()} loading={gather.isPending}>
       {count > movedMax
