@@ -48,8 +48,8 @@ export const paths = {
   run: (organization: string, name: string, run: string, search: { show?: string; line?: string } = {}) =>
     withSearch(`${workspace(organization, name)}/runs/${part(run)}`, search),
   workspaceStates: (organization: string, name: string) => `${workspace(organization, name)}/states`,
-  state: (organization: string, name: string, state: string) =>
-    `${workspace(organization, name)}/states/${part(state)}`,
+  state: (organization: string, name: string, state: string, search: { since?: string } = {}) =>
+    withSearch(`${workspace(organization, name)}/states/${part(state)}`, search),
   workspaceVariables: (organization: string, name: string) => `${workspace(organization, name)}/variables`,
   workspaceAccess: (organization: string, name: string) => `${workspace(organization, name)}/access`,
   workspaceAudit: (organization: string, name: string) => `${workspace(organization, name)}/audit`,
@@ -67,8 +67,10 @@ export const paths = {
 
   grant: (organization: string, search: { team?: string; project?: string; workspace?: string } = {}) =>
     withSearch(`${inOrganization(organization)}/grant`, search),
-  move: (organization: string, search: { workspaces?: string; from?: string } = {}) =>
-    withSearch(`${inOrganization(organization)}/move`, search),
+  move: (
+    organization: string,
+    search: { workspaces?: string; q?: string | undefined; from?: string | undefined } = {},
+  ) => withSearch(`${inOrganization(organization)}/move`, search),
 
   resources: (organization: string) => `${inOrganization(organization)}/resources`,
   tags: (organization: string) => `${inOrganization(organization)}/tags`,

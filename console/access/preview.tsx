@@ -2,6 +2,7 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
+import { createPortal } from "react-dom";
 import { useAction } from "../api/actions.ts";
 import { call, type Answer } from "../api/client.ts";
 import { ApiError, sortProblems } from "../api/errors.ts";
@@ -63,6 +64,8 @@ export interface PreviewProps {
   readonly isSettling?: boolean;
   /** What else would change, between the preview and the buttons. */
   readonly children?: ReactNode;
+  /** Where the buttons are instead, such as a bar that stays in view. */
+  readonly buttonsWithin?: HTMLElement | null;
 }
 
 export function Preview(props: PreviewProps) {
@@ -104,7 +107,7 @@ export function Preview(props: PreviewProps) {
       {children}
       {!preview.allowed && <NotAllowed changes={preview.changes} />}
       {error && <Refusal error={error} />}
-      <Group gap="xs">
+      <Buttons within={props.buttonsWithin}>
         {onCancel && (
           <Button variant="default" onClick={onCancel}>
             Cancel
@@ -115,10 +118,18 @@ export function Preview(props: PreviewProps) {
             {verb}
           </Button>
         )}
-      </Group>
+      </Buttons>
     </Stack>
   );
 }
+
+interface ButtonsProps {
+  readonly within: HTMLElement | null | undefined;
+  readonly children: ReactNode;
+}
+
+const Buttons = ({ within, children }: ButtonsProps) =>
+  within ? createPortal(children, within) : <Group gap="xs">{children}</Group>;
 
 function NotAllowed({ changes }: { readonly changes: AccessPreview["changes"] }) {
   const refusals = [...new Set(changes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal])))];

@@ -17,7 +17,13 @@ export function useAddress(): Address {
     set: (changes, { replace = true } = {}) => {
       const now = router.state.location.search as Search;
       const next = Object.entries({ ...now, ...changes }).filter(([, value]) => value !== undefined && value !== "");
-      void router.navigate({ to: pathname, search: Object.fromEntries(next), replace, resetScroll: false } as never);
+      void router.navigate({
+        to: pathname,
+        search: Object.fromEntries(next),
+        state: true,
+        replace,
+        resetScroll: false,
+      } as never);
     },
   };
 }

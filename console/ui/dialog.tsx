@@ -13,6 +13,8 @@ export interface DangerProps {
   /** To be typed first, where it is worth that. */
   readonly typed?: string;
   readonly isBusy?: boolean;
+  /** Wider, where it shows more than a few sentences. */
+  readonly size?: string;
   readonly onClose: () => void;
   readonly onConfirm: () => void;
 }
@@ -24,6 +26,7 @@ export function DangerDialog({
   verb,
   typed,
   isBusy = false,
+  size = "md",
   onClose,
   onConfirm,
 }: DangerProps) {
@@ -34,6 +37,7 @@ export function DangerDialog({
       opened={opened}
       onClose={onClose}
       title={<Text fw={600}>{title}</Text>}
+      size={size}
       centered
       closeButtonProps={{ "aria-label": "Close" }}
     >

@@ -2,15 +2,13 @@
  * The readers of a state's resources. A resource's members come in any order, so the instances of one resource are held, as
  * little more than a key and a fingerprint each, until its object ends.
  */
-import { createHash, hash, type Hash } from "node:crypto";
 import { Capture, type JsonReader } from "./json-scanner.ts";
 import { type IndexKey, instanceAddress, modulePath, providerName } from "./state-addresses.ts";
+import { Fingerprint } from "./state-fingerprint.ts";
 import { StateSummary } from "./state-summary.ts";
 
 /** Longer names are no names: what has one is left out of the list. */
 export const nameBytesMax = 1024;
-/** 132 bits: enough to tell two versions of an instance apart. */
-const fingerprintLength = 22;
 /** What one resource may hold: some 80,000 instances. Those after that are counted, but not listed. */
 const heldSizeMax = 8 * 1024 * 1024;
 const heldInstanceSize = 100;
@@ -197,7 +195,7 @@ class InstanceReader implements JsonReader {
   readonly #indexKey = new Capture(nameBytesMax);
   readonly #deposed = new Capture(nameBytesMax);
   readonly provider = new Capture(nameBytesMax);
-  #hash: Hash | undefined;
+  readonly #fingerprint = new Fingerprint();
   #isObject: boolean | undefined;
   fingerprint = "";
   /** One that is only counted needs no fingerprint. */
@@ -211,7 +209,7 @@ class InstanceReader implements JsonReader {
     this.#indexKey.clear();
     this.#deposed.clear();
     this.provider.clear();
-    this.#hash = undefined;
+    this.#fingerprint.begin();
     this.#isObject = undefined;
   }
 
@@ -231,14 +229,7 @@ class InstanceReader implements JsonReader {
   raw(piece: Buffer, isLast: boolean): void {
     this.#isObject ??= piece[0] === 0x7b;
     if (!this.#isObject || !this.isListed) return;
-    if (isLast && this.#hash === undefined) {
-      // Most instances lie within one chunk, and to hash those at once costs a fraction.
-      this.fingerprint = hash("sha256", piece, "base64url").slice(0, fingerprintLength);
-      return;
-    }
-    this.#hash ??= createHash("sha256");
-    this.#hash.update(piece);
-    if (isLast) this.fingerprint = this.#hash.digest("base64url").slice(0, fingerprintLength);
+    this.fingerprint = this.#fingerprint.add(piece, isLast) ?? "";
   }
 
   end(): void {

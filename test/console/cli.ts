@@ -29,25 +29,22 @@ describe.each([
     const { page, go, complaints } = await console.visit(console.api.admin.token, { ignoreHTTPSErrors: true });
     await go("/~/new-organization");
     await page.getByLabel("Name").fill("acme");
-    await page.getByLabel("E-mail").fill("ops@acme.example");
-    await page.getByRole("button", { name: "Make the organization" }).click();
-    await page.getByRole("heading", { name: "A project to begin with" }).waitFor();
+    await page.getByLabel("Email").fill("ops@acme.example");
+    await page.getByRole("button", { name: "Create organization" }).click();
+    await page.getByRole("heading", { name: "Create a project" }).waitFor();
     await page.getByLabel("Name").fill("Network");
-    await page.getByRole("button", { name: "Make the project" }).click();
+    await page.getByRole("button", { name: "Create project" }).click();
     await page.getByRole("heading", { name: "New workspace" }).waitFor();
     await page.getByLabel("Name").fill("network-production");
-    await page.getByRole("button", { name: "Make the workspace" }).click();
-    await page.getByRole("button", { name: "Make a token" }).click();
-    await page.getByText("works for 90 days").waitFor();
+    await page.getByRole("button", { name: "Create workspace" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
+    await page.getByText("expires in 90 days").waitFor();
 
     const pasted = async (name: string) => (await page.getByRole("group", { name }).textContent())!;
     const place = mkdtempSync(join(folder, `${transport}-`));
     writeFileSync(join(place, "cadastre.tfrc"), await pasted("cadastre.tfrc"));
-    writeFileSync(
-      join(place, "main.tf"),
-      `${await pasted("The cloud block")}\n\n${await pasted("A resource to try")}\n`,
-    );
-    expect(await pasted("The commands")).toMatch(
+    writeFileSync(join(place, "main.tf"), `${await pasted("Cloud block")}\n\n${await pasted("Example resource")}\n`);
+    expect(await pasted("Commands")).toMatch(
       /^export TF_CLI_CONFIG_FILE=\$PWD\/cadastre.tfrc\nterraform init\nterraform apply$/,
     );
     const env = {
@@ -62,8 +59,8 @@ describe.each([
     await run("init", "-input=false", "-no-color");
     const { stdout } = await run("apply", "-input=false", "-auto-approve", "-no-color");
     expect(stdout).toContain("Apply complete! Resources: 1 added, 0 changed, 0 destroyed.");
-    await page.getByText("The first state is here: 1 resource").waitFor();
-    await page.getByRole("link", { name: "Open the workspace" }).click();
+    await page.getByText("First state received: 1 resource").waitFor();
+    await page.getByRole("link", { name: "Open workspace" }).click();
     await page.getByText("terraform_data.first").waitFor();
     expect(complaints).toEqual([]);
   });

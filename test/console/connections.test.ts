@@ -26,7 +26,7 @@ describe("an SSH key", () => {
     await go(`/${org.name}/workspaces/modules/settings?part=keeping`);
     await page.getByRole("combobox", { name: "SSH key" }).click();
     await page.getByRole("option", { name: "deploy" }).click();
-    await page.getByText("Changed the SSH key that its runs use.").waitFor();
+    await page.getByText("Saved the SSH key.").waitFor();
     const [key] = data(await org.owner.get(inOrganization("ssh-keys")));
     expect(data(await org.owner.get(`/workspaces/${id}`)).relationships["ssh-key"].data.id).toBe(key.id);
 

@@ -12,29 +12,29 @@ describe("a first start", () => {
     await go("/");
     await page.getByRole("link", { name: "New organization" }).first().click();
     await page.getByLabel("Name").fill("no spaces please");
-    await page.getByRole("button", { name: "Make the organization" }).click();
+    await page.getByRole("button", { name: "Create organization" }).click();
     await page.locator("[aria-invalid=true]").waitFor();
     await page.getByLabel("Name").fill("acme");
-    await page.getByLabel("E-mail").fill("ops@acme.example");
+    await page.getByLabel("Email").fill("ops@acme.example");
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Make the organization" }).click();
-    await page.getByRole("heading", { name: "A project to begin with" }).waitFor();
+    await page.getByRole("button", { name: "Create organization" }).click();
+    await page.getByRole("heading", { name: "Create a project" }).waitFor();
     await expectAccessible(page);
     await page.getByLabel("Name").fill("Network");
-    await page.getByRole("button", { name: "Make the project" }).click();
+    await page.getByRole("button", { name: "Create project" }).click();
     await page.getByRole("heading", { name: "New workspace" }).waitFor();
     expect(await page.getByRole("combobox", { name: "Project" }).inputValue()).toBe("Network");
     await page.getByLabel("Name").fill("network-production");
-    await page.getByRole("button", { name: "Make the workspace" }).click();
+    await page.getByRole("button", { name: "Create workspace" }).click();
 
     await page.getByText("Waiting for the first state").waitFor();
-    expect(await page.getByRole("group", { name: "The cloud block" }).textContent()).toContain(
+    expect(await page.getByRole("group", { name: "Cloud block" }).textContent()).toContain(
       'organization = "acme"\n    workspaces {\n      name = "network-production"',
     );
     const file = page.getByRole("group", { name: "cadastre.tfrc" });
     expect(await file.textContent()).toContain(`"tfe.v2"   = "${console.api.url}/api/v2/"`);
-    await page.getByRole("button", { name: "Make a token" }).click();
-    await page.getByText("works for 90 days").waitFor();
+    await page.getByRole("button", { name: "Create token" }).click();
+    await page.getByText("expires in 90 days").waitFor();
     const token = /token = "([^"]+)"/.exec((await file.textContent())!)![1]!;
     await expectAccessible(page);
 
@@ -42,9 +42,9 @@ describe("a first start", () => {
     const terraform = console.api.as(token);
     const { data } = (await terraform.get("/organizations/acme/workspaces/network-production")).body;
     await writeState(terraform, data.id, stateOf({ resources: [managed("first")] }));
-    await page.getByText("The first state is here: 1 resource").waitFor();
+    await page.getByText("First state received: 1 resource").waitFor();
     await expectAccessible(page);
-    await page.getByRole("link", { name: "Open the workspace" }).click();
+    await page.getByRole("link", { name: "Open workspace" }).click();
     await page.waitForURL("**/app/acme/workspaces/network-production");
     expect(complaints).toEqual([]);
   });
@@ -54,9 +54,9 @@ describe("a first start", () => {
     const member = await makeMember(console.api, organization.name);
     const { page, go, complaints } = await console.visit(member.token);
     await go("/~/new-organization");
-    await page.getByText("Organizations are made by site admins here").waitFor();
+    await page.getByText("Only site admins can create organizations").waitFor();
     await go(`/${organization.name}/new-workspace`);
-    await page.getByText("There is no project in which you may make a workspace").waitFor();
+    await page.getByText("You can't create workspaces yet").waitFor();
     await expectAccessible(page);
     expect(complaints).toEqual([]);
   });

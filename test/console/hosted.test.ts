@@ -26,6 +26,6 @@ test("no list of all runs of the site, and no policies of how long things are ke
   await page.getByRole("heading", { name: "Reserved tag keys" }).waitFor();
   await expectCount(page.getByRole("heading", { name: "Retention" }), 0);
   await go("/acme/workspaces/network/settings?part=keeping");
-  await page.getByText("the hosted edition removes none").waitFor();
+  await page.getByText("The hosted edition keeps all state versions.").waitFor();
   expect(complaints).toEqual([]);
 });

@@ -136,7 +136,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
   await keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await keyboard.press("/");
-  await reaches(page, "Search names");
+  await reaches(page, "Search workspaces");
   await keyboard.type("gt");
   await page.waitForURL("**/app/acme/workspaces?q=gt");
   await page.evaluate("document.activeElement.blur()");

@@ -61,7 +61,7 @@ const shots: [name: string, path: () => string, prepare?: Prepare][] = [
       const some = ["lake-curated", "lake-raw", "reports"].map((name) => scene.workspaces[name]);
       return `/acme/move?workspaces=${some.join(",")}&to=${scene.projects["Platform"]}`;
     },
-    (page) => page.getByRole("button", { name: "Move 3 workspaces to Platform" }).waitFor(),
+    (page) => page.getByRole("button", { name: "Move 3 workspaces" }).waitFor(),
   ],
   ["audit", () => "/acme/audit"],
   ["tokens", () => "/acme/tokens"],

@@ -134,9 +134,9 @@ describe("the move board", () => {
   test("three workspaces, ticked as a range, with what each loses and gains, go at once", async () => {
     const { page, go, complaints } = await console.visit(org.owner.token);
     await go(`/${org.name}/move?q=network&to=${billing!.id}`);
-    await page.getByLabel("Choose network-eu").check();
-    await page.getByLabel("Choose network-staging").click({ modifiers: ["Shift"] });
-    await page.getByText("3 workspaces chosen").waitFor();
+    await page.getByLabel("Select network-eu").check();
+    await page.getByLabel("Select network-staging").click({ modifiers: ["Shift"] });
+    await page.getByText("3 selected").waitFor();
     const change = page.getByRole("region", { name: "What would change" });
     await change.getByText(/1 person and 1 team lose access to 3 workspaces\./).waitFor();
     const brought = page
@@ -147,7 +147,7 @@ describe("the move board", () => {
       /− loses tier: one\s+\+ gains cost-centre: one\s+− loses network-keys\s+\+ gains payment-keys/,
     );
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Move 3 workspaces to Billing" }).click();
+    await page.getByRole("button", { name: "Move 3 workspaces" }).click();
     await page.waitForURL(`**/workspaces?project=${billing!.id}`);
     await page.getByText("4 workspaces").waitFor();
     const moved = data(await org.owner.get(`/workspaces/${staging.id}`));
@@ -160,10 +160,10 @@ describe("the move board", () => {
     const found = data(await org.owner.get(`/organizations/${org.name}/workspaces?search[name]=billing-eu`));
     await go(`/${org.name}/move?workspaces=${found[0].id}&to=${billing!.id}`);
     await page
-      .getByText(/Choose a project|Not here|in Billing already/)
+      .getByText(/Select a project|Not here|already in Billing/)
       .first()
       .waitFor();
-    await expectCount(page.getByRole("button", { name: /^Move/ }), 0);
+    await expectCount(page.getByRole("button", { name: /^Move \d/ }), 0);
   });
 });
 

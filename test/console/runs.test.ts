@@ -247,7 +247,7 @@ describe("a run", () => {
     await stranger.go(`${runsOf("audited")}/${run.id}`);
     await stranger.page.getByText("Not here, or not yours to see").first().waitFor();
     await go("/acme/workspaces/audited");
-    await page.getByRole("heading", { name: "Last runs" }).waitFor();
+    await page.getByRole("heading", { name: "Recent runs" }).waitFor();
     await expectCount(page.getByRole("button", { name: "Start run" }), 0);
     await expectAccessible(page);
     expect(complaints).toEqual([]);

@@ -87,23 +87,23 @@ describe("a project", () => {
     await go(`/${org.name}/projects`);
     await page.getByRole("button", { name: "New project" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("Network");
-    await page.getByRole("button", { name: "Make the project" }).click();
+    await page.getByRole("button", { name: "Create project" }).click();
     await page.getByRole("heading", { name: "Network" }).waitFor();
-    await page.getByText("No workspaces here yet").waitFor();
+    await page.getByText("No workspaces yet").waitFor();
     const id = new URL(page.url()).pathname.split("/").at(-1)!;
     const { id: workspaceId } = await makeWorkspace(console.api, org.name, { name: "in-the-way" }, inProject(id));
 
     await page.reload();
     await page.getByRole("link", { name: "Settings" }).last().click();
     await page.getByLabel("Description").fill("Addresses and the ways in");
-    await page.getByRole("combobox", { name: "Where its workspaces run" }).click();
-    await page.getByRole("option", { name: /^Agent/ }).click();
+    await page.getByRole("combobox", { name: "Default execution mode" }).click();
+    await page.getByRole("option", { name: /^agent/ }).click();
     await page.getByRole("combobox", { name: "Agent pool" }).click();
     await page.getByRole("option", { name: "cellar" }).click();
-    await page.getByLabel("Destroy what is inactive for").fill("a while");
+    await page.getByLabel("Auto-destroy after inactivity of").fill("a while");
     await page.getByRole("button", { name: "Save" }).click();
     await page.locator("[aria-invalid=true]").waitFor();
-    await page.getByLabel("Destroy what is inactive for").fill("14d");
+    await page.getByLabel("Auto-destroy after inactivity of").fill("14d");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved the project.").waitFor();
     const { attributes, relationships } = data(await org.owner.get(`/projects/${id}`));
@@ -116,12 +116,12 @@ describe("a project", () => {
 
     await page.getByRole("textbox", { name: "Key" }).fill("team");
     await page.getByRole("textbox", { name: "Value" }).fill("network");
-    await page.getByRole("button", { name: "Add the tag" }).click();
-    await page.getByRole("button", { name: "Take away team" }).waitFor();
+    await page.getByRole("button", { name: "Add tag" }).click();
+    await page.getByRole("button", { name: "Remove tag team" }).waitFor();
     expect(data(await org.owner.get(`/projects/${id}/tag-bindings`))[0].attributes).toMatchObject({ value: "network" });
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Take away team" }).click();
-    await page.getByRole("button", { name: "Take away team" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Remove tag team" }).click();
+    await page.getByRole("button", { name: "Remove tag team" }).waitFor({ state: "detached" });
 
     await page.getByRole("link", { name: "Audit" }).last().click();
     await page
@@ -157,7 +157,7 @@ describe("a project", () => {
     await page.getByText("You may read these settings, not change them.").waitFor();
     expect(await page.getByLabel("Name").isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
-    for (const name of ["Add the tag", "Delete this project"])
+    for (const name of ["Add tag", "Delete this project"])
       await expectCount(page.getByRole("button", { name }), 0, name);
     for (const name of ["Audit", "Notifications", "Identity trusts"])
       await expectCount(page.getByRole("link", { name }), 0, name);

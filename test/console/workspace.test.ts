@@ -23,7 +23,7 @@ describe("a workspace", () => {
     const { id } = await make("fresh");
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/fresh");
-    const block = page.getByRole("group", { name: "The cloud block" });
+    const block = page.getByRole("group", { name: "Cloud block" });
     expect(await block.innerText()).toContain('organization = "acme"');
     expect(await block.innerText()).toContain('name = "fresh"');
     const outputs = {
@@ -77,7 +77,7 @@ describe("a workspace", () => {
     const field = page.getByLabel("Working directory");
     await expect.poll(() => field.getAttribute("aria-invalid")).toBe("true");
     await field.fill("environments/production");
-    await page.getByLabel("Apply without asking").check();
+    await page.getByLabel("Auto-apply", { exact: true }).check();
     const meanwhile = resource("workspaces", { description: "Changed meanwhile" });
     data(await console.api.admin.patch(`/workspaces/${workspace.id}`, meanwhile));
     await page.getByRole("button", { name: "Save settings" }).click();
@@ -112,26 +112,26 @@ describe("a workspace", () => {
     await page.getByRole("link", { name: "production" }).waitFor();
     await page.getByRole("textbox", { name: "Key" }).fill("team");
     await page.getByRole("textbox", { name: "Value" }).fill("<script>");
-    await page.getByRole("button", { name: "Set", exact: true }).click();
+    await page.getByRole("button", { name: "Save tag" }).click();
     await page.getByRole("cell", { name: "<script>" }).waitFor();
     await page.getByRole("button", { name: "Remove team" }).click();
-    await page.getByText("Removed team.").waitFor();
+    await page.getByText("Removed tag team.").waitFor();
     await page.getByRole("link", { name: "State sharing" }).click();
-    await page.getByRole("combobox", { name: "Another workspace" }).fill("billing");
+    await page.getByRole("combobox", { name: "Workspace" }).fill("billing");
     await page.getByRole("option", { name: "billing" }).click();
-    await page.getByRole("button", { name: "Let it read" }).click();
-    await page.getByRole("group", { name: "Who may read its state" }).getByRole("link", { name: "billing" }).waitFor();
+    await page.getByRole("button", { name: "Add workspace" }).click();
+    await page.getByRole("group", { name: "State sharing" }).getByRole("link", { name: "billing" }).waitFor();
     await expectAccessible(page);
     await page.getByRole("link", { name: "Run triggers" }).click();
-    await page.getByRole("combobox", { name: "Another workspace" }).fill("billing");
+    await page.getByRole("combobox", { name: "Workspace" }).fill("billing");
     await page.getByRole("option", { name: "billing" }).click();
-    await page.getByRole("button", { name: "Let it start runs" }).click();
-    await page.getByRole("table", { name: "Workspaces whose applies start runs here" }).getByText("billing").waitFor();
+    await page.getByRole("button", { name: "Add workspace" }).click();
+    await page.getByRole("table", { name: "Source workspaces" }).getByText("billing").waitFor();
     await page.getByRole("link", { name: "SSH key and retention" }).click();
-    await page.getByLabel("For some days").check();
-    await page.getByRole("textbox", { name: "Days", exact: true }).fill("30");
+    await page.getByLabel("Delete old state versions").check();
+    await page.getByRole("textbox", { name: "Delete after, days" }).fill("30");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("In force now: 30 days.").waitFor();
+    await page.getByText("Current policy: delete after 30 days.").waitFor();
     await expectAccessible(page);
     expect((await show(id)).attributes["tag-names"]).toEqual(["production"]);
     expect(complaints).toEqual([]);
@@ -152,19 +152,19 @@ describe("a workspace", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/stateful/states");
     await page
-      .getByRole("row", { name: /serial 2 current/ })
-      .getByRole("link", { name: "serial 2" })
+      .getByRole("row", { name: /Serial 2 current/ })
+      .getByRole("link", { name: "Serial 2" })
       .click();
-    const differences = page.getByRole("table", { name: "Differences" });
+    const differences = page.getByRole("table", { name: "Changes" });
     await differences.getByText("null_resource.lost").waitFor();
     expect((await differences.getByRole("row").allInnerTexts()).join("\n")).toMatch(
       /removed[^]*null_resource\.lost[^]*added[^]*url/,
     );
     await expectAccessible(page);
     await go(`/acme/workspaces/stateful/states/${first.id}`);
-    await page.getByRole("button", { name: "Go back to this state" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Go back" }).click();
-    await page.getByText("stateful is back at what serial 1 was, as serial 3.").waitFor();
+    await page.getByRole("button", { name: "Roll back to this version" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("Rolled back stateful to serial 1. The new version is serial 3.").waitFor();
     expect((await show(id)).attributes).toMatchObject({ locked: false, "resource-count": 2 });
     expect(complaints).toEqual([]);
   });
@@ -191,7 +191,7 @@ describe("a workspace", () => {
       await panel.getByRole("button", { name: "Add variable" }).click();
       await table.getByText(key).first().waitFor();
     }
-    await table.getByText("not in force: this workspace wins").waitFor();
+    await table.getByText("Overridden by this workspace").waitFor();
     await table
       .getByRole("row", { name: /password/ })
       .getByText("sensitive")
@@ -204,7 +204,7 @@ describe("a workspace", () => {
     expect(await panel.getByLabel("Value").inputValue()).toBe("");
     await panel.getByLabel("Description").fill("Of the database");
     await panel.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Changed password.").waitFor();
+    await page.getByText("Saved password.").waitFor();
     await page.getByRole("button", { name: "Delete region" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("Deleted region.").waitFor();
@@ -221,18 +221,18 @@ describe("a workspace", () => {
     await writeState(console.api.admin, id, stateOf({ resources: [managed("left")] }));
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/doomed/settings?part=delete");
-    await page.getByText("it manages 1 resource").waitFor();
-    await page.getByRole("button", { name: "Delete safely" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete safely" }).click();
+    await page.getByText("This workspace manages 1 resource.").waitFor();
+    await page.getByRole("button", { name: "Delete workspace" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete workspace" }).click();
     await page.getByText("Not done").waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(200);
-    await page.getByRole("button", { name: "Delete with force" }).click();
+    await page.getByRole("button", { name: "Force delete" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 resource will be left without a state.").waitFor();
-    expect(await dialog.getByRole("button", { name: "Delete with force" }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole("button", { name: "Force delete" }).isDisabled()).toBe(true);
     await dialog.getByLabel("Type doomed to confirm").fill("doomed");
-    await dialog.getByRole("button", { name: "Delete with force" }).click();
+    await dialog.getByRole("button", { name: "Force delete" }).click();
     await page.waitForURL("**/app/acme/workspaces");
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(404);
     expect(complaints).toEqual([]);
@@ -248,16 +248,16 @@ describe("a workspace", () => {
       colorScheme: "dark",
     });
     await go("/acme/workspaces/readable/settings");
-    await page.getByText("To change these settings you need admin access to the workspace.").waitFor();
+    await page.getByText("You need admin access to the workspace to change these settings.").waitFor();
     expect(await page.getByLabel("Name").isDisabled()).toBe(true);
     for (const name of ["Lock", "Start run", "Force-unlock"])
       await expectCount(page.getByRole("button", { name, exact: true }), 0);
     await go("/acme/workspaces/readable/settings?part=keeping");
-    for (const label of ["As the organization says", "All of them, for ever", "For some days"])
+    for (const label of ["Organization default", "Keep all state versions", "Delete old state versions"])
       expect(await page.getByLabel(label).isDisabled(), label).toBe(true);
     await expectCount(page.getByRole("button", { name: "Save" }), 0);
     await go("/acme/workspaces/readable/settings?part=delete");
-    await page.getByText("To delete this workspace you need admin access to it.").waitFor();
+    await page.getByText("You need admin access to delete this workspace.").waitFor();
     await expectAccessible(page);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
     await go("/acme/workspaces/network");

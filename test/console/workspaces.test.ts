@@ -24,7 +24,7 @@ describe("the workspaces of an organization", () => {
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces");
     await page.getByText("4 workspaces").waitFor();
-    await page.getByLabel("Search names").fill("network");
+    await page.getByLabel("Search workspaces").fill("network");
     await page.getByText("2 workspaces").waitFor();
     expect(new URL(page.url()).search).toBe("?q=network");
     await page.reload();

@@ -1,4 +1,4 @@
-/** "Name your organization": the first step of a first start, and how any further organization is made. */
+/** Creates an organization: the first step of a first start, and any further one. */
 import { Box, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -13,7 +13,7 @@ import { Steps } from "./steps.tsx";
 export default function NewOrganizationPage() {
   const me = useQuery(account());
   return (
-    <Page title="Name your organization" crumbs={[{ label: "Organizations", to: paths.home() }]}>
+    <Page title="New organization" crumbs={[{ label: "Organizations", to: paths.home() }]}>
       <Asked query={me}>
         {({ data: { attributes } }) =>
           attributes.permissions["can-create-organizations"] ? (
@@ -22,8 +22,8 @@ export default function NewOrganizationPage() {
               <NewOrganizationForm email={attributes.email} />
             </Box>
           ) : (
-            <Empty title="Organizations are made by site admins here">
-              Ask one of them to make yours, or to invite you to one that is there already.
+            <Empty title="Only site admins can create organizations">
+              Ask a site admin to create one, or ask an owner to invite you to an existing one.
             </Empty>
           )
         }
@@ -36,7 +36,7 @@ function NewOrganizationForm({ email }: { readonly email: string | undefined }) 
   const go = useGo();
   const draft = useDraft({ name: "", email: email ?? "" });
   const create = useAction("POST /organizations", {
-    done: ({ data }) => `Made the organization ${data.attributes.name}.`,
+    done: ({ data }) => `Created organization ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.newWorkspace(data.attributes.name, undefined, "yes")),
   });
@@ -44,19 +44,19 @@ function NewOrganizationForm({ email }: { readonly email: string | undefined }) 
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the organization"
+      verb="Create organization"
       input={(attributes) => ({ body: { data: { type: "organizations", attributes } } })}
     >
       <TextInput
         label="Name"
-        description="Letters, digits, - and _. It is part of every address and of the cloud block, and can be changed."
+        description="Letters, digits, - and _. Used in addresses and cloud blocks. You can change it later."
         {...draft.getInputProps("name")}
         autoFocus
         autoComplete="organization"
       />
       <TextInput
-        label="E-mail"
-        description="Where the organization's notices go."
+        label="Email"
+        description="Where notifications about the organization are sent."
         type="email"
         {...draft.getInputProps("email")}
       />

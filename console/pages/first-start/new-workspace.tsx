@@ -1,16 +1,19 @@
-/** A new workspace in a project; on a first start the project is made first. What was chosen is in the address. */
+/** Creates a workspace in a project; on a first start the project comes first. The choice of the project is in the address. */
 import { Box, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
+import type { Resource } from "../../api/client.ts";
+import { askingOn, organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
+import { AccessSentence } from "./access-sentence.tsx";
 import { Steps } from "./steps.tsx";
 
 export default function NewWorkspacePage() {
@@ -20,7 +23,7 @@ export default function NewWorkspacePage() {
   const isProject = isFirst && search["project"] === undefined;
   return (
     <Page
-      title={isProject ? "A project to begin with" : "New workspace"}
+      title={isProject ? "Create a project" : "New workspace"}
       crumbs={[
         { label: organization, to: paths.organization(organization) },
         { label: "Workspaces", to: paths.workspaces(organization) },
@@ -40,7 +43,7 @@ function FirstProject({ organization }: { readonly organization: string }) {
   const first = known?.relationships["default-project"]?.data?.id;
   const draft = useDraft({ name: "", description: "" });
   const create = useAction("POST /organizations/{organization_name}/projects", {
-    done: ({ data }) => `Made the project ${data.attributes.name}.`,
+    done: ({ data }) => `Created project ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => set({ project: data.id }, { replace: false }),
   });
@@ -48,25 +51,25 @@ function FirstProject({ organization }: { readonly organization: string }) {
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the project"
+      verb="Create project"
       input={(attributes) => ({
         path: { organization_name: organization },
         body: { data: { type: "projects", attributes } },
       })}
     >
       <Text c="dimmed">
-        A project holds workspaces that belong together, and says which teams may do what to them.
+        A project groups workspaces and controls which teams have access to them.
         {first && (
           <>
             {" "}
-            One is there already: <Link to={paths.newWorkspace(organization, first, "yes")}>go on with it</Link>.
+            You can also <Link to={paths.newWorkspace(organization, first, "yes")}>use the default project</Link>.
           </>
         )}
       </Text>
       <TextInput
         label="Name"
         placeholder="Network"
-        description="For example what its workspaces are about, or whose they are."
+        description="For example a service or a team."
         {...draft.getInputProps("name")}
         autoFocus
       />
@@ -75,52 +78,87 @@ function FirstProject({ organization }: { readonly organization: string }) {
   );
 }
 
-/** Only the projects in which the caller may make one are offered. */
+const listProjects = "GET /organizations/{organization_name}/projects";
+
+/** The projects in which the caller can create a workspace, searched by the server. */
+const creatable = (organization: string, q: string) =>
+  askingOn(listProjects, {
+    path: { organization_name: organization },
+    query: { "filter[permissions][create-workspace]": "true", sort: "name", q, "page[size]": 30 },
+  });
+
+/** The project in the address, or the organization's default one; else the first in which a workspace can be created. */
+function useChosenProject(organization: string, first: Resource<"projects"> | undefined) {
+  const { search } = useAddress();
+  const byDefault = useQuery(organizationQuery(organization)).data?.data.relationships["default-project"]?.data?.id;
+  const id = search["project"] ?? byDefault;
+  const query = useQuery({ ...projectQuery(id ?? ""), enabled: id !== undefined });
+  const found = query.data?.data;
+  if (found?.attributes.permissions["can-create-workspace"]) return found;
+  return query.isLoading ? undefined : first;
+}
+
 function NewWorkspace({ organization }: { readonly organization: string }) {
-  const projects = useQuery(
-    askingWhole("GET /organizations/{organization_name}/projects", {
-      path: { organization_name: organization },
-      query: { "filter[permissions][create-workspace]": "true", sort: "name" },
-    }),
-  );
+  const projects = useQuery(creatable(organization, ""));
+  const chosen = useChosenProject(organization, projects.data?.data[0]);
   return (
     <Asked query={projects}>
       {({ data }) =>
         data.length === 0 ? (
-          <Empty title="There is no project in which you may make a workspace">
-            It takes the level <em>maintain</em> or <em>admin</em> on a project, or a team that manages workspaces. An
+          <Empty title="You can't create workspaces yet">
+            You need the level <em>maintain</em> or <em>admin</em> on a project, or a team that manages workspaces. An
             owner of {organization} can grant it.
           </Empty>
         ) : (
-          <WorkspaceForm
-            organization={organization}
-            projects={data.map(({ id, attributes }) => ({ value: id, label: attributes.name }))}
-          />
+          chosen && <WorkspaceForm organization={organization} chosen={chosen} />
         )
       }
     </Asked>
   );
 }
 
-const modes = [
-  { value: "", label: "As the project and the organization say" },
-  { value: "local", label: "local: where Terraform is called; state and locks are here" },
-  { value: "remote", label: "remote: by this service's workers" },
-];
-
-interface WorkspaceFormProps {
+interface ProjectSelectProps {
   readonly organization: string;
-  readonly projects: { value: string; label: string }[];
+  readonly chosen: Resource<"projects">;
 }
 
-function WorkspaceForm({ organization, projects }: WorkspaceFormProps) {
+function ProjectSelect({ organization, chosen }: ProjectSelectProps) {
+  const { set } = useAddress();
+  const [typed, setTyped] = useState(chosen.attributes.name);
+  const [text] = useDebouncedValue(typed.trim(), 150);
+  const found = useQuery(creatable(organization, text === chosen.attributes.name ? "" : text)).data?.data ?? [];
+  const all = found.some(({ id }) => id === chosen.id) ? found : [chosen, ...found];
+  return (
+    <Select
+      label="Project"
+      description={<AccessSentence organization={organization} project={chosen} />}
+      inputWrapperOrder={["label", "input", "description", "error"]}
+      data={all.map(({ id, attributes }) => ({ value: id, label: attributes.name }))}
+      value={chosen.id}
+      onChange={(project) => set({ project: project ?? undefined })}
+      searchable
+      searchValue={typed}
+      onSearchChange={setTyped}
+      nothingFoundMessage={`No projects match “${typed}”`}
+      // The server has searched.
+      filter={({ options }) => options}
+    />
+  );
+}
+
+const modes = [
+  { value: "", label: "Project default" },
+  { value: "local", label: "Local: on your machine, with state and locks here" },
+  { value: "remote", label: "Remote: on this server's workers" },
+];
+
+function WorkspaceForm({ organization, chosen }: ProjectSelectProps) {
   const go = useGo();
-  const { search, set } = useAddress();
+  const { search } = useAddress();
   const isFirst = search["first"] === "yes";
   const draft = useDraft({ name: "", description: "", "execution-mode": "" });
-  const chosen = projects.find(({ value }) => value === search["project"]) ?? projects[0]!;
   const create = useAction("POST /organizations/{organization_name}/workspaces", {
-    done: ({ data }) => `Made the workspace ${data.attributes.name}.`,
+    done: ({ data }) => `Created workspace ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.workspaceStart(organization, data.attributes.name, isFirst ? "yes" : undefined)),
   });
@@ -128,7 +166,7 @@ function WorkspaceForm({ organization, projects }: WorkspaceFormProps) {
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the workspace"
+      verb="Create workspace"
       onCancel={() => go(paths.workspaces(organization))}
       input={({ name, description, "execution-mode": mode }) => ({
         path: { organization_name: organization },
@@ -140,7 +178,7 @@ function WorkspaceForm({ organization, projects }: WorkspaceFormProps) {
               ...(description !== "" && { description }),
               ...(mode !== "" && { "execution-mode": mode as "local" }),
             },
-            relationships: { project: { data: { type: "projects", id: chosen.value } } },
+            relationships: { project: { data: { type: "projects", id: chosen.id } } },
           },
         },
       })}
@@ -148,22 +186,15 @@ function WorkspaceForm({ organization, projects }: WorkspaceFormProps) {
       <TextInput
         label="Name"
         placeholder="network-production"
-        description="Letters, digits, - and _; unique in the organization."
+        description="Letters, digits, - and _. Must be unique in the organization."
         {...draft.getInputProps("name")}
         autoFocus
       />
-      <Select
-        label="Project"
-        description="Who may do what to the workspace comes from its project first."
-        data={projects}
-        value={chosen.value}
-        onChange={(project) => set({ project: project ?? undefined })}
-        searchable
-      />
+      <ProjectSelect organization={organization} chosen={chosen} />
       <Textarea label="Description" autosize minRows={2} {...draft.getInputProps("description")} />
       {!isFirst && (
         <Stack gap={4}>
-          <Select label="Where it runs" data={modes} {...draft.getInputProps("execution-mode")} />
+          <Select label="Execution mode" data={modes} {...draft.getInputProps("execution-mode")} />
         </Stack>
       )}
     </ActionForm>

@@ -1,4 +1,4 @@
-/** The last step: the `cloud` block of a workspace, a token for it, and waiting until its first state is there. */
+/** The last step: the `cloud` block of a workspace, a token for it, and waiting for its first state. */
 import { Alert, Button, Group, Loader, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -29,7 +29,7 @@ export default function StartPage() {
   const isThere = Boolean(query.data?.data.relationships["current-state-version"]?.data);
   return (
     <Page
-      title={`Keep the state of ${workspace} here`}
+      title={`Set up ${workspace}`}
       crumbs={[
         { label: organization, to: paths.organization(organization) },
         { label: "Workspaces", to: paths.workspaces(organization) },
@@ -37,28 +37,28 @@ export default function StartPage() {
       ]}
       actions={
         <LinkButton to={paths.workspace(organization, workspace)} variant={isThere ? "filled" : "default"}>
-          Open the workspace
+          Open workspace
         </LinkButton>
       }
     >
       <Stack maw="44rem" gap={0}>
         {search["first"] === "yes" && <Steps at={isThere ? 4 : 3} />}
         <Waiting isThere={isThere} resources={query.data?.data.attributes["resource-count"]} />
-        <Section title="1. A token" about="Terraform and OpenTofu show it instead of a password.">
+        <Section title="1. Create a token" about="Terraform and OpenTofu use it to sign in.">
           <MakeToken organization={organization} workspace={workspace} token={token} onToken={setToken} />
         </Section>
         <Section
-          title="2. The CLI's configuration"
+          title="2. Configure the CLI"
           about={
             isOverHttps(place) ? (
               <>
-                Save it as <code>cadastre.tfrc</code> beside your configuration, and keep it out of version control.
+                Save this as <code>cadastre.tfrc</code> next to your configuration. Don't commit it.
               </>
             ) : (
               <>
-                Save it as <code>cadastre.tfrc</code>. This service is reached without TLS, and the CLI looks for hosts
-                by HTTPS alone: so the file also says where the services of <code>{hostnameOf(place)}</code> are. Keep
-                that to one machine, since tokens and states can be read on the way.
+                Save this as <code>cadastre.tfrc</code>. This server has no TLS and the CLI discovers hosts over HTTPS
+                only, so the file also lists the services of <code>{hostnameOf(place)}</code>. Without TLS, tokens and
+                states can be read on the network: use this on one machine only.
               </>
             )
           }
@@ -66,19 +66,18 @@ export default function StartPage() {
           <CodeToCopy label="cadastre.tfrc" text={cliConfiguration(place, token ?? "YOUR TOKEN")} />
         </Section>
         <Section
-          title="3. The cloud block"
+          title="3. Add the cloud block"
           about={
             <>
-              Paste it into your configuration. In an empty folder, save it as <code>main.tf</code> with this resource
-              to try.
+              Add this to your configuration. To try it, save both blocks as <code>main.tf</code> in an empty folder.
             </>
           }
         >
-          <CodeToCopy label="The cloud block" text={cloudBlock(place)} />
-          <CodeToCopy label="A resource to try" text={firstResource} />
+          <CodeToCopy label="Cloud block" text={cloudBlock(place)} />
+          <CodeToCopy label="Example resource" text={firstResource} />
         </Section>
-        <Section title="4. The first state" about="With OpenTofu, say tofu instead of terraform.">
-          <CodeToCopy label="The commands" text={commands} />
+        <Section title="4. Apply" about="With OpenTofu, use tofu instead of terraform.">
+          <CodeToCopy label="Commands" text={commands} />
         </Section>
       </Stack>
     </Page>
@@ -90,12 +89,12 @@ function Waiting({ isThere, resources }: { readonly isThere: boolean; readonly r
     <Alert color={isThere ? "teal" : "gray"} mb="lg" role="status">
       {isThere ? (
         <Text fw={600}>
-          The first state is here{resources == null ? "" : `: ${counted(resources, "resource")}`}. All is set.
+          First state received{resources == null ? "" : `: ${counted(resources, "resource")}`}. Setup is complete.
         </Text>
       ) : (
         <Group gap="sm" wrap="nowrap">
           <Loader size={16} aria-hidden />
-          <Text>Waiting for the first state… This turns green by itself.</Text>
+          <Text>Waiting for the first state… This page updates when it arrives.</Text>
         </Group>
       )}
     </Alert>
@@ -113,20 +112,20 @@ function MakeToken({ organization, workspace, token, onToken }: MakeTokenProps) 
   const me = useQuery(account()).data?.data;
   const isTaken = useQuery(organizationQuery(organization)).data?.data.attributes["user-tokens-enabled"];
   const make = useAction("POST /users/{user_id}/authentication-tokens", {
-    done: "Made a token. It is in the configuration below, and shown only now.",
+    done: "Created a token. It is in the configuration below and is shown only once.",
     after: ({ data }) => onToken(data.attributes.token ?? ""),
   });
   if (isTaken === false)
     return (
       <Text>
-        {organization} does not take tokens of people. Make one for a <Link to={paths.teams(organization)}>team</Link>{" "}
-        and put it where it says YOUR TOKEN.
+        {organization} does not allow personal tokens. Create a token for a{" "}
+        <Link to={paths.teams(organization)}>team</Link> and replace YOUR TOKEN with it.
       </Text>
     );
   if (token !== undefined)
     return (
       <Text>
-        Made: it is in the configuration below, works for {tokenDays} days, and can be revoked in{" "}
+        Token created. It is in the configuration below and expires in {tokenDays} days. You can revoke it in{" "}
         <Link to={paths.account()}>your account</Link>.
       </Text>
     );
@@ -147,10 +146,10 @@ function MakeToken({ organization, workspace, token, onToken }: MakeTokenProps) 
           })
         }
       >
-        Make a token
+        Create token
       </Button>
       <Text c="dimmed" fz="sm">
-        Yours, for {tokenDays} days. Or use one that you have.
+        A personal token that expires in {tokenDays} days. You can also use an existing one.
       </Text>
     </Group>
   );

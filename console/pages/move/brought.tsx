@@ -1,9 +1,10 @@
-/** What each workspace would lose and gain with its project beside access: tags and variable sets. */
+/** What workspaces would lose and gain with their projects beside access: tags and variable sets. Those with the same effects share a row. */
 import { Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import classes from "../../access/access.module.css";
 import { asking } from "../../api/queries.ts";
 import { askingWhole } from "../../api/whole.ts";
+import { counted, figure } from "../../ui/text.tsx";
 import { type Brought as Change, type Moved, setsBrought, tagsBrought } from "./brings.ts";
 
 interface BroughtProps {
@@ -29,6 +30,7 @@ export function Brought({ moved, target }: BroughtProps) {
       target,
     ),
   }));
+  const groups = [...Map.groupBy(rows, groupOf).values()];
   return (
     <Table aria-label="Tags and variable sets" fz="sm" verticalSpacing={4} layout="fixed">
       <Table.Thead>
@@ -41,21 +43,19 @@ export function Brought({ moved, target }: BroughtProps) {
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
-        {rows.map(({ workspace: { id, name, project }, tags, sets }) => (
-          <Table.Tr key={id}>
-            <Table.Td>
-              <Text span inherit className="mono" style={{ overflowWrap: "anywhere" }}>
-                {name}
-              </Text>
+        {groups.map((group) => (
+          <Table.Tr key={group[0]!.workspace.id}>
+            <Table.Td style={{ verticalAlign: "top" }}>
+              <Names names={group.map(({ workspace }) => workspace.name)} />
               <Text fz="xs" c="dimmed">
-                from {project.name}
+                from {group[0]!.workspace.project.name}
               </Text>
             </Table.Td>
             <Table.Td style={{ verticalAlign: "top" }}>
-              <Lines {...tags} />
+              <Lines {...group[0]!.tags} />
             </Table.Td>
             <Table.Td style={{ verticalAlign: "top" }}>
-              <Lines {...sets} />
+              <Lines {...group[0]!.sets} />
             </Table.Td>
           </Table.Tr>
         ))}
@@ -64,11 +64,34 @@ export function Brought({ moved, target }: BroughtProps) {
   );
 }
 
+interface Effects {
+  readonly workspace: Moved;
+  readonly tags: Change;
+  readonly sets: Change;
+}
+
+const groupOf = ({ workspace, tags, sets }: Effects) => JSON.stringify([workspace.project.id, tags, sets]);
+
+const namedMax = 3;
+
+function Names({ names }: { readonly names: readonly string[] }) {
+  const [shown, more] = [names.slice(0, namedMax), names.length - namedMax];
+  return (
+    <>
+      {names.length > 1 && <Text inherit>{counted(names.length, "workspace")}</Text>}
+      <Text inherit className="mono" style={{ overflowWrap: "anywhere" }} title={names.join("\n")}>
+        {shown.join(", ")}
+        {more > 0 && ` and ${figure(more)} more`}
+      </Text>
+    </>
+  );
+}
+
 function Lines({ gained, lost }: Change) {
   if (gained.length + lost.length === 0)
     return (
       <Text span inherit c="dimmed">
-        as before
+        No change
       </Text>
     );
   return (

@@ -1,7 +1,7 @@
-/** The workspaces to choose from: searched, of one project or of all, ticked one by one or as a range. */
-import { Checkbox, Group, Text } from "@mantine/core";
+/** The workspaces to select from: searched, of one project or of all. */
+import { Group, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { useState } from "react";
+import { useMemo } from "react";
 import { Picker } from "../../pickers.tsx";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { useRows } from "../../api/pages.ts";
@@ -11,42 +11,21 @@ import { SearchInput } from "../../ui/search-input.tsx";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { counted } from "../../ui/text.tsx";
-
-interface ChooseProps {
-  readonly organization: string;
-  readonly chosen: readonly string[];
-  readonly onChoose: (ids: readonly string[]) => void;
-}
+import { type Selection, SelectMatching, tickId, useTickColumn } from "./selection.tsx";
 
 interface Item {
-  readonly index: number;
   readonly row: Resource<"workspaces">;
   readonly page: { readonly included?: readonly any[] };
 }
 
-const columnsOf = (
-  chosen: readonly string[],
-  tick: (index: number, isTicked: boolean, isRange: boolean) => void,
-): Column<Item>[] => [
-  {
-    title: "Chosen",
-    width: 56,
-    cell: ({ index, row }) => (
-      <Checkbox
-        size="xs"
-        aria-label={`Choose ${row.attributes.name}`}
-        checked={chosen.includes(row.id)}
-        onChange={(event) => tick(index, event.currentTarget.checked, (event.nativeEvent as MouseEvent).shiftKey)}
-      />
-    ),
-  },
+const columns: readonly Column<Item>[] = [
   {
     title: "Name",
     width: "minmax(0, 2fr)",
     cell: ({ row }) => (
-      <span className="mono" title={row.attributes.name}>
+      <label className="mono" htmlFor={tickId(row.id)} title={row.attributes.name}>
         {row.attributes.name}
-      </span>
+      </label>
     ),
   },
   {
@@ -55,42 +34,40 @@ const columnsOf = (
   },
 ];
 
-export function ChooseWorkspaces({ organization, chosen, onChoose }: ChooseProps) {
+interface ChooseProps {
+  readonly organization: string;
+  readonly selection: Selection;
+}
+
+export function ChooseWorkspaces({ organization, selection }: ChooseProps) {
   const { search } = useAddress();
+  const query = { "search[name]": search["q"], "filter[project][id]": search["from"] };
   const rows = useRows("GET /organizations/{organization_name}/workspaces", {
     path: { organization_name: organization },
-    query: { "search[name]": search["q"], "filter[project][id]": search["from"], sort: "name", include: "project" },
+    query: { ...query, sort: "name", include: "project" },
   });
-  const [last, setLast] = useState<number>();
-  /** With Shift, everything from the one before to this one becomes what this one becomes. */
-  const tick = (index: number, isTicked: boolean, isRange: boolean) => {
-    const from = isRange && last !== undefined ? last : index;
-    setLast(index);
-    const [low, high] = [Math.min(from, index), Math.max(from, index)];
-    const range = Array.from({ length: high - low + 1 }, (_, step) => rows.rowAt(low + step)?.row.id).filter(
-      (id) => id !== undefined,
-    );
-    const others = chosen.filter((id) => !range.includes(id));
-    onChoose(isTicked ? [...others, ...range] : others);
-  };
+  const tick = useTickColumn(selection, rows.rowAt);
+  const all = useMemo(() => [tick, ...columns], [tick]);
   return (
     <>
       <Filters organization={organization} />
-      <Text c="dimmed" fz="sm" mb={4} aria-live="polite">
-        {rows.count === undefined ? " " : counted(rows.count, "workspace")}
-      </Text>
+      <Group justify="space-between" gap="xs" mih={30}>
+        <Text c="dimmed" fz="sm" aria-live="polite">
+          {rows.count === undefined ? " " : counted(rows.count, "workspace")}
+        </Text>
+        <SelectMatching {...{ organization, query, selection }} count={rows.count} />
+      </Group>
       {rows.error ? <Refusal error={rows.error} /> : null}
       {rows.isLoading && <LoadingRows rows={12} height={34} />}
-      {rows.count === 0 && <Empty title="No workspace is like that">None that you may see fits the search.</Empty>}
+      {rows.count === 0 && (
+        <Empty title={search["q"] ? `No workspaces match “${search["q"]}”` : "No workspaces in this project"} />
+      )}
       {rows.count !== undefined && rows.count > 0 && (
         <LongTable
           label="Workspaces to move"
-          columns={columnsOf(chosen, tick)}
+          columns={all}
           count={rows.count}
-          rowAt={(index) => {
-            const found = rows.rowAt(index);
-            return found && { index, ...found };
-          }}
+          rowAt={rows.rowAt}
           onRange={rows.onRange}
         />
       )}
@@ -103,8 +80,9 @@ function Filters({ organization }: { readonly organization: string }) {
   return (
     <Group gap="xs" mb="xs" align="flex-end">
       <SearchInput
-        label="Search names"
+        label="Search workspaces"
         placeholder="network…"
+        data-search
         leftSection={<IconSearch size={14} />}
         value={search["q"]}
         onChange={(q) => set({ q })}
@@ -113,8 +91,9 @@ function Filters({ organization }: { readonly organization: string }) {
       />
       <Picker
         kind="projects"
-        label="From the project"
-        placeholder="any"
+        label="From project"
+        placeholder="Any"
+        clearLabel="Any project"
         w={160}
         organization={organization}
         value={search["from"]}

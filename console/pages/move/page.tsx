@@ -1,74 +1,33 @@
-/** The move board: many workspaces, one project, everything that each would lose and gain; then all of them at once, or none. */
-import { Button, Grid, Group, Stack, Text, Title } from "@mantine/core";
-import { useQueries } from "@tanstack/react-query";
+/** The move board: select workspaces and a project, see what each workspace would lose and gain, then move all of them or none. */
+import { Box, Button, Grid, Group, Title } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { moving } from "../../access/changes.ts";
-import { Picker, useThing } from "../../pickers.tsx";
 import { Preview } from "../../access/preview.tsx";
-import { includedIn } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { Picker, useThing } from "../../pickers.tsx";
+import { ActionBar } from "../../ui/action-bar.tsx";
 import { useAddress } from "../../ui/address.ts";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows } from "../../ui/states.tsx";
-import { counted } from "../../ui/text.tsx";
-import type { Moved } from "./brings.ts";
+import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { counted, figure } from "../../ui/text.tsx";
 import { Brought } from "./brought.tsx";
 import { ChooseWorkspaces } from "./choose.tsx";
-
-/** More would make an address that servers and chats cut off. */
-const addressedMax = 100;
-
-/** Chosen workspaces, by id; in the address too, so that a board can be shared. */
-function useChosen(): readonly [readonly string[], (ids: readonly string[]) => void] {
-  const { search, set } = useAddress();
-  const [ids, setIds] = useState<readonly string[]>(() => search["workspaces"]?.split(",") ?? []);
-  return [
-    ids,
-    (next) => {
-      setIds(next);
-      set({ workspaces: next.length > addressedMax ? undefined : next.join(",") });
-    },
-  ];
-}
-
-/** Each with its project and the tags in effect. */
-function useMoved(ids: readonly string[]): readonly Moved[] | undefined {
-  const found = useQueries({
-    queries: ids.map((id) =>
-      asking("GET /workspaces/{workspace_id}", {
-        path: { workspace_id: id },
-        query: { include: "project,effective_tag_bindings" },
-      }),
-    ),
-  });
-  if (found.some(({ isLoading }) => isLoading)) return undefined;
-  return found.flatMap(({ data: answer }) => {
-    if (answer === undefined) return [];
-    const { id, attributes, relationships } = answer.data;
-    const project = includedIn(answer, "projects", relationships.project?.data?.id);
-    const tags = (answer.included ?? []).filter(({ type }: any) => type === "effective-tag-bindings");
-    return [
-      {
-        id,
-        name: attributes.name,
-        project: { id: relationships.project?.data?.id ?? "", name: project?.attributes.name ?? "another project" },
-        tags: tags.map(({ attributes, links }: any) => ({
-          ...attributes,
-          isInherited: links?.["inherited-from"] !== undefined,
-        })),
-      },
-    ];
-  });
-}
+import { useMoved } from "./moved.ts";
+import classes from "./move.module.css";
+import { movedMax, TooMany, useSelection } from "./selection.tsx";
 
 export default function MovePage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
-  const { search, set } = useAddress();
-  const [chosen, setChosen] = useChosen();
+  const { search } = useAddress();
+  const selection = useSelection();
   const target = useThing("projects", search["to"]);
+  const [buttons, setButtons] = useState<HTMLElement | null>(null);
+  // Where there is room for one column, a step shows the list and the other one what would change.
+  const isNarrow = useMediaQuery("(max-width: 62em)", false, { getInitialValueInEffect: false });
+  const isReviewing = search["step"] === "review" && selection.ids.length > 0 && target !== undefined;
   return (
     <Page
       title="Move workspaces"
@@ -76,69 +35,103 @@ export default function MovePage() {
         { label: organization, to: paths.organization(organization) },
         { label: "Workspaces", to: paths.workspaces(organization) },
       ]}
-      about="Access, tags and variable sets come from a project. See what each workspace loses and gains before it goes."
+      about="Workspaces get access, tags and variable sets from their project. Review what changes before you move them."
     >
-      <Grid gap="xl">
-        <Grid.Col span={{ base: 12, md: 5 }}>
-          <ChooseWorkspaces organization={organization} chosen={chosen} onChoose={setChosen} />
-        </Grid.Col>
-        <Grid.Col span={{ base: 12, md: 7 }}>
-          <Stack gap="sm" style={{ position: "sticky", top: 64 }}>
-            <Group align="flex-end" gap="sm">
-              <Picker
-                kind="projects"
-                label="Move to the project"
-                placeholder="Search projects…"
-                w={{ base: "100%", xs: 280 }}
-                organization={organization}
-                value={search["to"]}
-                onChange={(to) => set({ to })}
-              />
-              <Text pb={8} aria-live="polite">
-                {counted(chosen.length, "workspace")} chosen
-              </Text>
-              {chosen.length > 0 && (
-                <Button variant="subtle" mb={4} onClick={() => setChosen([])}>
-                  Choose none
-                </Button>
+      <Grid gap="xl" pb="md">
+        {!(isNarrow && isReviewing) && (
+          <Grid.Col span={{ base: 12, md: 5 }}>
+            <ChooseWorkspaces organization={organization} selection={selection} />
+          </Grid.Col>
+        )}
+        {!(isNarrow && !isReviewing) && (
+          <Grid.Col span={{ base: 12, md: 7 }}>
+            <Box className={isNarrow ? undefined : classes["board"]} tabIndex={isNarrow ? undefined : 0}>
+              {selection.ids.length > 0 && target ? (
+                <Board {...{ organization, buttons }} ids={selection.ids} target={target} />
+              ) : (
+                <Empty title={selection.ids.length === 0 ? "Select workspaces" : "Select a project"}>
+                  Select workspaces in the list; hold Shift to select a range. A preview of the changes appears here.
+                </Empty>
               )}
-            </Group>
-            {chosen.length > 0 && target ? (
-              <Board {...{ organization, chosen, target: { id: target.id, name: target.attributes.name } }} />
-            ) : (
-              <Empty title={chosen.length === 0 ? "Choose workspaces" : "Choose a project"}>
-                Tick them at the side; with Shift a whole range. What would change is told here before anything moves.
-              </Empty>
-            )}
-          </Stack>
-        </Grid.Col>
+            </Box>
+          </Grid.Col>
+        )}
       </Grid>
+      <ActionBar count={selection.ids.length} onClear={() => selection.set([])}>
+        <BarActions {...{ organization, isNarrow, isReviewing, setButtons }} count={selection.ids.length} />
+      </ActionBar>
     </Page>
+  );
+}
+
+interface BarActionsProps {
+  readonly organization: string;
+  readonly count: number;
+  readonly isNarrow: boolean;
+  readonly isReviewing: boolean;
+  readonly setButtons: (element: HTMLElement | null) => void;
+}
+
+function BarActions({ organization, count, isNarrow, isReviewing, setButtons }: BarActionsProps) {
+  const { search, set } = useAddress();
+  const isReady = count > 0 && count <= movedMax && search["to"] !== undefined;
+  const isPreviewed = isReady && (!isNarrow || isReviewing);
+  return (
+    <Group gap="xs" className={classes["actions"]}>
+      {count > movedMax && <TooMany />}
+      {isNarrow && isReviewing ? (
+        <Button variant="default" size="sm" onClick={() => set({ step: undefined }, { replace: false })}>
+          Back
+        </Button>
+      ) : (
+        <Picker
+          kind="projects"
+          aria-label="Move to project"
+          placeholder="Move to project…"
+          organization={organization}
+          value={search["to"]}
+          onChange={(to) => set({ to })}
+        />
+      )}
+      {isPreviewed ? (
+        <Group gap="xs" ref={setButtons} />
+      ) : isNarrow ? (
+        <Button size="sm" disabled={!isReady} onClick={() => set({ step: "review" }, { replace: false })}>
+          Review move
+        </Button>
+      ) : (
+        <Button disabled>Move workspaces</Button>
+      )}
+    </Group>
   );
 }
 
 interface BoardProps {
   readonly organization: string;
-  readonly chosen: readonly string[];
-  readonly target: { readonly id: string; readonly name: string };
+  readonly ids: readonly string[];
+  readonly target: { readonly id: string; readonly attributes: { readonly name: string } };
+  readonly buttons: HTMLElement | null;
 }
 
-function Board({ organization, chosen, target }: BoardProps) {
-  const moved = useMoved(chosen);
+function Board({ organization, ids, target: { id, attributes }, buttons }: BoardProps) {
+  const { moved, error } = useMoved(organization, ids);
   const go = useGo();
+  if (error) return <Refusal error={error} />;
   if (moved === undefined) return <LoadingRows rows={6} />;
-  const leaving = moved.filter(({ project }) => project.id !== target.id);
-  if (leaving.length === 0) return <Empty title={`All of them are in ${target.name} already`} />;
+  const leaving = moved.filter(({ project }) => project.id !== id);
+  if (ids.length > movedMax) return <Empty title={`Select at most ${figure(movedMax)} workspaces`} />;
+  if (leaving.length === 0) return <Empty title={`These workspaces are already in ${attributes.name}`} />;
   return (
     <Preview
       organization={organization}
-      changes={[moving(target.id, leaving.map(({ id }) => id).toSorted())]}
-      verb={`Move ${counted(leaving.length, "workspace")} to ${target.name}`}
-      done={`Moved ${counted(leaving.length, "workspace")} to ${target.name}.`}
-      after={() => go(paths.workspaces(organization, { project: target.id }))}
+      changes={[moving(id, leaving.map((workspace) => workspace.id).toSorted())]}
+      verb={`Move ${counted(leaving.length, "workspace")}`}
+      done={`Moved ${counted(leaving.length, "workspace")} to ${attributes.name}.`}
+      after={() => go(paths.workspaces(organization, { project: id }))}
+      buttonsWithin={buttons}
     >
       <Title order={2}>Tags and variable sets</Title>
-      <Brought moved={leaving} target={target.id} />
+      <Brought moved={leaving} target={id} />
     </Preview>
   );
 }

@@ -1,4 +1,4 @@
-/** What stands around every page of a project: its name and its places. */
+/** The frame of every page of a project: its name and its tabs. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -42,7 +42,7 @@ export function ProjectFrame({ actions, children }: ProjectFrameProps) {
         ...(place?.project.attributes.permissions["can-update"]
           ? [{ label: "Notifications", to: paths.projectNotifications(organization, id) }]
           : []),
-        ...(mayReadTrail ? [{ label: "Audit", to: paths.projectAudit(organization, id) }] : []),
+        ...(mayReadTrail ? [{ label: "Audit log", to: paths.projectAudit(organization, id) }] : []),
         { label: "Settings", to: paths.projectSettings(organization, id) },
       ]}
     >

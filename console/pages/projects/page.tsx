@@ -1,4 +1,4 @@
-/** The projects of an organization, with how much is in each. */
+/** The projects of an organization. */
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
@@ -39,7 +39,7 @@ export default function ProjectsPage() {
         query={query}
         keyOf={({ id }) => id}
         sort={sort}
-        empty={<Empty title="No project that you may see">Ask an owner for access, or make a project.</Empty>}
+        empty={<Empty title="No projects yet">Create a project, or ask an owner for access to one.</Empty>}
         columns={() => [
           {
             title: "Name",
@@ -65,7 +65,7 @@ export default function ProjectsPage() {
               </Link>
             ),
           },
-          { title: "Made", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
+          { title: "Created", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
         ]}
       />
       <FormDialog opened={opened} onClose={close} title="New project">
@@ -79,7 +79,7 @@ function NewProject({ organization, onClose }: { readonly organization: string; 
   const go = useGo();
   const draft = useDraft({ name: "", description: "" });
   const create = useAction("POST /organizations/{organization_name}/projects", {
-    done: ({ data }) => `Made the project ${data.attributes.name}.`,
+    done: ({ data }) => `Created project ${data.attributes.name}.`,
     refusal: "form",
     after: ({ data }) => go(paths.project(organization, data.id)),
   });
@@ -87,7 +87,7 @@ function NewProject({ organization, onClose }: { readonly organization: string; 
     <ActionForm
       draft={draft}
       action={create}
-      verb="Make the project"
+      verb="Create project"
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },

@@ -1,4 +1,4 @@
-/** A project: the workspaces in it. */
+/** The workspaces of a project. */
 import { useQuery } from "@tanstack/react-query";
 import { includedIn } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
@@ -57,14 +57,14 @@ function Workspaces({ organization, project }: ProjectPlace) {
       sort={sort}
       empty={
         <Empty
-          title="No workspaces here yet"
+          title="No workspaces yet"
           action={
             project.attributes.permissions["can-create-workspace"] && (
               <LinkButton to={paths.newWorkspace(organization, project.id)}>New workspace</LinkButton>
             )
           }
         >
-          A workspace keeps the state of one configuration, and everything that happens to it.
+          A workspace stores the state and runs of one configuration.
         </Empty>
       }
       columns={(answer) => [

@@ -1,4 +1,4 @@
-/** A project's own settings: its name, what its workspaces follow, its tags, and its end. */
+/** A project's settings: its name, the defaults of its workspaces, its tags, and deleting it. */
 import { Stack, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -57,15 +57,15 @@ function Settings({ organization, project, etag }: ProjectPlace) {
       <DefaultExecution
         draft={draft}
         organization={organization}
-        label="Where its workspaces run"
-        description="For workspaces without an execution mode of their own."
-        follows="As the organization says"
+        label="Default execution mode"
+        description="For workspaces that use the project default."
+        follows="Organization default"
         disabled={!mayUpdate}
       />
       <TextInput
-        label="Destroy what is inactive for"
-        placeholder="never"
-        description="14d or 36h: its workspaces that nobody changed for so long are destroyed, unless they say otherwise."
+        label="Auto-destroy after inactivity of"
+        placeholder="Never"
+        description="For example 14d or 36h. Applies to workspaces that use the project's setting."
         {...draft.getInputProps("auto-destroy-activity-duration")}
       />
     </SettingsForm>
@@ -98,7 +98,7 @@ function Tags({ project }: ProjectPlace) {
   return (
     <Section
       title="Tags"
-      about="Keys with values. Its workspaces have them too, unless they say otherwise; a reserved key may forbid that."
+      about="Workspaces inherit these tags and can override them. You can prevent workspaces from overriding a project's value with a reserved key."
     >
       <Asked query={bindings}>
         {({ data }) => (
@@ -137,15 +137,14 @@ function Danger({ organization, project }: ProjectPlace) {
       name={name}
       about={
         count > 0
-          ? `${counted(count, "workspace")} must be moved or deleted first.`
-          : "Its grants, and variable sets that are its own, go with it."
+          ? `Move or delete ${counted(count, "workspace")} first.`
+          : "This also deletes team access to the project and the variable sets it owns."
       }
       operation="DELETE /projects/{project_id}"
       input={{ path: { project_id: project.id } }}
       to={paths.projects(organization)}
     >
-      The project {name} goes, with the access that teams have to it and the variable sets that are its own. That can't
-      be taken back.
+      This deletes the project {name}, team access to it, and the variable sets it owns. You can't undo this.
     </End>
   );
 }

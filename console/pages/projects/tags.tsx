@@ -1,4 +1,4 @@
-/** Keys with values: those that are there, one more, or one less. */
+/** Key-value tags of a project, with a way to add and to remove one. */
 import { ActionIcon, Badge, Button, Group, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useState } from "react";
@@ -22,7 +22,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
   return (
     <>
       <Group gap="xs">
-        {bindings.length === 0 && <span>None.</span>}
+        {bindings.length === 0 && <span>No tags yet.</span>}
         {bindings.map(({ key, value }) => (
           <Badge
             key={key}
@@ -36,7 +36,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
                   size="xs"
                   variant="subtle"
                   color="gray"
-                  aria-label={`Take away ${key}`}
+                  aria-label={`Remove tag ${key}`}
                   disabled={isBusy}
                   onClick={() => onKeep(bindings.filter((one) => one.key !== key))}
                 >
@@ -74,7 +74,7 @@ export function Bindings({ bindings, mayUpdate, isBusy, onAdd, onKeep }: Binding
               w={160}
             />
             <Button type="submit" variant="default" disabled={draft.key === ""} loading={isBusy}>
-              Add the tag
+              Add tag
             </Button>
           </Group>
         </form>

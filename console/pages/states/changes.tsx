@@ -1,10 +1,13 @@
-/** What differs between two states, by resource and output, for people: never a difference of JSON. */
-import { Group, Select, Text } from "@mantine/core";
+/** The changes from one state version to another, by resource and output; changed resources attribute by attribute. */
+import { Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useState, type ReactNode } from "react";
+import type { Resource } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Asked } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
+import { counted, Dimmed, figure } from "../../ui/text.tsx";
 import { Value } from "../../ui/value.tsx";
 
 const signs: Readonly<Record<string, { readonly sign: string; readonly color: string }>> = {
@@ -13,57 +16,51 @@ const signs: Readonly<Record<string, { readonly sign: string; readonly color: st
   removed: { sign: "−", color: "var(--sign-red)" },
 };
 
-export function Changes({ stateId, since }: { readonly stateId: string; readonly since: string | undefined }) {
+const choices = [
+  { value: "added", label: "Added" },
+  { value: "changed", label: "Changed" },
+  { value: "removed", label: "Removed" },
+];
+
+interface ComparedProps {
+  readonly stateId: string;
+  /** The version to compare with; the previous one where there is none. */
+  readonly since: string | undefined;
+}
+
+const changesOf = ({ stateId, since }: ComparedProps, query: object) =>
+  askingOn("GET /state-versions/{state_version_id}/changes", {
+    path: { state_version_id: stateId },
+    query: { since, ...query },
+  });
+
+export function Changes(compared: ComparedProps) {
   const { search, set } = useAddress();
   const query = useQuery(
-    askingOn("GET /state-versions/{state_version_id}/changes", {
-      path: { state_version_id: stateId },
-      query: { since, "filter[change]": search["change"], "page[number]": search["page"], "page[size]": 50 },
-    }),
+    changesOf(compared, { "filter[change]": search["change"], "page[number]": search["page"], "page[size]": 50 }),
   );
   return (
     <>
       <Group gap="xs">
         <Select
-          aria-label="Kind of difference"
-          placeholder="Added, changed or removed"
-          data={Object.keys(signs)}
+          aria-label="Type of change"
+          placeholder="All changes"
+          data={choices}
           value={search["change"] ?? null}
           onChange={(change) => set({ change: change ?? undefined, page: undefined })}
           clearable
-          w={250}
-          clearButtonProps={{ "aria-label": "Any difference" }}
+          w={160}
+          clearButtonProps={{ "aria-label": "Show all changes" }}
         />
       </Group>
       <Asked query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
-            <Text c="dimmed">Nothing differs.</Text>
+            <Text c="dimmed">No changes.</Text>
           ) : (
             <>
-              <Table
-                label="Differences"
-                rows={data}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    title: "Difference",
-                    width: 110,
-                    cell: ({ attributes: { change } }) => (
-                      <Text span c={signs[change]?.color} style={{ whiteSpace: "nowrap" }}>
-                        <span aria-hidden>{signs[change]?.sign}</span> {change}
-                      </Text>
-                    ),
-                  },
-                  { title: "What", width: 80, isExtra: true, cell: ({ attributes }) => attributes.kind },
-                  {
-                    title: "Address",
-                    cell: ({ attributes }) => <span className="mono wrapped">{attributes.address}</span>,
-                  },
-                  { title: "Value", isExtra: true, cell: ({ attributes }) => <OutputValues {...attributes} /> },
-                ]}
-              />
-              <Pager pagination={meta?.pagination} one="difference" onPage={(page) => set({ page: String(page) })} />
+              <ChangeTable changes={data} />
+              <Pager pagination={meta?.pagination} one="change" onPage={(page) => set({ page: String(page) })} />
             </>
           )
         }
@@ -72,28 +69,118 @@ export function Changes({ stateId, since }: { readonly stateId: string; readonly
   );
 }
 
-interface OutputValuesProps {
-  readonly kind: string;
+const shortMax = 10;
+
+/** The first few, where the whole list is a page of its own. */
+export function FirstChanges({ more, ...compared }: ComparedProps & { readonly more: ReactNode }) {
+  const query = useQuery(changesOf(compared, { "page[size]": shortMax }));
+  return (
+    <Asked query={query} loading={<LoadingRows rows={3} />}>
+      {({ data, meta }) => {
+        const rest = (meta?.pagination?.["total-count"] ?? 0) - data.length;
+        if (data.length === 0) return <Text>Both versions are the same.</Text>;
+        return (
+          <>
+            <ChangeTable changes={data} />
+            {rest > 0 && (
+              <Text>
+                {counted(rest, "more change")}. {more}
+              </Text>
+            )}
+          </>
+        );
+      }}
+    </Asked>
+  );
+}
+
+type Change = Resource<"state-version-changes">;
+
+function ChangeTable({ changes }: { readonly changes: readonly Change[] }) {
+  return (
+    <Table
+      label="Changes"
+      rows={changes}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          title: "Change",
+          cell: ({ attributes }) => (
+            <Stack gap={2} miw={0}>
+              <div>
+                <Text span inherit c={signs[attributes.change]?.color} fw={600}>
+                  <span aria-hidden>{signs[attributes.change]?.sign}</span> {attributes.change}
+                </Text>{" "}
+                {attributes.kind === "output" && <Dimmed>output </Dimmed>}
+                <span className="mono wrapped">{attributes.address}</span>
+              </div>
+              {attributes.kind === "output" ? (
+                <Line {...attributes} name={attributes.address} sensitive={attributes.sensitive === true} />
+              ) : (
+                <Attributes change={attributes} />
+              )}
+            </Stack>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+const shownAtFirst = 8;
+
+function Attributes({ change }: { readonly change: Change["attributes"] }) {
+  const [isWhole, setWhole] = useState(false);
+  const { "attribute-changes": listed, "attribute-change-count": count } = change;
+  if (change.change !== "changed") return null;
+  if (listed === null) return <Dimmed>Too large to compare by attribute.</Dimmed>;
+  if (count === 0) return <Dimmed>Only metadata changed, such as dependencies.</Dimmed>;
+  const unlisted = (count ?? 0) - listed.length;
+  return (
+    <>
+      {listed.slice(0, isWhole ? listed.length : shownAtFirst).map((each) => (
+        <Line key={each.path} {...each} name={each.path} label={each.path} isTooLarge={each["too-large"]} />
+      ))}
+      {!isWhole && listed.length > shownAtFirst && (
+        <Button variant="subtle" size="compact-xs" w="fit-content" onClick={() => setWhole(true)}>
+          Show all {figure(listed.length)} attributes
+        </Button>
+      )}
+      {isWhole && unlisted > 0 && <Dimmed>{counted(unlisted, "more attribute")} changed.</Dimmed>}
+    </>
+  );
+}
+
+interface LineProps {
+  readonly name: string;
+  /** Before the values, where the line is one of several. */
+  readonly label?: string;
   readonly change: string;
-  readonly address: string;
-  readonly sensitive: boolean | null;
+  readonly sensitive: boolean;
+  readonly isTooLarge?: boolean;
   readonly before: unknown;
   readonly after: unknown;
 }
 
-function OutputValues({ kind, change, address, sensitive, before, after }: OutputValuesProps) {
-  if (kind !== "output") return null;
-  if (sensitive)
-    return (
-      <Text span c="dimmed">
-        sensitive
-      </Text>
-    );
+/** `size: small → large` */
+function Line({ name, label, change, sensitive, isTooLarge = false, before, after }: LineProps) {
   return (
-    <>
-      {change !== "added" && <Value value={before} label={`${address} before`} />}
-      {change === "changed" && <span aria-label="becomes"> → </span>}
-      {change !== "removed" && <Value value={after} label={`${address} after`} />}
-    </>
+    <Text fz="sm" component="div" style={{ overflowWrap: "anywhere" }}>
+      {label && (
+        <>
+          <span className="mono">{label}</span>:{" "}
+        </>
+      )}
+      {sensitive || isTooLarge ? (
+        <Dimmed>{sensitive ? "sensitive value, hidden" : "too long to show"}</Dimmed>
+      ) : (
+        <>
+          {change !== "added" && <Value value={before} label={`${name} before`} />}
+          {change === "changed" && <span aria-label="becomes"> → </span>}
+          {change !== "removed" && <Value value={after} label={`${name} after`} />}
+          {label && change !== "changed" && <Dimmed> ({change})</Dimmed>}
+        </>
+      )}
+    </Text>
   );
 }

@@ -1,4 +1,4 @@
-/** The states of a workspace, the newest first. */
+/** The state versions of a workspace, the newest first. */
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
@@ -31,13 +31,12 @@ function States({ place }: { readonly place: Place }) {
       {({ data, meta }) =>
         data.length === 0 ? (
           <Empty title="No state yet">
-            The first apply writes one; so does <code>state push</code> on the command line, while the workspace is
-            locked.
+            The first apply creates one. So does <code>terraform state push</code> while the workspace is locked.
           </Empty>
         ) : (
           <>
             <Table
-              label="States"
+              label="State versions"
               rows={data}
               keyOf={({ id }) => id}
               columns={[
@@ -47,14 +46,14 @@ function States({ place }: { readonly place: Place }) {
                   cell: (state) => (
                     <>
                       <Link to={paths.state(organization, workspace.attributes.name, state.id)}>
-                        serial {state.attributes.serial}
+                        Serial {state.attributes.serial}
                       </Link>{" "}
                       <StateBadge state={state} workspace={workspace} />
                     </>
                   ),
                 },
-                { title: "Written", width: 110, cell: (state) => <When time={state.attributes["created-at"]} /> },
-                { title: "By", cell: (state) => <Writer place={place} state={state} /> },
+                { title: "Created", width: 110, cell: (state) => <When time={state.attributes["created-at"]} /> },
+                { title: "Created by", cell: (state) => <Writer place={place} state={state} /> },
                 {
                   title: "Resources",
                   isFigure: true,
@@ -77,7 +76,7 @@ function States({ place }: { readonly place: Place }) {
                 },
               ]}
             />
-            <Pager pagination={meta?.pagination} one="state" onPage={(page) => set({ page: String(page) })} />
+            <Pager pagination={meta?.pagination} one="state version" onPage={(page) => set({ page: String(page) })} />
           </>
         )
       }
@@ -96,12 +95,8 @@ export function StateBadge({ state, workspace }: StateBadgeProps) {
   if (state.id === workspace.relationships["current-state-version"]?.data?.id) return <Badge tt="none">current</Badge>;
   if (intermediate)
     return (
-      <Badge
-        color="orange"
-        tt="none"
-        title="Written under a lock that is still held; becomes the current one with the unlock"
-      >
-        with the unlock
+      <Badge color="orange" tt="none" title="Becomes the current version when the workspace is unlocked">
+        pending unlock
       </Badge>
     );
   if (status === "finalized") return null;

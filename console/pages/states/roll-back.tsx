@@ -1,5 +1,5 @@
-/** Going back to an earlier state: its content becomes a new version, under the workspace's lock, which is taken for that moment. */
-import { Button } from "@mantine/core";
+/** Rolling back to an earlier state version: its contents become a new version, under the workspace's lock, which is taken for that time. */
+import { Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -7,8 +7,10 @@ import { tell, tellRefusal } from "../../api/actions.ts";
 import { call, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
-import { useGo } from "../../ui/link.tsx";
+import { Link, useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
+import { FirstChanges } from "./changes.tsx";
+import { currentOf } from "./compare.tsx";
 import { useHoldsLock } from "../workspace/lock-actions.tsx";
 
 interface RollBackProps {
@@ -28,7 +30,7 @@ export function RollBack({ place, state }: RollBackProps) {
     mutationFn: () => rollBack(workspace.id, state.id, isMine),
     onSuccess: async (made) => {
       close();
-      tell(`${name} is back at what serial ${serial} was, as serial ${made.attributes.serial}.`);
+      tell(`Rolled back ${name} to serial ${serial}. The new version is serial ${made.attributes.serial}.`);
       await client.invalidateQueries();
       go(paths.state(organization, name, made.id));
     },
@@ -37,28 +39,42 @@ export function RollBack({ place, state }: RollBackProps) {
       await client.invalidateQueries();
     },
   });
-  const isCurrent = state.id === workspace.relationships["current-state-version"]?.data?.id;
-  if (isCurrent || status !== "finalized" || !may["can-create-state-versions"] || !may["can-lock"]) return null;
+  const current = currentOf(place);
+  if (state.id === current || status !== "finalized" || !may["can-create-state-versions"] || !may["can-lock"])
+    return null;
   return (
     <>
       <Button variant="default" leftSection={<IconHistory size={14} />} onClick={open}>
-        Go back to this state
+        Roll back to this version
       </Button>
       <DangerDialog
         opened={opened}
         onClose={close}
-        title={`Go back to serial ${serial} of ${name}`}
-        verb="Go back"
+        title={`Roll back ${name} to serial ${serial}?`}
+        verb="Roll back"
+        size="xl"
         isBusy={action.isPending}
         onConfirm={() => action.mutate()}
       >
-        What this state says becomes the workspace's state, as a new version; none is lost. Only the state changes: what
-        was really made or destroyed since then is as it is, and the next plan will want to change it.{" "}
-        {isMine
-          ? "You hold the workspace's lock, and the new state becomes the current one when you unlock it."
-          : locked
-            ? "The workspace is locked by somebody else, so this will be refused."
-            : "The workspace is locked while that is done."}
+        <Stack gap="sm">
+          <Text>
+            Creates a new state version with the contents of serial {serial}. Real infrastructure is not changed; the
+            next plan will show the difference.
+          </Text>
+          <Text>
+            {isMine
+              ? "You hold the lock. The new version becomes the current one when you unlock the workspace."
+              : locked
+                ? "The workspace is locked by someone else, so the server will reject this."
+                : "The workspace is locked while this runs."}
+          </Text>
+          <Text fw={600}>Changes to the current state</Text>
+          <FirstChanges
+            stateId={state.id}
+            since={current}
+            more={<Link to={paths.state(organization, name, state.id, { since: "current" })}>Show all changes</Link>}
+          />
+        </Stack>
       </DangerDialog>
     </>
   );
@@ -69,7 +85,7 @@ async function rollBack(workspaceId: string, stateId: string, isMine: boolean): 
   if (!isMine)
     await call("POST /workspaces/{workspace_id}/actions/lock", {
       path,
-      body: { reason: "Going back to an earlier state" },
+      body: { reason: "Rolling back to an earlier state version" },
     });
   try {
     const { data } = await call("PATCH /workspaces/{workspace_id}/state-versions", {

@@ -1,18 +1,17 @@
-/** One state: what differs from another, what it gives out, how to get it, and going back to it. */
-import { Button, Grid, Group, Select } from "@mantine/core";
+/** One state version: its changes, its outputs, its download, and rolling back to it. */
+import { Button, Grid, Text } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { sameOrigin, type Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
-import { useAddress } from "../../ui/address.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
 import { bytes, figure, Identifier, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
-import { Changes } from "./changes.tsx";
+import { Compare, type StateProps } from "./compare.tsx";
 import { Outputs } from "./outputs.tsx";
 import { StateBadge } from "./page.tsx";
 import { RollBack } from "./roll-back.tsx";
@@ -30,7 +29,7 @@ function One({ place, id }: { readonly place: Place; readonly id: string }) {
       {({ data: state }) => (
         <>
           <Section
-            title={`State, serial ${state.attributes.serial}`}
+            title={`State version, serial ${state.attributes.serial}`}
             actions={
               <>
                 <StateBadge state={state} workspace={place.workspace} />
@@ -43,7 +42,7 @@ function One({ place, id }: { readonly place: Place; readonly id: string }) {
           </Section>
           <Grid gap="xl">
             <Grid.Col span={{ base: 12, md: 8 }} miw={0}>
-              <Compared place={place} state={state} />
+              <Compare place={place} state={state} />
               <StateOutputs id={id} />
             </Grid.Col>
             <Grid.Col span={{ base: 12, md: 4 }} miw={0}>
@@ -56,26 +55,21 @@ function One({ place, id }: { readonly place: Place; readonly id: string }) {
   );
 }
 
-interface StateProps {
-  readonly place: Place;
-  readonly state: Resource<"state-versions">;
-}
-
 function About({ place, state }: StateProps) {
   const { attributes } = state;
   return (
     <Section title="About">
       <Facts
-        label="About this state"
+        label="About this state version"
         facts={{
-          Written: <When time={attributes["created-at"]} />,
-          By: <Writer place={place} state={state} />,
+          Created: <When time={attributes["created-at"]} />,
+          "Created by": <Writer place={place} state={state} />,
           Resources: figure(attributes["billable-rum-count"]),
           Size: bytes(attributes.size),
           Engine: attributes["engine-version"],
-          Encrypted: attributes.encrypted && "by the engine: nothing can be read out of it here",
+          Encrypted: attributes.encrypted && "By the engine, so its contents can't be shown here",
           Commit: attributes["vcs-commit-sha"] && <code>{attributes["vcs-commit-sha"].slice(0, 10)}</code>,
-          Id: <Identifier value={state.id} />,
+          ID: <Identifier value={state.id} />,
         }}
       />
     </Section>
@@ -98,45 +92,6 @@ function Download({ state }: { readonly state: Resource<"state-versions"> }) {
   );
 }
 
-/** With the one before, unless another is chosen. */
-function Compared({ place: { workspace }, state }: StateProps) {
-  const { search, set } = useAddress();
-  const others = useQuery(
-    asking("GET /workspaces/{workspace_id}/state-versions", {
-      path: { workspace_id: workspace.id },
-      query: { "page[size]": 100, "filter[status]": "finalized" },
-    }),
-  );
-  const choices = (others.data?.data ?? [])
-    .filter(({ id }) => id !== state.id)
-    .map(({ id, attributes }) => ({
-      value: id,
-      label: `serial ${attributes.serial}, ${attributes["created-at"].slice(0, 16).replace("T", " ")}`,
-    }));
-  return (
-    <Section
-      title="What differs"
-      actions={
-        <Group gap="xs">
-          <Select
-            aria-label="Compared with"
-            placeholder="the one before"
-            data={choices}
-            value={search["since"] ?? null}
-            onChange={(since) => set({ since: since ?? undefined, page: undefined })}
-            clearable
-            searchable
-            w={230}
-            clearButtonProps={{ "aria-label": "Compare with the one before" }}
-          />
-        </Group>
-      }
-    >
-      <Changes stateId={state.id} since={search["since"]} />
-    </Section>
-  );
-}
-
 function StateOutputs({ id }: { readonly id: string }) {
   const query = useQuery(
     asking("GET /state-versions/{state_version_id}/outputs", {
@@ -147,7 +102,9 @@ function StateOutputs({ id }: { readonly id: string }) {
   return (
     <Section title="Outputs">
       <Asked query={query} loading={<LoadingRows rows={3} />}>
-        {({ data }) => (data.length === 0 ? <>None.</> : <Outputs outputs={data} />)}
+        {({ data }) =>
+          data.length === 0 ? <Text c="dimmed">This state has no outputs.</Text> : <Outputs outputs={data} />
+        }
       </Asked>
     </Section>
   );

@@ -1,4 +1,4 @@
-/** A variable of a workspace: made, changed, deleted. A sensitive value goes in and never comes out again. */
+/** Creating, changing and deleting a variable of a workspace. A sensitive value is never shown again. */
 import { Button, Checkbox, Drawer, SegmentedControl, Text, Textarea, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
@@ -39,14 +39,14 @@ export function VariableForm({ workspaceId, variable, onClose }: VariableFormPro
   });
   const update = useAction("PATCH /workspaces/{workspace_id}/vars/{var_id}", {
     ...options,
-    done: ({ data }) => `Changed ${data.attributes.key}.`,
+    done: ({ data }) => `Saved ${data.attributes.key}.`,
   });
   const fields = <VariableFields draft={draft} wasSensitive={known?.sensitive === true} />;
   return (
     <Drawer
       opened
       onClose={onClose}
-      title={variable ? `Edit ${known?.key}` : "Add a variable"}
+      title={variable ? `Edit ${known?.key}` : "Add variable"}
       closeButtonProps={{ "aria-label": "Close" }}
     >
       {variable ? (
@@ -91,13 +91,13 @@ export function VariableFields({ draft, wasSensitive }: VariableFieldsProps) {
     <>
       <div>
         <Text component="div" fz="sm" fw={500} mb={4} id="category-label">
-          Who gets it
+          Category
         </Text>
         <SegmentedControl
           aria-labelledby="category-label"
           data={[
             { value: "terraform", label: "Terraform" },
-            { value: "env", label: "The environment" },
+            { value: "env", label: "Environment" },
           ]}
           {...draft.getInputProps("category")}
         />
@@ -107,7 +107,7 @@ export function VariableFields({ draft, wasSensitive }: VariableFieldsProps) {
         label="Value"
         description={
           wasSensitive
-            ? "It is sensitive and is not shown. What you write here replaces it; empty leaves it as it is."
+            ? "The value is sensitive and is not shown. Enter a new value to replace it, or leave this empty to keep it."
             : undefined
         }
         autosize
@@ -120,7 +120,7 @@ export function VariableFields({ draft, wasSensitive }: VariableFieldsProps) {
       {category === "terraform" && (
         <Checkbox
           label="HCL"
-          description="The value is an expression, such as a list or a map, instead of text."
+          description="The value is an HCL expression, such as a list or a map."
           {...draft.getInputProps("hcl", { type: "checkbox" })}
         />
       )}
@@ -128,8 +128,8 @@ export function VariableFields({ draft, wasSensitive }: VariableFieldsProps) {
         label="Sensitive"
         description={
           wasSensitive
-            ? "Can't be turned off: delete it and add another."
-            : "Nobody is shown the value again, and that stays so."
+            ? "You can't turn this off. Delete the variable and add a new one."
+            : "The value is never shown again. You can't undo this."
         }
         disabled={wasSensitive}
         {...draft.getInputProps("sensitive", { type: "checkbox" })}
@@ -158,12 +158,12 @@ export function DeleteVariable({ workspaceId, variable }: DeleteVariableProps) {
       <DangerDialog
         opened={opened}
         onClose={close}
-        title={`Delete ${key}`}
+        title={`Delete ${key}?`}
         verb="Delete"
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspaceId, var_id: variable.id } })}
       >
-        The next run is not given it any more, unless a variable set has the same key. Its value can't be had back.
+        Future runs won't get this variable, unless a variable set has the same key. You can't restore its value.
       </DangerDialog>
     </>
   );

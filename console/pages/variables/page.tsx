@@ -1,4 +1,4 @@
-/** What runs of a workspace are given: every variable with where it comes from, in the order in which sources win. */
+/** The variables passed to runs of a workspace: each with its source, by precedence. */
 import { Badge, Button, Group, List, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -36,12 +36,12 @@ function Variables({ place }: { readonly place: Place }) {
     <>
       <Section
         title="Variables"
-        about="What its runs are given. Where a key comes from several places, the first of them wins; the others are crossed out."
+        about="Variables passed to runs. If a key is set in several places, the highest in this order wins; the rest are struck through."
         actions={mayWrite && <Button onClick={() => setEditing("new")}>Add variable</Button>}
       >
         <SearchInput
-          aria-label="Search keys"
-          placeholder="Search keys…"
+          aria-label="Search variables"
+          placeholder="Search variables…"
           data-search
           value={search["q"]}
           onChange={(q) => set({ q })}
@@ -53,9 +53,9 @@ function Variables({ place }: { readonly place: Place }) {
             const rows = all.filter(({ variable }) => variable.attributes.key.toLowerCase().includes(wanted));
             if (all.length === 0)
               return (
-                <Empty title="No variables">
-                  Terraform gets them as input, or the environment that it runs in. Sets give the same ones to many
-                  workspaces.
+                <Empty title="No variables yet">
+                  Runs get variables as Terraform input or as environment variables. Use a variable set to share
+                  variables between workspaces.
                 </Empty>
               );
             return <VariableTable place={place} rows={rows} mayWrite={mayWrite} onEdit={setEditing} />;
@@ -101,13 +101,13 @@ function VariableTable({ place, rows, mayWrite, onEdit }: VariableTableProps) {
         },
         { title: "Value", cell: (given) => <ShownValue variable={given.variable} /> },
         {
-          title: "For",
+          title: "Category",
           width: 110,
           isExtra: true,
           cell: ({ variable: { attributes } }) =>
-            attributes.category === "env" ? "environment" : attributes.hcl ? "Terraform, HCL" : "Terraform",
+            attributes.category === "env" ? "Environment" : attributes.hcl ? "Terraform, HCL" : "Terraform",
         },
-        { title: "From", width: 190, cell: (given) => <Source place={place} given={given} /> },
+        { title: "Source", width: 190, cell: (given) => <Source place={place} given={given} /> },
         {
           title: "",
           width: 130,
@@ -147,7 +147,7 @@ function Source({
   return (
     <>
       {varset === undefined ? (
-        "this workspace"
+        "Workspace"
       ) : (
         <Link to={paths.variableSet(organization, varset.id)}>{varset.attributes.name}</Link>
       )}
@@ -158,7 +158,7 @@ function Source({
       )}
       {overriddenBy && (
         <Text fz="sm" c="dimmed">
-          not in force: {overriddenBy} wins
+          Overridden by {overriddenBy}
         </Text>
       )}
     </>
@@ -184,15 +184,15 @@ function Order({
         ));
   };
   return (
-    <Section title="Which wins" about="The first of these that has a key gives its value.">
+    <Section title="Precedence" about="If a key is set in several places, the first in this list wins.">
       <List type="ordered" size="sm">
         <List.Item>Variable sets with priority: {listed(true)}</List.Item>
-        <List.Item>The variables of a single run</List.Item>
-        <List.Item>This workspace's own</List.Item>
+        <List.Item>Variables set for a single run</List.Item>
+        <List.Item>Variables of this workspace</List.Item>
         <List.Item>
-          Sets for this workspace, then for its project, then global ones; each by name: {listed(false)}
+          Variable sets of this workspace, then of its project, then global ones, each by name: {listed(false)}
         </List.Item>
-        <List.Item>Defaults in the configuration</List.Item>
+        <List.Item>Default values in the configuration</List.Item>
       </List>
     </Section>
   );

@@ -1,4 +1,4 @@
-/** Where each variable comes from, and which one is in force where a key comes from several places. The server decides; this lines it up. Pure. */
+/** The source of each variable, and which one wins where a key has several sources. The server decides; this only sorts. Pure. */
 import type { Resource } from "../../api/client.ts";
 
 export interface Given {

@@ -1,4 +1,4 @@
-/** The facts of a workspace: the state in force, the lock, where and with what it runs, its tags. */
+/** The facts of a workspace: its current state, its lock, where and with what it runs, its tags. */
 import { Badge, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -30,23 +30,26 @@ export function AboutWorkspace({ place }: { readonly place: Place }) {
           State: state,
           Resources: countOf(attributes["resource-count"]),
           Project: project && <Link to={paths.project(organization, project.id)}>{project.attributes.name}</Link>,
-          Executed: modeNames[attributes["execution-mode"]] ?? attributes["execution-mode"],
-          Engine: `${engineNames[attributes.engine ?? ""] ?? "what the site uses,"} ${attributes["engine-version"]}`,
-          Applied: attributes["auto-apply"] ? "without asking, where a plan succeeds" : "after somebody confirms",
+          Execution: modeNames[attributes["execution-mode"]] ?? attributes["execution-mode"],
+          Engine: engineText(attributes.engine, attributes["engine-version"]),
+          Apply: attributes["auto-apply"] ? "automatic" : "manual",
           Repository: <RepositoryFact place={place} />,
-          "Works in": attributes["working-directory"] && <code>{attributes["working-directory"]}</code>,
-          Destroyed: attributes["auto-destroy-at"] && <When time={attributes["auto-destroy-at"]} />,
+          "Working directory": attributes["working-directory"] && <code>{attributes["working-directory"]}</code>,
+          "Auto-destroy": attributes["auto-destroy-at"] && <When time={attributes["auto-destroy-at"]} />,
           Tags: <Tags place={place} />,
-          Id: <Identifier value={workspace.id} />,
-          Made: <When time={attributes["created-at"]} />,
+          ID: <Identifier value={workspace.id} />,
+          Created: <When time={attributes["created-at"]} />,
         }}
       />
     </Section>
   );
 }
 
+const engineText = (engine: string | null | undefined, version: string) =>
+  engine ? `${engineNames[engine] ?? engine} ${version}` : `${version} (site default)`;
+
 const countOf = (count: number | null) =>
-  count === null ? "not to be told: the state is encrypted" : counted(count, "resource");
+  count === null ? "unknown: the state is encrypted" : counted(count, "resource");
 
 function Lock({ place: { organization, workspace, included } }: { readonly place: Place }) {
   const { locked, name, "locked-reason": reason, "locked-at": since, "lock-expires-at": until } = workspace.attributes;
@@ -69,7 +72,7 @@ function Lock({ place: { organization, workspace, included } }: { readonly place
   );
 }
 
-/** The state in force, for those who may see more of it than that there is one. */
+/** The current state, for those who can read more of it than that there is one. */
 function useStateFact({ organization, workspace }: Place): ReactNode {
   const id = workspace.relationships["current-state-version"]?.data?.id;
   const { permissions: may, name, "latest-change-at": changed } = workspace.attributes;
@@ -84,14 +87,14 @@ function useStateFact({ organization, workspace }: Place): ReactNode {
       {state ? (
         <Link to={paths.state(organization, name, state.id)}>serial {state.attributes.serial}</Link>
       ) : (
-        <span>there is one</span>
+        <span>yes</span>
       )}
       , <When time={state?.attributes["created-at"] ?? changed} />
     </>
   );
 }
 
-/** Which one it follows, and why the last push there did or did not start a run. */
+/** The connected repository, and why the last push did or did not start a run. */
 function RepositoryFact({ place: { organization, workspace } }: { readonly place: Place }) {
   const { name, permissions: may } = workspace.attributes;
   const repository = repositoryOf(workspace);
@@ -146,7 +149,7 @@ function Tags({ place: { organization, workspace } }: { readonly place: Place })
           tt="none"
           fw={500}
           color="gray"
-          title={links?.["inherited-from"] ? "from its project" : undefined}
+          title={links?.["inherited-from"] ? "From the project" : undefined}
         >
           {key}={value}
           {links?.["inherited-from"] && " ↑"}

@@ -1,4 +1,4 @@
-/** Who can do what to a workspace, and why. */
+/** Who has access to a workspace, and why. */
 import { Matrix } from "../../access/matrix.tsx";
 import { useOwnAccess } from "../../access/rows.ts";
 import { includedIn } from "../../api/client.ts";

@@ -1,4 +1,4 @@
-/** The end of a workspace: safely, where it manages nothing; with force, whatever it manages. */
+/** Deleting a workspace: safely, if it manages nothing; by force, whatever it manages. */
 import { Button, List, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useAction } from "../../api/actions.ts";
@@ -14,7 +14,7 @@ export function DangerZone({ place }: { readonly place: Place }) {
   if (!may["can-destroy"] && !may["can-force-delete"])
     return (
       <Section title="Delete">
-        <Text c="dimmed">To delete this workspace you need admin access to it.</Text>
+        <Text c="dimmed">You need admin access to delete this workspace.</Text>
       </Section>
     );
   return (
@@ -40,26 +40,26 @@ function SafeDelete({ place }: { readonly place: Place }) {
   const action = useAction("POST /workspaces/{workspace_id}/actions/safe-delete", useGone(place));
   return (
     <Section
-      title="Delete safely"
+      title="Delete"
       about={
         managed === 0
-          ? "It manages nothing, so nothing is left behind without an owner."
-          : `It is refused while the workspace manages anything, and it manages ${managed === null ? "what an encrypted state says" : counted(managed, "resource")}. Destroy that first, by a run that destroys everything.`
+          ? "This workspace manages no resources."
+          : `This workspace manages ${managed === null ? "resources in an encrypted state" : counted(managed, "resource")}. Destroy them with a destroy run first, or force delete the workspace.`
       }
     >
       <Button color="red" variant="outline" w="fit-content" onClick={open}>
-        Delete safely
+        Delete workspace
       </Button>
       <DangerDialog
         opened={opened}
         onClose={close}
-        title={`Delete ${name}`}
-        verb="Delete safely"
+        title={`Delete ${name}?`}
+        verb="Delete workspace"
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } }, { onSettled: close })}
       >
         <Gone />
-        {locked && " It is locked, so this will be refused until it is unlocked."}
+        {locked && " The workspace is locked. Unlock it first."}
       </DangerDialog>
     </Section>
   );
@@ -72,17 +72,17 @@ function ForceDelete({ place }: { readonly place: Place }) {
   const action = useAction("DELETE /workspaces/{workspace_id}", useGone(place));
   return (
     <Section
-      title="Delete with force"
-      about="Whatever it manages. What is really there stays there, and nothing knows of it any more."
+      title="Force delete"
+      about="Deletes the workspace even if it manages resources. The resources keep running, but nothing tracks them anymore."
     >
       <Button color="red" w="fit-content" onClick={open}>
-        Delete with force
+        Force delete
       </Button>
       <DangerDialog
         opened={opened}
         onClose={close}
-        title={`Delete ${name} with force`}
-        verb="Delete with force"
+        title={`Force delete ${name}?`}
+        verb="Force delete"
         typed={name}
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } }, { onSettled: close })}
@@ -90,8 +90,8 @@ function ForceDelete({ place }: { readonly place: Place }) {
         <Gone />
         {managed !== 0 && (
           <Text mt="xs" fw={600}>
-            {managed === null ? "What its encrypted state manages" : counted(managed, "resource")} will be left without
-            a state.
+            {managed === null ? "The resources in its encrypted state" : counted(managed, "resource")} will be left
+            without a state.
           </Text>
         )}
       </DangerDialog>
@@ -102,12 +102,12 @@ function ForceDelete({ place }: { readonly place: Place }) {
 function Gone() {
   return (
     <>
-      This can't be taken back. With it go:
+      You can't undo this. It also deletes:
       <List size="sm" mt={4}>
-        <List.Item>every state version, with its outputs</List.Item>
-        <List.Item>its variables, sensitive ones too</List.Item>
-        <List.Item>runs, plans, logs and configurations</List.Item>
-        <List.Item>tags, teams' access to it, run triggers, and others' right to read its state</List.Item>
+        <List.Item>all state versions and outputs</List.Item>
+        <List.Item>all variables</List.Item>
+        <List.Item>all runs, plans, logs and configurations</List.Item>
+        <List.Item>tags, team access, run triggers and state sharing</List.Item>
       </List>
     </>
   );

@@ -1,4 +1,4 @@
-/** What stands around every page of a workspace: its name, its places, and what can be done to it at once. */
+/** The frame of every page of a workspace: its name, its tabs, and its main actions. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -11,7 +11,7 @@ import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
 import type { Place } from "./place.ts";
 
-/** The places of a workspace, as far as the caller may see them. */
+/** The tabs that the caller can see. */
 const tabsOf = (
   organization: string,
   name: string,
@@ -25,7 +25,7 @@ const tabsOf = (
   { label: "Access", to: paths.workspaceAccess(organization, name) },
   { label: "Repository", to: paths.workspaceRepository(organization, name) },
   ...(may["can-update"] ? [{ label: "Notifications", to: paths.workspaceNotifications(organization, name) }] : []),
-  ...(mayReadTrail ? [{ label: "Audit", to: paths.workspaceAudit(organization, name) }] : []),
+  ...(mayReadTrail ? [{ label: "Audit log", to: paths.workspaceAudit(organization, name) }] : []),
   { label: "Settings", to: paths.workspaceSettings(organization, name) },
 ];
 

@@ -1,4 +1,4 @@
-/** The fields of the settings, each with the rule that bites where it bites. */
+/** The fields of the settings, each with the rule that applies to it. */
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
@@ -16,7 +16,7 @@ export function NameFields({ draft }: Fields) {
     <Stack gap="sm">
       <TextInput
         label="Name"
-        description="Part of its address and of every cloud block that names it: those who use it must change theirs too."
+        description="Used in addresses and cloud blocks. If you change it, update every cloud block that names it."
         required
         {...draft.getInputProps("name")}
       />
@@ -31,30 +31,32 @@ export function ExecutionFields({ draft, place: { organization, workspace, inclu
   return (
     <Fieldset legend="Execution">
       <Stack gap="sm">
-        <Radio.Group label="Where plans and applies are executed" {...draft.getInputProps("execution-mode")}>
+        <Radio.Group label="Execution mode" {...draft.getInputProps("execution-mode")}>
           <Stack gap={6} mt={6}>
             <Radio
               value=""
-              label="As its project or organization says"
-              description={project && `The default of ${project.attributes.name}, or else of ${organization}.`}
+              label="Project default"
+              description={
+                project && `The default of ${project.attributes.name}, or of ${organization} if it has none.`
+              }
             />
             <Radio
               value="remote"
               label="Remote"
-              description="By the service: its own workers, or agents of the site."
+              description="Runs on the server's workers, or on agents of the site."
             />
-            <Radio value="agent" label="Agent" description="By an agent of a pool, wherever that one runs." />
+            <Radio value="agent" label="Agent" description="Runs on an agent of an agent pool." />
             <Radio
               value="local"
               label="Local"
-              description="Where people run it. Only the state is kept here; no run can be started, and its variables are not used."
+              description="Runs on your machine. Only the state is stored here: you can't start runs, and variables are not used."
             />
           </Stack>
         </Radio.Group>
         {mode === "agent" && (
           <PoolSelect
             organization={organization}
-            description="One that serves this workspace."
+            description="A pool that this workspace can use."
             value={pool === "" ? null : pool}
             onChange={(value) => draft.setFieldValue("agent-pool-id", value ?? "")}
             error={draft.errors["agent-pool-id"]}
@@ -64,7 +66,7 @@ export function ExecutionFields({ draft, place: { organization, workspace, inclu
           <Select
             label="Engine"
             data={[
-              { value: "", label: "What the site uses" },
+              { value: "", label: "Site default" },
               { value: "terraform", label: "Terraform" },
               { value: "tofu", label: "OpenTofu" },
             ]}
@@ -72,14 +74,14 @@ export function ExecutionFields({ draft, place: { organization, workspace, inclu
           />
           <TextInput
             label="Version"
-            description="Exact, or a constraint such as ~> 1.9.0. A state that a newer one wrote can't be read by an older one."
+            description="Exact, or a constraint such as ~> 1.9.0. An older version can't read a state that a newer one wrote."
             inputWrapperOrder={["label", "input", "description", "error"]}
             {...draft.getInputProps("engine-version")}
           />
         </Group>
         <TextInput
           label="Working directory"
-          description="Where runs work, from the root of what is sent or cloned."
+          description="Directory in which runs execute, relative to the root of the configuration."
           placeholder="environments/production"
           {...draft.getInputProps("working-directory")}
         />
@@ -94,22 +96,19 @@ export function RunFields({ draft }: Fields) {
     <Fieldset legend="Runs">
       <Stack gap="sm">
         <Checkbox
-          label="Apply without asking"
-          description="A plan that succeeds is applied at once, for those who may apply. Others' runs still wait for somebody."
+          label="Auto-apply"
+          description="Apply successful plans without confirmation, if the person who started the run can apply."
           {...flag("auto-apply")}
         />
+        <Checkbox label="Auto-apply runs started by run triggers" {...flag("auto-apply-run-trigger")} />
         <Checkbox
-          label="The same for runs that another workspace's apply has started"
-          {...flag("auto-apply-run-trigger")}
-        />
-        <Checkbox
-          label="May be destroyed by a run"
-          description="Off, every destroy run is refused, also one that a schedule starts."
+          label="Allow destroy runs"
+          description="When off, all destroy runs are rejected, including scheduled ones."
           {...flag("allow-destroy-plan")}
         />
         <Checkbox
           label="Structured logs"
-          description="Engines speak in JSON, and plans are drawn by resource. Off, logs are text as on a terminal."
+          description="Show plans by resource. When off, logs are plain terminal output."
           {...flag("structured-run-output-enabled")}
         />
       </Stack>
@@ -121,29 +120,29 @@ export function PushFields({ draft }: Fields) {
   const flag = (name: keyof Settings) => draft.getInputProps(name, { type: "checkbox" });
   const isFiltered = draft.values["file-triggers-enabled"];
   return (
-    <Fieldset legend="What a push starts">
+    <Fieldset legend="Version control">
       <Stack gap="sm">
         <Checkbox
-          label="Start runs before one was started by hand"
-          description="Off, the first push after the workspace was made starts nothing."
+          label="Start runs before the first manual run"
+          description="When off, pushes start no runs until someone starts the first run."
           {...flag("queue-all-runs")}
         />
-        <Checkbox label="Plan what pull requests would change" {...flag("speculative-enabled")} />
+        <Checkbox label="Plan pull requests" {...flag("speculative-enabled")} />
         <Checkbox
-          label="Only where certain files change"
-          description="Off, every push to the branch starts a run."
+          label="Only start runs when certain files change"
+          description="When off, every push to the branch starts a run."
           {...flag("file-triggers-enabled")}
         />
         {isFiltered && (
           <>
             <TagsInput
               label="Patterns"
-              description="Such as /modules/**/*.tf, each with Enter. Patterns and directories exclude each other: giving patterns empties the directories."
+              description="For example /modules/**/*.tf. Press Enter after each. You can use patterns or directories, not both: patterns clear the directories."
               {...draft.getInputProps("trigger-patterns")}
             />
             <TagsInput
               label="Directories"
-              description="Beside the working directory, which always counts."
+              description="In addition to the working directory, which is always included."
               disabled={draft.values["trigger-patterns"].length > 0}
               {...draft.getInputProps("trigger-prefixes")}
             />
@@ -159,36 +158,36 @@ export function AutoDestroyFields({ draft, place: { organization, workspace } }:
   const project = workspace.relationships.project?.data?.id;
   const { "auto-destroy-activity-duration": duration, "auto-destroy-status": status } = workspace.attributes;
   return (
-    <Fieldset legend="Destroyed by itself">
+    <Fieldset legend="Auto-destroy">
       <Stack gap="sm">
         <Checkbox
-          label="As its project says"
-          description={duration && isInherited ? `That is after ${duration} without a change.` : undefined}
+          label="Use the project's setting"
+          description={duration && isInherited ? `After ${duration} without a change.` : undefined}
           {...draft.getInputProps("inherits-project-auto-destroy", { type: "checkbox" })}
         />
         {!isInherited && (
           <Group grow align="flex-start">
             <TextInput
-              label="After being inactive for"
-              description="Such as 14d or 12h; empty for never."
+              label="After inactivity of"
+              description="For example 14d or 12h. Leave empty for never."
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...draft.getInputProps("auto-destroy-activity-duration")}
             />
             <TextInput
               type="datetime-local"
               label="At"
-              description="In UTC; empty for no fixed time."
+              description="In UTC. Leave empty for no fixed time."
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...draft.getInputProps("auto-destroy-at")}
             />
           </Group>
         )}
         <Text c="dimmed" fz="sm">
-          A run then destroys what is managed; the workspace itself stays. It must be allowed to be destroyed by a run.
-          {status && ` Now: ${status}.`}{" "}
+          A destroy run then destroys all resources; the workspace stays. Destroy runs must be allowed.
+          {status && ` Status: ${status}.`}{" "}
           {project && (
             <Link to={paths.projectSettings(organization, project)} underline="always">
-              The project's settings
+              Project settings
             </Link>
           )}
         </Text>

@@ -33,7 +33,7 @@ export function GeneralSettings({ place }: { readonly place: Place }) {
     <Stack maw="44rem">
       {!mayChange && (
         <Alert color="gray" role="note">
-          To change these settings you need admin access to the workspace. You can read them.
+          You need admin access to the workspace to change these settings.
         </Alert>
       )}
       <ActionForm

@@ -1,4 +1,4 @@
-/** The SSH key that runs use, and how long old state versions are kept. */
+/** The SSH key that runs use, and the retention of old state versions. */
 import { Button, Group, NumberInput, Radio, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
@@ -17,7 +17,7 @@ export function Keeping({ place }: { readonly place: Place }) {
     <Stack gap={0} maw="44rem">
       <SshKey place={place} />
       {isHosted ? (
-        <Section title="How long states are kept">All of them, for ever: the hosted edition removes none.</Section>
+        <Section title="State retention">The hosted edition keeps all state versions.</Section>
       ) : (
         <Retention place={place} />
       )}
@@ -30,7 +30,7 @@ function SshKey({ place: { organization, workspace } }: { readonly place: Place 
     askingWhole("GET /organizations/{organization_name}/ssh-keys", { path: { organization_name: organization } }),
   );
   const action = useAction("PATCH /workspaces/{workspace_id}/relationships/ssh-key", {
-    done: "Changed the SSH key that its runs use.",
+    done: "Saved the SSH key.",
   });
   const mayChange = workspace.attributes.permissions["can-update"] === true;
   const assign = (id: string | null) =>
@@ -43,9 +43,9 @@ function SshKey({ place: { organization, workspace } }: { readonly place: Place 
       title="SSH key"
       about={
         <>
-          With it runs fetch modules from private repositories.{" "}
+          Runs use it to fetch modules from private repositories.{" "}
           <Link to={paths.sshKeys(organization)} underline="always">
-            The organization's keys
+            Manage SSH keys
           </Link>
         </>
       }
@@ -72,8 +72,8 @@ function Retention({ place: { workspace } }: { readonly place: Place }) {
   const isWithout = query.error?.status === 404;
   return (
     <Section
-      title="How long states are kept"
-      about="The current state is always kept, whatever this says. Others are removed after so many days, and can't be had back."
+      title="State retention"
+      about="The current state is always kept. You can't restore deleted state versions."
     >
       {isWithout ? (
         <RetentionForm key="none" workspace={workspace} policy={null} />
@@ -100,10 +100,10 @@ function RetentionForm({ workspace, policy }: { readonly workspace: Place["works
   const [choice, setChoice] = useState(isOwn ? (keepsAll ? "all" : "days") : "default");
   const [days, setDays] = useState<number | string>(known ?? 90);
   const set = useAction("POST /workspaces/{workspace_id}/relationships/data-retention-policy", {
-    done: "Saved how long states are kept.",
+    done: "Saved the retention policy.",
   });
   const clear = useAction("DELETE /workspaces/{workspace_id}/relationships/data-retention-policy", {
-    done: "States are kept as the organization says.",
+    done: "The workspace now uses the organization's retention policy.",
   });
   const mayChange = workspace.attributes.permissions["can-update"] === true;
   const save = () => {
@@ -120,21 +120,29 @@ function RetentionForm({ workspace, policy }: { readonly workspace: Place["works
         },
       });
   };
-  const inForce = policy === null ? "all are kept" : keepsAll ? "all are kept" : `${known} days`;
+  const inForce = policy === null ? "keep all" : keepsAll ? "keep all" : `delete after ${known} days`;
   return (
     <Stack gap="xs">
-      <Radio.Group value={choice} onChange={setChoice} aria-label="How long states are kept">
+      <Radio.Group value={choice} onChange={setChoice} aria-label="State retention">
         <Stack gap={6}>
-          <Radio value="default" disabled={!mayChange} label="As the organization says" />
-          <Radio value="all" disabled={!mayChange} label="All of them, for ever" />
-          <Radio value="days" disabled={!mayChange} label="For some days" />
+          <Radio value="default" disabled={!mayChange} label="Organization default" />
+          <Radio value="all" disabled={!mayChange} label="Keep all state versions" />
+          <Radio value="days" disabled={!mayChange} label="Delete old state versions" />
         </Stack>
       </Radio.Group>
       {choice === "days" && (
-        <NumberInput label="Days" min={1} max={36_500} value={days} onChange={setDays} w={140} disabled={!mayChange} />
+        <NumberInput
+          label="Delete after, days"
+          min={1}
+          max={36_500}
+          value={days}
+          onChange={setDays}
+          w={140}
+          disabled={!mayChange}
+        />
       )}
       <Text c="dimmed" fz="sm">
-        In force now: {inForce}.
+        Current policy: {inForce}.
       </Text>
       {mayChange && (
         <Group>

@@ -1,4 +1,4 @@
-/** Other workspaces that something ties to this one: listed, taken away, and more of them chosen. */
+/** A list of linked workspaces, with a way to remove and to add one. */
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import { Picker } from "../../pickers.tsx";
@@ -62,7 +62,7 @@ export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWo
   return (
     <>
       {rows.length === 0 ? (
-        <Text c="dimmed">None.</Text>
+        <Text c="dimmed">No workspaces yet.</Text>
       ) : (
         <Table label={label} rows={rows} keyOf={({ key }) => key} columns={columns.filter((each) => each !== false)} />
       )}
@@ -71,8 +71,8 @@ export function LinkedWorkspaces({ label, organization, rows, change }: LinkedWo
           <Picker
             kind="workspaces"
             organization={organization}
-            aria-label="Another workspace"
-            placeholder="Another workspace"
+            aria-label="Workspace"
+            placeholder="Select a workspace…"
             w={260}
             without={change.without}
             value={chosen}

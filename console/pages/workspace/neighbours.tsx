@@ -36,12 +36,12 @@ export function useNeighbours({ organization, workspace, included }: Place) {
   });
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
   const readers: FlowNode[] = isGlobal
-    ? [{ key: "all", label: `every workspace of ${organization}`, to: paths.workspaces(organization), link: "solid" }]
+    ? [{ key: "all", label: `all workspaces in ${organization}`, to: paths.workspaces(organization), link: "solid" }]
     : isOfProject
       ? [
           {
             key: "project",
-            label: `every workspace of ${project?.attributes.name ?? "its project"}`,
+            label: `all workspaces in ${project?.attributes.name ?? "the project"}`,
             to: paths.workspaces(organization, { project: workspace.relationships.project?.data?.id }),
             link: "solid",
           },
@@ -66,7 +66,7 @@ export function Neighbours({ place }: { readonly place: Place }) {
     <Section title="Connected workspaces">
       <FlowGraph label="Connected workspaces" middle={place.workspace.attributes.name} before={before} after={after} />
       <Text c="dimmed" fz="xs">
-        A solid line: may read its state. A dashed line: an apply starts a run.
+        Solid line: can read this state. Dashed line: an apply starts a run.
       </Text>
     </Section>
   );

@@ -1,4 +1,4 @@
-/** A workspace at a glance: its state, what it manages and gives out, its last runs, who holds it, and how to begin. */
+/** The overview of a workspace: its runs, resources, outputs and facts, or how to create its first state. */
 import { Box, Grid, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
@@ -46,7 +46,7 @@ function Main({ place }: { readonly place: Place }) {
       <Neighbours place={place} />
       <Readme workspaceId={workspace.id} hasReadme={workspace.relationships.readme?.data != null} />
       {hasState && (
-        <Section title="Work with it" about="Into a configuration; then init, plan and apply as ever.">
+        <Section title="Use this workspace" about="Add this to your configuration, then run terraform init.">
           <CloudBlock organization={organization} name={name} />
         </Section>
       )}
@@ -56,7 +56,7 @@ function Main({ place }: { readonly place: Place }) {
 
 function FirstState({ place: { organization, workspace } }: { readonly place: Place }) {
   const { name } = workspace.attributes;
-  // The page turns by itself when the first state is there.
+  // Reads the workspace again until its first state is there.
   useQuery({
     ...asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
       path: { organization_name: organization, workspace_name: name },
@@ -67,8 +67,8 @@ function FirstState({ place: { organization, workspace } }: { readonly place: Pl
   return (
     <Section
       title="No state yet"
-      about="Paste this into your configuration, then init and apply. What is here turns by itself when the first state arrives."
-      actions={<LinkButton to={paths.workspaceStart(organization, name)}>Show me all steps</LinkButton>}
+      about="Add this to your configuration, then run terraform init and terraform apply. This page updates when the first state arrives."
+      actions={<LinkButton to={paths.workspaceStart(organization, name)}>Show all steps</LinkButton>}
     >
       <CloudBlock organization={organization} name={name} />
     </Section>
@@ -86,7 +86,7 @@ function LastRuns({ place: { organization, workspace } }: { readonly place: Plac
   });
   return (
     <Section
-      title="Last runs"
+      title="Recent runs"
       actions={
         <Link to={paths.workspaceRuns(organization, name)} fz="sm">
           All runs
@@ -96,7 +96,7 @@ function LastRuns({ place: { organization, workspace } }: { readonly place: Plac
       <Asked query={query} loading={<LoadingRows rows={5} />}>
         {({ data, included }) =>
           data.length === 0 ? (
-            <Text c="dimmed">None yet.</Text>
+            <Text c="dimmed">No runs yet.</Text>
           ) : (
             <Runs organization={organization} workspace={name} runs={data} included={included} />
           )
@@ -114,7 +114,7 @@ function CurrentOutputs({ workspaceId }: { readonly workspaceId: string }) {
     <Section title="Outputs">
       <Asked query={query} loading={<LoadingRows rows={3} />}>
         {({ data }) =>
-          data.length === 0 ? <Text c="dimmed">Its state gives none out.</Text> : <Outputs outputs={data} />
+          data.length === 0 ? <Text c="dimmed">This state has no outputs.</Text> : <Outputs outputs={data} />
         }
       </Asked>
     </Section>

@@ -1,4 +1,4 @@
-/** The readme of the current configuration, as it is written: it is somebody's text, and stays text. */
+/** The readme of the current configuration, as plain text: others wrote it, so nothing in it is rendered. */
 import { Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";

@@ -1,4 +1,4 @@
-/** What a workspace manages, by address. */
+/** The resources of a workspace, by address. */
 import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { askingOn } from "../../api/queries.ts";
@@ -21,7 +21,7 @@ export function ManagedResources({ workspaceId }: { readonly workspaceId: string
       <Asked query={query} loading={<LoadingRows rows={10} />}>
         {({ data, meta }) =>
           data.length === 0 ? (
-            <Text c="dimmed">Its state manages none, or they are not read out of it yet.</Text>
+            <Text c="dimmed">This state has no resources, or they are still being read.</Text>
           ) : (
             <>
               <Table

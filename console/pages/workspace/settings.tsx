@@ -15,7 +15,7 @@ import { Triggers } from "./triggers.tsx";
 
 const parts: readonly { readonly part: string; readonly label: string; readonly draw: (place: Place) => ReactNode }[] =
   [
-    { part: "", label: "General and runs", draw: (place) => <GeneralSettings place={place} /> },
+    { part: "", label: "General", draw: (place) => <GeneralSettings place={place} /> },
     { part: "tags", label: "Tags", draw: (place) => <Tagging place={place} /> },
     { part: "sharing", label: "State sharing", draw: (place) => <Sharing place={place} /> },
     { part: "triggers", label: "Run triggers", draw: (place) => <Triggers place={place} /> },
@@ -31,7 +31,7 @@ export default function WorkspaceSettingsPage() {
       {(place) => (
         <Grid gap="xl">
           <Grid.Col span={{ base: 12, sm: 3, lg: 2 }}>
-            <Box component="nav" aria-label="Parts of the settings">
+            <Box component="nav" aria-label="Settings sections">
               {parts.map(({ part, label }) => (
                 <NavigationLink
                   key={part}

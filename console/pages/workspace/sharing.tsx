@@ -1,4 +1,4 @@
-/** Who may read a workspace's state: nobody else, some workspaces, those of its project, or all of them. */
+/** Which workspaces can read this one's state: selected ones, those of its project, or all. */
 import { Radio, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
@@ -17,7 +17,7 @@ export function Sharing({ place }: { readonly place: Place }) {
   const { name, "global-remote-state": isGlobal, "project-remote-state": isOfProject } = workspace.attributes;
   const mayChange = workspace.attributes.permissions["can-update"] === true;
   const { before, after } = useNeighbours(place);
-  const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Changed who may read the state of ${name}.` });
+  const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Changed the state sharing of ${name}.` });
   const value = isGlobal ? "global" : isOfProject ? "project" : "some";
   const change = (to: string) =>
     action.mutate({
@@ -33,17 +33,17 @@ export function Sharing({ place }: { readonly place: Place }) {
   return (
     <>
       <Section
-        title="Who may read its state"
-        about="Runs of these workspaces read its outputs through terraform_remote_state or tfe_outputs. A state may hold secrets in clear: share it with as few as you can."
+        title="State sharing"
+        about="Runs of these workspaces can read this state with terraform_remote_state or tfe_outputs. A state can contain secrets in plain text: share it with as few workspaces as you can."
       >
-        <Radio.Group value={value} onChange={change} aria-label="Who may read its state">
+        <Radio.Group value={value} onChange={change} aria-label="State sharing">
           <Stack gap={6}>
-            <Radio value="some" disabled={!mayChange} label="Only those that are named below" />
-            <Radio value="project" disabled={!mayChange} label="Every workspace of its project" />
-            <Radio value="global" disabled={!mayChange} label="Every workspace of the organization" />
+            <Radio value="some" disabled={!mayChange} label="Selected workspaces" />
+            <Radio value="project" disabled={!mayChange} label="All workspaces in the project" />
+            <Radio value="global" disabled={!mayChange} label="All workspaces in the organization" />
           </Stack>
         </Radio.Group>
-        {after.length > 0 && <FlowGraph label="Who may read its state" middle={name} before={before} after={after} />}
+        {after.length > 0 && <FlowGraph label="State sharing" middle={name} before={before} after={after} />}
       </Section>
       {value === "some" && <Consumers place={place} mayChange={mayChange} />}
     </>
@@ -65,26 +65,26 @@ function Consumers({ place: { organization, workspace }, mayChange }: ConsumersP
     }),
   );
   const add = useAction("POST /workspaces/{workspace_id}/relationships/remote-state-consumers", {
-    done: "It may read the state now.",
+    done: "The workspace can now read this state.",
   });
   const remove = useAction("DELETE /workspaces/{workspace_id}/relationships/remote-state-consumers", {
-    done: "It may not read the state any more.",
+    done: "The workspace can no longer read this state.",
   });
   const bodyOf = (id: string) => ({ path, body: { data: [{ type: "workspaces" as const, id }] } });
   return (
-    <Section title="Workspaces that may read it">
+    <Section title="Selected workspaces">
       <Asked query={query}>
         {({ data, meta }) => (
           <>
             <LinkedWorkspaces
-              label="Workspaces that may read it"
+              label="Selected workspaces"
               organization={organization}
               rows={data.map(({ id, attributes: { name } }) => ({ key: id, name }))}
               change={
                 mayChange
                   ? {
                       without: [workspace.id, ...data.map(({ id }) => id)],
-                      verb: "Let it read",
+                      verb: "Add workspace",
                       isBusy: add.isPending,
                       onAdd: (id) => add.mutate(bodyOf(id)),
                       onRemove: (id) => remove.mutate(bodyOf(id)),

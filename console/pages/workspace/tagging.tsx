@@ -1,4 +1,4 @@
-/** Tags of a workspace: plain ones, and keys with values, its own and those that its project gives it. */
+/** Tags of a workspace: plain ones and key-value ones, its own and those inherited from its project. */
 import { ActionIcon, Badge, Button, Group, Text, TextInput } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -34,21 +34,18 @@ function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) 
   const path = { workspace_id: workspace.id };
   const draft = useDraft({ name: "" });
   const add = useAction("POST /workspaces/{workspace_id}/relationships/tags", {
-    done: (_, { body }) => `Tagged it ${body.data[0]?.attributes?.name}.`,
+    done: (_, { body }) => `Added tag ${body.data[0]?.attributes?.name}.`,
     after: () => draft.reset(),
     refusal: "form",
   });
   const remove = useAction("DELETE /workspaces/{workspace_id}/relationships/tags", {
-    done: (_, { body }) => `Took the tag ${body.data[0]?.attributes?.name} away.`,
+    done: (_, { body }) => `Removed tag ${body.data[0]?.attributes?.name}.`,
   });
   const bodyOf = (name: string) => ({ path, body: { data: [{ type: "tags" as const, attributes: { name } }] } });
   return (
-    <Section
-      title="Tags"
-      about="Words to find workspaces by, and for cloud blocks that choose workspaces by their tags."
-    >
+    <Section title="Tags" about="Use tags to find workspaces, and in cloud blocks that select workspaces by tag.">
       <Group gap={6}>
-        {names.length === 0 && <Text c="dimmed">None.</Text>}
+        {names.length === 0 && <Text c="dimmed">No tags yet.</Text>}
         {names.map((name) => (
           <Badge
             key={name}
@@ -62,7 +59,7 @@ function PlainTags({ place: { organization, workspace }, mayChange }: TagProps) 
                   size="xs"
                   variant="transparent"
                   color="gray"
-                  aria-label={`Take the tag ${name} away`}
+                  aria-label={`Remove tag ${name}`}
                   onClick={() => remove.mutate(bodyOf(name))}
                 >
                   <IconX size={12} />
@@ -102,30 +99,30 @@ function Bindings({ place: { organization, workspace }, mayChange }: TagProps) {
   const query = useQuery(asking("GET /workspaces/{workspace_id}/effective-tag-bindings", { path }));
   return (
     <Section
-      title="Keys and values"
-      about="Its own, and those of its project, which its own override where the organization allows that."
+      title="Key-value tags"
+      about="The workspace's own tags override inherited ones, unless a reserved key prevents that."
     >
       <Asked query={query} loading={<LoadingRows rows={3} />}>
         {({ data }) => (
           <>
-            {data.length === 0 && <Text c="dimmed">None.</Text>}
+            {data.length === 0 && <Text c="dimmed">No key-value tags yet.</Text>}
             {data.length > 0 && (
               <Table
-                label="Keys and values"
+                label="Key-value tags"
                 rows={data}
                 keyOf={({ id }) => id}
                 columns={[
                   { title: "Key", cell: ({ attributes }) => <span className="mono">{attributes.key}</span> },
                   { title: "Value", cell: ({ attributes }) => <span className="mono">{attributes.value}</span> },
                   {
-                    title: "From",
+                    title: "Source",
                     cell: (binding) =>
                       isInherited(binding) ? (
                         <Link to={paths.project(organization, workspace.relationships.project?.data?.id ?? "")}>
-                          its project
+                          Project
                         </Link>
                       ) : (
-                        "this workspace"
+                        "Workspace"
                       ),
                   },
                   {
@@ -154,7 +151,7 @@ const isInherited = ({ links }: Binding) => links?.["inherited-from"] !== undefi
 function AddBinding({ workspaceId }: { readonly workspaceId: string }) {
   const draft = useDraft({ key: "", value: "" });
   const action = useAction("PATCH /workspaces/{workspace_id}/tag-bindings", {
-    done: (_, { body }) => `Set ${body.data[0]?.attributes.key}.`,
+    done: (_, { body }) => `Saved tag ${body.data[0]?.attributes.key}.`,
     after: () => draft.reset(),
     refusal: "form",
   });
@@ -175,7 +172,7 @@ function AddBinding({ workspaceId }: { readonly workspaceId: string }) {
         <TextInput aria-label="Key" placeholder="key" w={180} {...draft.getInputProps("key")} />
         <TextInput aria-label="Value" placeholder="value" w={180} {...draft.getInputProps("value")} />
         <Button type="submit" variant="default" loading={action.isPending} h={36}>
-          Set
+          Save tag
         </Button>
       </Group>
     </form>
@@ -188,10 +185,10 @@ interface RemoveBindingProps {
   readonly all: readonly Binding[];
 }
 
-/** The list of its own is sent anew without this one; what its project gives is not in it. */
+/** Sends the workspace's own tags without this one; inherited ones are not among them. */
 function RemoveBinding({ workspaceId, binding, all }: RemoveBindingProps) {
   const { key } = binding.attributes;
-  const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed ${key}.` });
+  const action = useAction("PATCH /workspaces/{workspace_id}", { done: `Removed tag ${key}.` });
   const rest = all.filter((each) => each.id !== binding.id && !isInherited(each));
   const data = rest.map(({ attributes }) => ({ type: "tag-bindings" as const, attributes }));
   return (

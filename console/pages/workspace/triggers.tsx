@@ -1,4 +1,4 @@
-/** Run triggers: whose applies start runs here, and where applies of this one start runs. */
+/** Run triggers: workspaces whose applies start runs here, and workspaces in which applies of this one start runs. */
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { askingWhole } from "../../api/whole.ts";
@@ -26,9 +26,9 @@ function Inbound({ place: { organization, workspace } }: { readonly place: Place
   const mayChange = workspace.attributes.permissions["can-update"] === true;
   const query = useQuery(triggersOf(workspace.id, "inbound"));
   const add = useAction("POST /workspaces/{workspace_id}/run-triggers", {
-    done: ({ data }) => `Applies of ${data.attributes["sourceable-name"]} start runs here now.`,
+    done: ({ data }) => `Applies in ${data.attributes["sourceable-name"]} now start runs here.`,
   });
-  const remove = useAction("DELETE /run-triggers/{run_trigger_id}", { done: "They start no runs here any more." });
+  const remove = useAction("DELETE /run-triggers/{run_trigger_id}", { done: "Removed the run trigger." });
   const start = (id: string) =>
     add.mutate({
       path: { workspace_id: workspace.id },
@@ -36,13 +36,13 @@ function Inbound({ place: { organization, workspace } }: { readonly place: Place
     });
   return (
     <Section
-      title="Runs start here after applies of"
-      about="Each apply of one of these workspaces starts a run here, with the configuration that is here."
+      title="Source workspaces"
+      about="Each apply in one of these workspaces starts a run here, with this workspace's configuration."
     >
       <Asked query={query} loading={<LoadingRows rows={2} />}>
         {({ data }) => (
           <LinkedWorkspaces
-            label="Workspaces whose applies start runs here"
+            label="Source workspaces"
             organization={organization}
             rows={data.map(({ id, attributes }) => ({ key: id, name: attributes["sourceable-name"] }))}
             change={
@@ -52,7 +52,7 @@ function Inbound({ place: { organization, workspace } }: { readonly place: Place
                       workspace.id,
                       ...data.flatMap(({ relationships }) => relationships.sourceable?.data?.id ?? []),
                     ],
-                    verb: "Let it start runs",
+                    verb: "Add workspace",
                     isBusy: add.isPending,
                     onAdd: start,
                     onRemove: (id) => remove.mutate({ path: { run_trigger_id: id } }),
@@ -71,9 +71,12 @@ function Outbound({ place: { organization, workspace } }: { readonly place: Plac
   const found = query.data?.data ?? [];
   if (found.length === 0) return null;
   return (
-    <Section title="Its applies start runs in" about="Set there, not here.">
+    <Section
+      title="Triggered workspaces"
+      about="Applies here start runs in these workspaces. You change this in their settings."
+    >
       <LinkedWorkspaces
-        label="Workspaces in which its applies start runs"
+        label="Triggered workspaces"
         organization={organization}
         rows={found.map(({ id, attributes }) => ({ key: id, name: attributes["workspace-name"] }))}
       />

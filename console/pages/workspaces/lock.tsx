@@ -1,4 +1,4 @@
-/** Who holds a workspace's lock, why, and since when. */
+/** The holder of a workspace's lock, the reason, and since when. */
 import { Text } from "@mantine/core";
 import { includedIn, type Resource } from "../../api/client.ts";
 import { Expires } from "../../ui/expires.tsx";

@@ -4,97 +4,34 @@ import { IconSearch } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { includedIn, type Resource } from "../../api/client.ts";
 import { useRows } from "../../api/pages.ts";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Picker } from "../../pickers.tsx";
+import { ActionBar } from "../../ui/action-bar.tsx";
 import { useAddress, type Search } from "../../ui/address.ts";
-import { Link, LinkButton } from "../../ui/link.tsx";
+import { LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
-import type { Column } from "../../ui/table.tsx";
-import { counted, figure, When } from "../../ui/text.tsx";
-import { runStatusChoices, RunStatus } from "../runs/status.tsx";
-import { LockedBy } from "./lock.tsx";
-
-type Item = { readonly row: Resource<"workspaces">; readonly page: { readonly included?: readonly any[] } };
-
-const columnsOf = (organization: string): Column<Item>[] => [
-  {
-    title: "Name",
-    sort: "name",
-    width: "minmax(0, 2fr)",
-    cell: ({ row }) => (
-      <Link to={paths.workspace(organization, row.attributes.name)} className="mono" title={row.attributes.name}>
-        {row.attributes.name}
-      </Link>
-    ),
-  },
-  {
-    title: "Project",
-    width: "minmax(0, 1fr)",
-    isExtra: true,
-    cell: ({ row, page }) => {
-      const project = includedIn(page, "projects", row.relationships.project?.data?.id);
-      return (
-        project && (
-          <Link to={paths.project(organization, project.id)} c="inherit">
-            {project.attributes.name}
-          </Link>
-        )
-      );
-    },
-  },
-  {
-    title: "Run",
-    sort: "current-run.created-at",
-    width: "minmax(0, 1fr)",
-    cell: ({ row, page }) => {
-      const run = includedIn(page, "runs", row.relationships["current-run"]?.data?.id);
-      return run ? (
-        <Link to={paths.run(organization, row.attributes.name, run.id)} c="inherit">
-          <RunStatus status={run.attributes.status} />
-        </Link>
-      ) : (
-        <RunStatus status={undefined} />
-      );
-    },
-  },
-  {
-    title: "Resources",
-    width: 84,
-    isFigure: true,
-    isExtra: true,
-    cell: ({ row }) => figure(row.attributes["resource-count"]),
-  },
-  {
-    title: "Changed",
-    sort: "latest-change-at",
-    width: 104,
-    isExtra: true,
-    cell: ({ row }) => <When time={row.attributes["latest-change-at"]} />,
-  },
-  {
-    title: "Lock",
-    width: "minmax(0, 1.5fr)",
-    isExtra: true,
-    cell: ({ row, page }) => <LockedBy workspace={row} included={page.included} />,
-  },
-];
+import { counted } from "../../ui/text.tsx";
+import { type Selection, SelectMatching, useCarry, useSelection, useTickColumn } from "../move/selection.tsx";
+import { runStatusChoices } from "../runs/status.tsx";
+import { columnsOf } from "./columns.tsx";
 
 export default function WorkspacesPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
   const { search, set } = useAddress();
-  const columns = useMemo(() => columnsOf(organization), [organization]);
   const sort = search["sort"] ?? "name";
   const rows = useRows("GET /organizations/{organization_name}/workspaces", {
     path: { organization_name: organization },
     query: { ...filtersOf(search), sort, include: "project,current_run,locked_by" } as never,
   });
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const selection = useSelection();
+  const tick = useTickColumn(selection, rows.rowAt);
+  const columns = useMemo(() => [tick, ...columnsOf(organization)], [tick, organization]);
   const isFiltered = Object.keys(filtersOf(search)).length > 0;
   return (
     <Page
@@ -112,25 +49,23 @@ export default function WorkspacesPage() {
       {rows.count === 0 &&
         (isFiltered ? (
           <Empty
-            title="No workspace is like that"
+            title={search["q"] ? `No workspaces match “${search["q"]}”` : "No workspaces match these filters"}
             action={
               <Button
                 variant="default"
                 onClick={() => set(Object.fromEntries(Object.keys(search).map((name) => [name, undefined])))}
               >
-                Show all
+                Clear filters
               </Button>
             }
-          >
-            None that you may see fits the search.
-          </Empty>
+          />
         ) : (
           <Empty
             title="No workspaces yet"
             action={<LinkButton to={paths.newWorkspace(organization)}>New workspace</LinkButton>}
           >
-            A workspace keeps the state of one configuration, and everything that happens to it. Make one, and paste its{" "}
-            <code>cloud</code> block into yours.
+            A workspace stores the state and runs of one configuration. Create one, then add its <code>cloud</code>{" "}
+            block to your configuration.
           </Empty>
         ))}
       {rows.count !== undefined && rows.count > 0 && (
@@ -144,7 +79,28 @@ export default function WorkspacesPage() {
           onSort={(sort) => set({ sort: sort === "name" ? undefined : sort })}
         />
       )}
+      {selection.ids.length > 0 && <SelectionBar {...{ organization, selection }} count={rows.count} />}
     </Page>
+  );
+}
+
+interface SelectionBarProps {
+  readonly organization: string;
+  readonly selection: Selection;
+  readonly count: number | undefined;
+}
+
+function SelectionBar({ organization, selection, count }: SelectionBarProps) {
+  const { search } = useAddress();
+  const carry = useCarry();
+  const to = paths.move(organization, { q: search["q"], from: search["project"] });
+  return (
+    <ActionBar count={selection.ids.length} onClear={() => selection.set([])}>
+      <Group gap="xs">
+        <SelectMatching {...{ organization, selection, count }} query={filtersOf(search)} />
+        <Button onClick={() => carry(to, selection.ids)}>Move {counted(selection.ids.length, "workspace")}…</Button>
+      </Group>
+    </ActionBar>
   );
 }
 
@@ -168,17 +124,17 @@ interface FiltersProps {
 }
 
 const locks = [
-  { value: "0m", label: "locked" },
-  { value: "1h", label: "for over an hour" },
-  { value: "1d", label: "for over a day" },
+  { value: "0m", label: "Locked" },
+  { value: "1h", label: "Locked for over an hour" },
+  { value: "1d", label: "Locked for over a day" },
 ];
 
 function Filters({ organization, search, set, count }: FiltersProps) {
   return (
     <Group mb="sm" gap="xs">
       <SearchInput
-        placeholder="Search names…"
-        aria-label="Search names"
+        placeholder="Search workspaces…"
+        aria-label="Search workspaces"
         data-search
         leftSection={<IconSearch size={14} />}
         value={search["q"]}
@@ -197,7 +153,7 @@ function Filters({ organization, search, set, count }: FiltersProps) {
       />
       <SearchInput
         placeholder="Tags"
-        aria-label="Tags, with commas between"
+        aria-label="Tags, separated by commas"
         value={search["tags"]}
         onChange={(tags) => set({ tags })}
         w={110}

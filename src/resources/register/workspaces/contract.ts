@@ -45,6 +45,15 @@ const lockAge: Parameter<number> = {
     new Unusable("must be a whole number of minutes, hours or days, up to five digits, such as 30m, 2h or 1d"),
 };
 
+const idsMax = 100;
+const idsParameter: Parameter<string[]> = {
+  doc: `Only these workspaces, by their ids, comma-separated; at most ${idsMax}.`,
+  parse: (value) => {
+    const ids = value.split(",");
+    return ids.length > idsMax ? new Unusable(`can name at most ${idsMax} ids, not ${ids.length}`) : ids;
+  },
+};
+
 const create = {
   method: "POST",
   path: "/organizations/:organization_name/workspaces",
@@ -74,6 +83,7 @@ const list = {
       "search[wildcard-name]": textParameter(
         "A whole name in which `*`, up to ten of them, stands for any text; ignoring case.",
       ),
+      "filter[id]": idsParameter,
       "filter[project][id]": textParameter("Only workspaces of this project."),
       "filter[locked-longer-than]": lockAge,
       "filter[current-run][status]": listParameter(

@@ -104,6 +104,7 @@ export const workspaceResource = implement(workspaces, {
       wildcard: query.searchWildcardName,
       tags: query.searchTags ?? [],
       excludedTags: query.searchExcludeTags ?? [],
+      ids: query.filterId,
       projectId: query.filterProjectId,
       runStatuses: query.filterCurrentRunStatus ?? [],
       tagged: query.filterTagged,

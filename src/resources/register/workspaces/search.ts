@@ -27,6 +27,8 @@ export interface WorkspaceSearch {
   readonly wildcard: string | undefined;
   readonly tags: readonly string[];
   readonly excludedTags: readonly string[];
+  /** Only these; undefined for any. */
+  readonly ids?: readonly string[] | undefined;
   readonly projectId: string | undefined;
   readonly runStatuses: readonly string[];
   readonly tagged: readonly { readonly key?: string; readonly value?: string }[];
@@ -38,9 +40,9 @@ const starsMax = 10;
 
 /** Whether anything but the project narrows the list. */
 export function isFiltered(search: WorkspaceSearch): boolean {
-  const { part, wildcard, tags, excludedTags, runStatuses, tagged, lockedBefore } = search;
+  const { part, wildcard, tags, excludedTags, runStatuses, tagged, lockedBefore, ids } = search;
   return (
-    [part, wildcard, lockedBefore].some(Boolean) ||
+    [part, wildcard, lockedBefore, ids].some(Boolean) ||
     tags.length + excludedTags.length + runStatuses.length + tagged.length > 0
   );
 }
@@ -93,6 +95,7 @@ export function conditionsOf(
   by: Asked,
 ): RawBuilder<SqlBool>[] {
   const conditions: RawBuilder<SqlBool>[] = [];
+  if (search.ids !== undefined) conditions.push(tx.dialect.isOneOf(sql.ref("w.id"), search.ids));
   if (search.projectId !== undefined) conditions.push(sql<SqlBool>`w.project_id = ${search.projectId}`);
   if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
   if (search.wildcard) conditions.push(matches(search.wildcard));
@@ -143,7 +146,19 @@ export function driversOf(
       : [],
   );
   const byStatus = { ...withStatus(tx, organizationId, search.runStatuses), rest: { ...search, runStatuses: [] } };
-  return [...byTags, ...byKeys, ...(search.runStatuses.length > 0 ? [byStatus] : [])].slice(0, driversMax);
+  const byIds = search.ids && { ...withIds(tx, organizationId, search.ids), rest: { ...search, ids: undefined } };
+  return [
+    ...(byIds === undefined ? [] : [byIds]),
+    ...byTags,
+    ...byKeys,
+    ...(search.runStatuses.length > 0 ? [byStatus] : []),
+  ].slice(0, driversMax);
+}
+
+function withIds(tx: Tx, organizationId: string, wanted: readonly string[]): Driver {
+  const ids = sql`select s.id as workspace_id from workspaces as s
+    where s.organization_id = ${organizationId} and ${tx.dialect.isOneOf(sql.ref("s.id"), wanted)}`;
+  return { ids, size: upToFew(ids) };
 }
 
 function withStatus(tx: Tx, organizationId: string, statuses: readonly string[]): Driver {

@@ -3,10 +3,20 @@ import { z } from "zod";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { JsonText } from "../../../jsonapi/document.ts";
 import { choice, textParameter } from "../../../jsonapi/query.ts";
-import { flag, text } from "../../../jsonapi/schemas.ts";
+import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
 export const changeKinds = ["resource", "output"] as const;
 export const changes = ["added", "removed", "changed"] as const;
+
+/** One attribute in which a resource differs; the values are null where they are hidden, or absent. */
+export interface AttributeChange {
+  readonly path: string;
+  readonly change: (typeof changes)[number];
+  readonly sensitive: boolean;
+  readonly "too-large": boolean;
+  readonly before: unknown;
+  readonly after: unknown;
+}
 
 export interface StateChange {
   readonly id: string;
@@ -18,6 +28,9 @@ export interface StateChange {
   readonly providerType: string | null;
   readonly module: string | null;
   readonly provider: string | null;
+  /** Of a changed resource, where it was compared by attribute. */
+  readonly attributeChanges: readonly AttributeChange[] | null;
+  readonly attributeChangeCount: number | null;
   /** Of an output; the JSON text of its values, null where it is sensitive, or not there. */
   readonly sensitive: boolean | null;
   readonly before: string | null;
@@ -25,11 +38,19 @@ export interface StateChange {
 }
 
 const value = z.unknown().meta({ description: "Any JSON value" });
+const attributeChange = z.object({
+  path: z.string(),
+  change: z.enum(changes),
+  sensitive: z.boolean(),
+  "too-large": z.boolean(),
+  before: value,
+  after: value,
+});
 const json = (stored: string | null): JsonText | null => (stored === null ? null : new JsonText(stored));
 
 export const stateVersionChanges = defineResource<StateChange>()(({ readOnly }) => ({
   type: "state-version-changes",
-  doc: "One thing in which two states of a workspace differ. Values of resources are never shown, and those of sensitive outputs neither.",
+  doc: "One thing in which two states of a workspace differ. Sensitive values are never shown.",
   id: (change) => change.id,
   attributes: {
     kind: readOnly(text(), "`resource` or `output`."),
@@ -38,6 +59,14 @@ export const stateVersionChanges = defineResource<StateChange>()(({ readOnly }) 
     "provider-type": readOnly(text().nullable(), "What a resource is, in the provider's words: `aws_instance`."),
     module: readOnly(text().nullable(), "The module that a resource stands in; `root` for none."),
     provider: readOnly(text().nullable(), "The provider that manages a resource: `hashicorp/aws`."),
+    "attribute-changes": readOnly(
+      z.array(attributeChange).nullable(),
+      "Of a changed resource, its attributes that differ, at most 200: by path, with both values. The values are null where either state marks them as sensitive or their name says that they are secret (`sensitive`), and where they are long (`too-large`). Null where a state is larger than 32 MiB or the resource larger than 256 KiB: those are compared as a whole.",
+    ),
+    "attribute-change-count": readOnly(
+      wholeNumber().nullable(),
+      "How many attributes of a changed resource differ. 0 where only its metadata does, such as its dependencies, or that it is tainted.",
+    ),
     sensitive: readOnly(flag().nullable(), "Whether an output is sensitive in either state; then its values are null."),
     before: readOnly(value, "An output's value before; null where there was none.", {
       from: (change) => json(change.before),

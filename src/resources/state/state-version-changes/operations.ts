@@ -1,17 +1,21 @@
 /** The difference of two states: both are read as they stream out of their contents, and compared in memory. */
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { type StateInstance, StateFileReader } from "../../../statefile/state-file.ts";
-import { findContent, readContent } from "../../shared/contents/contents.ts";
+import { InstanceTextReader } from "../../../statefile/state-instances.ts";
+import { findContent, readContent, type StoredContent } from "../../shared/contents/contents.ts";
 import { Crowd } from "../../shared/contents/crowd.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { StateVersionView } from "../state-versions/definition.ts";
 import { ofStateVersion } from "../state-versions/kinds.ts";
 import { findPreviousVersion, loadStateVersion } from "../state-versions/reads.ts";
-import { stateVersionChanges } from "./definition.ts";
-import { differencesOf, type Inventory, nothing } from "./rules.ts";
+import { type StateChange, stateVersionChanges } from "./definition.ts";
+import { changedIn, differencesOf, type Inventory, nothing, withAttributes } from "./rules.ts";
 
 /** More are not kept in memory for one who asks; two such states are about 100 MB. */
 const instancesMax = 100_000;
+
+/** Larger states are compared by resource alone. */
+const comparedBytesMax = 32 * 1024 * 1024;
 
 const comparisons = new Crowd("Too many states are being compared at once. Try again shortly.", {
   all: 4,
@@ -25,20 +29,43 @@ export const stateVersionChangeResource = implement(stateVersionChanges, {
     const since = await sinceOf(context, version, query.since);
     refuseUnreadable(version);
     if (since !== undefined) refuseUnreadable(since);
-    const all = await comparisons.among({ organization: version.organizationId }, async () =>
-      differencesOf(
-        since === undefined ? nothing : await inventoryOf(context, since),
-        await inventoryOf(context, version),
-      ),
-    );
     const { filterKind: kind, filterChange: change, page } = query;
-    const found = all.filter(
-      (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
-    );
-    const start = (page.number - 1) * page.size;
-    return { views: found.slice(start, start + page.size), totalCount: found.length };
+    return comparisons.among({ organization: version.organizationId }, async () => {
+      const before = since === undefined ? undefined : await readState(context, since);
+      const after = await readState(context, version);
+      const found = differencesOf(before ?? nothing, after).filter(
+        (each) => (kind === undefined || each.kind === kind) && (change === undefined || each.change === change),
+      );
+      const start = (page.number - 1) * page.size;
+      const views = found.slice(start, start + page.size);
+      return {
+        views: before === undefined ? views : await inDetail(context, views, before, after),
+        totalCount: found.length,
+      };
+    });
   },
 });
+
+/** A second reading of both states, for what is on this page alone; left out where a state is large. */
+async function inDetail(
+  context: Context,
+  views: readonly StateChange[],
+  before: ReadState,
+  after: ReadState,
+): Promise<readonly StateChange[]> {
+  if (Math.max(before.content.size, after.content.size) > comparedBytesMax || changedIn(views, after).size === 0)
+    return views;
+  const textsOf = async (state: ReadState) => {
+    const reader = new InstanceTextReader(changedIn(views, state));
+    for await (const piece of readContent(context, state.content)) reader.write(piece);
+    return { ...state, texts: reader.texts };
+  };
+  return withAttributes(views, await textsOf(before), await textsOf(after));
+}
+
+interface ReadState extends Inventory {
+  readonly content: StoredContent;
+}
 
 type Compared = Pick<StateVersionView, "id" | "status" | "encrypted" | "serial">;
 
@@ -65,7 +92,7 @@ function refuseUnreadable({ id, status, encrypted }: Compared): void {
 }
 
 /** Raises `conflict` for a state that is too large, or of a format that is not read. */
-async function inventoryOf(context: Context, { id }: Compared): Promise<Inventory> {
+async function readState(context: Context, { id }: Compared): Promise<ReadState> {
   const content = await findContent(context.database.reader, ofStateVersion(id), "state");
   if (content === undefined) throw conflict(`The content of the state version ${id} is gone.`);
   const reader = new StateFileReader();
@@ -87,5 +114,5 @@ async function inventoryOf(context: Context, { id }: Compared): Promise<Inventor
   gather();
   if (file.format !== 4)
     throw conflict(`The state version ${id} has the format ${file.format}; only states of format 4 can be compared.`);
-  return { instances, outputs: file.outputs };
+  return { content, instances, outputs: file.outputs };
 }

@@ -1,5 +1,6 @@
 /** Pure rules: how two states differ. */
 import type { StateInstance, StateOutput } from "../../../statefile/state-file.ts";
+import { attributeChangesOf, pageBudget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 
 /** What a state has, as far as it is compared. */
@@ -32,8 +33,8 @@ function resourceChanges(before: Inventory, after: Inventory): StateChange[] {
 
 function resource(instance: StateInstance, change: StateChange["change"]): StateChange {
   const { address, type: providerType, module, provider } = instance;
-  const noOutput = { sensitive: null, before: null, after: null };
-  return { id: `resource/${address}`, kind: "resource", change, address, providerType, module, provider, ...noOutput };
+  const noValues = { attributeChanges: null, attributeChangeCount: null, sensitive: null, before: null, after: null };
+  return { id: `resource/${address}`, kind: "resource", change, address, providerType, module, provider, ...noValues };
 }
 
 function outputChanges(before: Inventory, after: Inventory): StateChange[] {
@@ -65,8 +66,38 @@ function outputChange(before: StateOutput | undefined, after: StateOutput | unde
     providerType: null,
     module: null,
     provider: null,
+    attributeChanges: null,
+    attributeChangeCount: null,
     sensitive,
     before: shown(before),
     after: shown(after),
   };
+}
+
+type Texts = ReadonlyMap<string, string>;
+
+/** The fingerprints that the changed resources among these have in a state. */
+export const changedIn = (changes: readonly StateChange[], { instances }: Inventory): Set<string> =>
+  new Set(
+    changes.flatMap(({ kind, change, address }) =>
+      kind === "resource" && change === "changed" ? (instances.get(address)?.fingerprint ?? []) : [],
+    ),
+  );
+
+/** The same changes with the attributes of changed resources, where the texts of both instances are known, by fingerprint. */
+export function withAttributes(
+  changes: readonly StateChange[],
+  before: Inventory & { readonly texts: Texts },
+  after: Inventory & { readonly texts: Texts },
+): StateChange[] {
+  const budget = pageBudget();
+  return changes.map((each) => {
+    if (each.kind !== "resource" || each.change !== "changed") return each;
+    const [old, current] = [before, after].map(({ instances, texts }) =>
+      texts.get(instances.get(each.address)?.fingerprint ?? ""),
+    );
+    if (old === undefined || current === undefined) return each;
+    const { listed, count } = attributeChangesOf(each.providerType ?? "", old, current, budget);
+    return { ...each, attributeChanges: listed, attributeChangeCount: count };
+  });
 }

@@ -1,7 +1,18 @@
 /** GET /organizations/:organization_name/workspaces: what each search and filter finds, and which is refused. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Json, useApi } from "../../../support/api.ts";
-import { data, inProject, makeOrganization, makeProject, makeWorkspace, type Org } from "../../../support/builders.ts";
+import {
+  data,
+  details,
+  inProject,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeWorkspace,
+  type Org,
+} from "../../../support/builders.ts";
 import { bound, setColumns, tagged } from "./support.ts";
 
 const api = useApi();
@@ -52,6 +63,29 @@ describe("listWorkspaces: search[name]", () => {
     ["%F0%9F%98%80", []],
   ])("%j", async (part, expected) => {
     expect(await found(`search[name]=${part}`)).toEqual(expected);
+  });
+});
+
+describe("listWorkspaces: filter[id]", () => {
+  it("only those, alone and with other filters, for an owner and for a member; foreign and unknown ones are left out", async () => {
+    const all = data(await list("page[size]=100"));
+    const idOf = (name: string) => all.find(({ attributes }: Json) => attributes.name === name).id;
+    const ids = `filter[id]=${idOf("solo")},${idOf("net-prod")},ws-none,${idOf("appXprod")}`;
+    expect(await found(ids)).toEqual(["appXprod", "net-prod", "solo"]);
+    expect(await found(`${ids}&search[name]=prod`)).toEqual(["appXprod", "net-prod"]);
+    expect(await found(`${ids}&filter[project][id]=${project}`)).toEqual(["appXprod"]);
+    expect(await found(`${ids}&search[tags]=net`)).toEqual(["net-prod"]);
+    expect(await found("filter[id]=ws-none")).toEqual([]);
+    const team = (await makeTeam(api, org.name)).id;
+    await makeTeamProject(api, project, team, { access: "read" });
+    const member = await makeMember(api, org.name, [team]);
+    const answer = await member.get(`/organizations/${org.name}/workspaces?${ids}`);
+    expect(data(answer).map(({ attributes }: Json) => attributes.name)).toEqual(["appXprod"]);
+  });
+
+  it("400: more than 100", async () => {
+    const answer = await list(`filter[id]=${Array.from({ length: 101 }, (_, at) => `ws-${at}`).join(",")}`);
+    expect([answer.status, ...details(answer)]).toEqual([400, expect.stringContaining("at most 100 ids")]);
   });
 });
 

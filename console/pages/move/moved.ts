@@ -1,0 +1,56 @@
+/** The selected workspaces with their projects and tags, a hundred in each request. */
+import { useQueries } from "@tanstack/react-query";
+import { includedIn, type Answer } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import type { Moved } from "./brings.ts";
+
+const list = "GET /organizations/{organization_name}/workspaces";
+const size = 100;
+
+function chunksOf(ids: readonly string[]): (readonly string[])[] {
+  const sorted = ids.toSorted();
+  return Array.from({ length: Math.ceil(ids.length / size) }, (_, index) =>
+    sorted.slice(index * size, (index + 1) * size),
+  );
+}
+
+/** Undefined until all are known. */
+export function useMoved(
+  organization: string,
+  ids: readonly string[],
+): { readonly moved: readonly Moved[] | undefined; readonly error: unknown } {
+  const found = useQueries({
+    queries: chunksOf(ids).map((some) =>
+      asking(list, {
+        path: { organization_name: organization },
+        query: { "filter[id]": some.join(","), "page[size]": size, include: "project,effective_tag_bindings" },
+      }),
+    ),
+  });
+  const error = found.find((query) => query.error)?.error;
+  if (found.some(({ data }) => data === undefined)) return { moved: undefined, error };
+  return { moved: found.flatMap(({ data }) => movedIn(data!)), error: undefined };
+}
+
+function movedIn(answer: Answer<typeof list>): Moved[] {
+  const tags = new Map(
+    (answer.included ?? [])
+      .filter(({ type }: any) => type === "effective-tag-bindings")
+      .map((binding: any) => [binding.id, binding]),
+  );
+  return answer.data.map(({ id, attributes, relationships }) => {
+    const project = includedIn(answer, "projects", relationships.project?.data?.id);
+    const own = (relationships as any)["effective-tag-bindings"]?.data ?? [];
+    return {
+      id,
+      name: attributes.name,
+      project: { id: relationships.project?.data?.id ?? "", name: project?.attributes.name ?? "another project" },
+      tags: own.flatMap((one: any) => {
+        const binding = tags.get(one.id) as any;
+        return binding === undefined
+          ? []
+          : [{ ...binding.attributes, isInherited: binding.links?.["inherited-from"] !== undefined }];
+      }),
+    };
+  });
+}

@@ -1,0 +1,164 @@
+/** A selection of workspaces, carried from the list of them to a move: ticked one by one, as a range, or all that match. */
+import { Button, Checkbox, Text } from "@mantine/core";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useLocation, useRouter } from "@tanstack/react-router";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { tellRefusal } from "../../api/actions.ts";
+import type { Input, Resource } from "../../api/client.ts";
+import { asking } from "../../api/queries.ts";
+import { useAddress, type Search } from "../../ui/address.ts";
+import type { Column } from "../../ui/table.tsx";
+import { figure } from "../../ui/text.tsx";
+
+/** The server moves no more in one request. */
+export const movedMax = 1000;
+/** More are not in the address, which servers and chats would cut off. */
+const addressedMax = 20;
+
+export interface Selection {
+  readonly ids: readonly string[];
+  set(ids: readonly string[]): void;
+}
+
+interface SelectionState {
+  readonly selected?: readonly string[];
+}
+
+/** Held by the entry in the browser's history: reloading and going back keep it, and a new visit starts without one. */
+export function useSelection(): Selection {
+  const router = useRouter();
+  const { pathname, state } = useLocation();
+  const { search } = useAddress();
+  const { selected } = state as SelectionState;
+  const ids = selected ?? search["workspaces"]?.split(",") ?? none;
+  return {
+    ids,
+    set: (next) => {
+      const now = router.state.location.search as Search;
+      const workspaces = next.length === 0 || next.length > addressedMax ? undefined : next.join(",");
+      const { workspaces: _, ...others } = now;
+      void router.navigate({
+        to: pathname,
+        search: isAddressed(pathname) && workspaces !== undefined ? { ...others, workspaces } : others,
+        state: (before: object) => ({ ...before, selected: next }),
+        replace: true,
+        resetScroll: false,
+      } as never);
+    },
+  };
+}
+
+const none: readonly string[] = [];
+
+/** A move can be shared as a link; a list with ticks is nothing to share. */
+const isAddressed = (pathname: string) => pathname.endsWith("/move");
+
+/** To another page with the selection. */
+export function useCarry(): (to: string, selected: readonly string[]) => void {
+  const router = useRouter();
+  return (to, selected) => void router.navigate({ href: to, state: { selected } } as never);
+}
+
+type Row = { readonly row: Resource<"workspaces"> };
+type RowAt = (index: number) => Row | undefined;
+
+export const tickId = (workspaceId: string) => `select-${workspaceId}`;
+
+/** With Shift, all rows from the last one that was ticked to this one become what this one becomes. */
+export function useTickColumn({ ids, set }: Selection, rowAt: RowAt): Column<Row> {
+  const last = useRef<number>(undefined);
+  const latest = useRef({ ids, set, rowAt });
+  useEffect(() => {
+    latest.current = { ids, set, rowAt };
+  });
+  return useMemo(() => {
+    const selected = new Set(ids);
+    const tick = (index: number, isTicked: boolean, isRange: boolean) => {
+      const from = isRange && last.current !== undefined ? last.current : index;
+      last.current = index;
+      const [low, high] = [Math.min(from, index), Math.max(from, index)];
+      const range = Array.from(
+        { length: high - low + 1 },
+        (_, step) => latest.current.rowAt(low + step)?.row.id,
+      ).filter((id) => id !== undefined);
+      const others = latest.current.ids.filter((id) => !range.includes(id));
+      latest.current.set(isTicked ? [...others, ...range] : others);
+    };
+    return {
+      title: "Select",
+      width: 44,
+      cell: ({ row }) => (
+        <Checkbox
+          size="xs"
+          id={tickId(row.id)}
+          aria-label={`Select ${row.attributes.name}`}
+          checked={selected.has(row.id)}
+          onChange={(event) =>
+            tick(
+              rowIndexOf(event.currentTarget),
+              event.currentTarget.checked,
+              (event.nativeEvent as MouseEvent).shiftKey,
+            )
+          }
+        />
+      ),
+    };
+  }, [ids]);
+}
+
+/** The table says which row it is, for screen readers; the first one is the head. */
+const rowIndexOf = (element: Element) => Number(element.closest("[aria-rowindex]")?.getAttribute("aria-rowindex")) - 2;
+
+const list = "GET /organizations/{organization_name}/workspaces";
+const pageSize = 100;
+
+interface SelectMatchingProps {
+  readonly organization: string;
+  /** The filters of the list, as the API takes them. */
+  readonly query: Record<string, string | undefined>;
+  readonly count: number | undefined;
+  readonly selection: Selection;
+}
+
+/** "Select all 214 matching": also those that were never scrolled to. */
+export function SelectMatching({ organization, query, count, selection }: SelectMatchingProps) {
+  const client = useQueryClient();
+  const key = JSON.stringify(query);
+  const [gathered, setGathered] = useState<string>();
+  const gather = useMutation({
+    mutationFn: async () => {
+      const pages = Math.ceil(Math.min(count ?? 0, movedMax) / pageSize);
+      const found = await Promise.all(
+        Array.from({ length: pages }, (_, index) => {
+          const input = {
+            path: { organization_name: organization },
+            query: { ...query, sort: "name", "page[size]": pageSize, "page[number]": index + 1 },
+          };
+          return client.fetchQuery(asking(list, input as Input<typeof list>));
+        }),
+      );
+      return found.flatMap(({ data }) => data.map(({ id }) => id)).slice(0, movedMax);
+    },
+    onSuccess: (found) => {
+      setGathered(key);
+      selection.set([...new Set([...selection.ids, ...found])].slice(0, movedMax));
+    },
+    onError: tellRefusal,
+  });
+  // Offered again once something was taken out of what it selected.
+  if (!count || (gathered === key && selection.ids.length >= Math.min(count, movedMax))) return null;
+  return (
+    <Button variant="subtle" onClick={() => gather.mutate()} loading={gather.isPending}>
+      {count > movedMax
+        ? `Select the first ${figure(movedMax)} of ${figure(count)} matching`
+        : `Select all ${figure(count)} matching`}
+    </Button>
+  );
+}
+
+/** Said where more are selected than one move can take. */
+export const TooMany = () => (
+  <Text c="var(--sign-red)" fz="sm" role="alert">
+    You can move at most {figure(movedMax)} workspaces at once.
+  </Text>
+);

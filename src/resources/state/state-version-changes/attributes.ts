@@ -1,0 +1,156 @@
+/**
+ * Pure rules: how the attributes of a changed resource differ. A value is hidden where either state marks it as sensitive, and where its
+ * name or the resource's type says that it is secret: older engines mark only what a configuration does, not what a provider does.
+ */
+import type { AttributeChange } from "./definition.ts";
+
+/** More are counted, but not listed. */
+const listedMax = 200;
+/** A longer value is not shown: a page has many. */
+const valueLengthMax = 20_000;
+
+/** How much of paths and values one page of changes holds. */
+export interface Budget {
+  left: number;
+}
+export const pageBudget = (): Budget => ({ left: 4 * 1024 * 1024 });
+
+const secretName =
+  /passw|secret|token|credential|private_?key|access_?key|api_?key|auth_?key|encryption_?key|connection_?string|user_?data/i;
+const secretType = /password|secret|private_key|access_key|api_key|token|credential/i;
+
+type Mark = readonly string[];
+/** Everything below the root. */
+const everything: Mark = [];
+
+interface Compared {
+  readonly listed: AttributeChange[];
+  readonly path: string[];
+  /** Whether each step of the path is the place in a list. */
+  readonly isIndex: boolean[];
+  readonly marks: readonly Mark[];
+  readonly budget: Budget;
+  count: number;
+}
+
+/** The texts of both instances, as they stand in their states; `count` includes what is not listed. */
+export function attributeChangesOf(
+  type: string,
+  beforeText: string,
+  afterText: string,
+  budget: Budget,
+): { listed: AttributeChange[]; count: number } {
+  const [before, after] = [instanceOf(beforeText), instanceOf(afterText)];
+  const marks = secretType.test(type) ? [everything] : [...before.marks, ...after.marks];
+  const compared: Compared = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
+  compare(compared, before.attributes, after.attributes);
+  return { listed: compared.listed, count: compared.count };
+}
+
+function instanceOf(text: string): { attributes: unknown; marks: Mark[] } {
+  const instance = JSON.parse(text, exactNumbers) as Readonly<Record<string, unknown>>;
+  const marks = instance["sensitive_attributes"] ?? [];
+  return {
+    attributes: instance["attributes"] ?? instance["attributes_flat"],
+    marks: Array.isArray(marks) ? marks.map(markOf) : [everything],
+  };
+}
+
+/** A number that JavaScript would round stays as it is written. */
+const exactNumbers = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+  typeof value === "number" && source !== undefined && !isExact(value, source) ? source : value;
+
+const isExact = (value: number, source: string): boolean => Number.isSafeInteger(value) || String(value) === source;
+
+/** A mark that can't be read hides everything: better too much than too little. */
+function markOf(mark: unknown): Mark {
+  if (!Array.isArray(mark)) return everything;
+  const steps = mark.map(stepOf);
+  return steps.every((step) => step !== undefined) ? steps : everything;
+}
+
+function stepOf(step: unknown): string | undefined {
+  const { type, value } = (step ?? {}) as { type?: unknown; value?: unknown };
+  const key = type === "index" ? (value as { value?: unknown } | null | undefined)?.value : value;
+  const isKnown = (type === "get_attr" || type === "index") && (typeof key === "string" || typeof key === "number");
+  return isKnown ? String(key) : undefined;
+}
+
+// --- the comparison
+
+type Container = Readonly<Record<string, unknown>> | readonly unknown[];
+
+const isContainer = (value: unknown): value is Container => typeof value === "object" && value !== null;
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : isContainer(value) ? "map" : "leaf");
+const isEmpty = (value: Container): boolean => Object.keys(value).length === 0;
+
+/** What came or went as a whole is told by its parts, as if there had been an empty one. */
+function counterpart(value: unknown, other: unknown): unknown {
+  return isAbsent(value) && isContainer(other) && !isEmpty(other) ? (Array.isArray(other) ? [] : {}) : value;
+}
+
+function compare(compared: Compared, before: unknown, after: unknown): void {
+  const [one, other] = [counterpart(before, after), counterpart(after, before)];
+  if (!isContainer(one) || !isContainer(other) || kindOf(one) !== kindOf(other)) {
+    if (one !== other && !(isContainer(one) && isContainer(other) && isEmpty(one) && isEmpty(other)))
+      found(compared, before, after);
+    return;
+  }
+  for (const key of keysOf(one, other)) {
+    compared.path.push(key);
+    compared.isIndex.push(Array.isArray(one));
+    compare(compared, valueAt(one, key), valueAt(other, key));
+    compared.path.pop();
+    compared.isIndex.pop();
+  }
+}
+
+function keysOf(one: Container, other: Container): string[] {
+  if (Array.isArray(one)) return Object.keys(one.length >= (other as readonly unknown[]).length ? one : other);
+  return [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
+}
+
+const valueAt = (container: Container, key: string): unknown =>
+  Object.hasOwn(container, key) ? (container as Readonly<Record<string, unknown>>)[key] : undefined;
+
+function found(compared: Compared, before: unknown, after: unknown): void {
+  compared.count++;
+  const { listed, budget } = compared;
+  if (listed.length >= listedMax || budget.left <= 0) return;
+  const path = pathText(compared);
+  const sensitive = isSecret(compared, before, after);
+  const lengths = sensitive ? [0, 0] : [before, after].map((value) => JSON.stringify(value ?? null).length);
+  const tooLarge = lengths.some((length) => length > valueLengthMax);
+  const isShown = !sensitive && !tooLarge;
+  budget.left -= path.length + (isShown ? lengths.reduce((sum, length) => sum + length, 0) : 0);
+  listed.push({
+    path,
+    change: before === undefined ? "added" : after === undefined ? "removed" : "changed",
+    sensitive,
+    "too-large": tooLarge,
+    before: isShown ? (before ?? null) : null,
+    after: isShown ? (after ?? null) : null,
+  });
+}
+
+/** `tags["a b"]`, `ingress[0].port`: as a configuration would name it. */
+function pathText({ path, isIndex }: Compared): string {
+  return path
+    .map((key, step) => {
+      if (isIndex[step]) return `[${key}]`;
+      if (!/^[\p{L}_][\p{L}\p{N}_-]*$/u.test(key)) return `[${JSON.stringify(key)}]`;
+      return step === 0 ? key : `.${key}`;
+    })
+    .join("");
+}
+
+function isSecret({ path, isIndex, marks }: Compared, before: unknown, after: unknown): boolean {
+  if (path.some((key, step) => !isIndex[step] && secretName.test(key))) return true;
+  // A mark above it, at it, or below it: what is replaced as a whole holds what is marked.
+  const isMarked = (mark: Mark) => mark.every((step, place) => place >= path.length || step === path[place]);
+  return marks.some(isMarked) || hasSecretName(before) || hasSecretName(after);
+}
+
+const hasSecretName = (value: unknown): boolean =>
+  isContainer(value) && Object.entries(value).some(([key, inner]) => secretName.test(key) || hasSecretName(inner));

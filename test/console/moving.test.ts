@@ -1,0 +1,140 @@
+/** Moving many workspaces at once: from the list of them, or on the board itself, on a large screen and on a phone. */
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import type { Json } from "../support/api.ts";
+import {
+  data,
+  inProject,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  makeWorkspace,
+  type Org,
+} from "../support/builders.ts";
+import { expectAccessible, useConsole } from "./support/browser.ts";
+
+const console = useConsole();
+const matching = 214;
+let org: Org;
+let [network, billing, platform]: Json[] = [];
+
+beforeAll(async () => {
+  const { api } = console;
+  org = await makeOrganization(api);
+  network = await makeProject(api, org.name, { name: "Network" });
+  billing = await makeProject(api, org.name, { name: "Billing" });
+  platform = await makeProject(api, org.name, { name: "Platform" });
+  const operators = await makeTeam(api, org.name, { name: "operators" });
+  await makeTeamProject(api, network!.id, operators.id, { access: "write" });
+  for (let at = 0; at < matching; at++)
+    await makeWorkspace(
+      api,
+      org.name,
+      { name: `service-${String(at).padStart(3, "0")}` },
+      inProject(at < 200 ? network!.id : billing!.id),
+    );
+  await makeWorkspace(api, org.name, { name: "other" }, inProject(billing!.id));
+}, 120_000);
+
+const phone = { viewport: { width: 390, height: 760 }, hasTouch: true };
+
+/** The requests that move anything, and how many workspaces each names. */
+function movesOf(page: Page): number[] {
+  const moves: number[] = [];
+  page.on("request", (request) => {
+    if (request.method() !== "POST" || !request.url().endsWith("/access-previews")) return;
+    const { attributes } = JSON.parse(request.postData() ?? "{}").data;
+    if (attributes.apply) moves.push(attributes.changes[0].body.data.length);
+  });
+  return moves;
+}
+
+const countIn = async (project: Json): Promise<number> =>
+  data(await org.owner.get(`/projects/${project.id}`)).attributes["workspace-count"];
+
+/** Whether somebody sees it without scrolling, and nothing lies over it. */
+const isInView = (page: Page, name: string | RegExp): Promise<boolean> =>
+  page.getByRole("button", { name }).evaluate((button: any) => {
+    const { left, top, width, height } = button.getBoundingClientRect();
+    return button.contains(button.ownerDocument.elementFromPoint(left + width / 2, top + height / 2));
+  });
+
+const noSidewaysScroll = (page: Page): Promise<boolean> =>
+  page.evaluate("document.documentElement.scrollWidth <= innerWidth") as Promise<boolean>;
+
+describe("moving workspaces", () => {
+  test("ticks in the list of workspaces lead to the board; all that match are one click, and move in one request", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    const moves = movesOf(page);
+    await go(`/${org.name}/workspaces?q=service`);
+    await page.getByLabel("Select service-000").check();
+    await page.getByLabel("Select service-002").click({ modifiers: ["Shift"] });
+    await page.getByText("3 selected").waitFor();
+    await page.getByRole("button", { name: "Clear selection" }).click();
+    await page.getByText("3 selected").waitFor({ state: "detached" });
+    await page.getByLabel("Select service-001").check();
+    await page.getByRole("button", { name: "Select all 214 matching" }).click();
+    await page.getByText("214 selected").waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Move 214 workspaces…" }).click();
+    await page.waitForURL("**/move?**");
+    await page.getByText("214 selected").waitFor();
+    expect(page.url().length).toBeLessThan(300);
+    await page.reload();
+    await page.getByText("214 selected").waitFor();
+    await page.getByRole("combobox", { name: "Move to project" }).fill("Platf");
+    await page.getByRole("option", { name: "Platform" }).click();
+    const move = page.getByRole("button", { name: "Move 214 workspaces", exact: true });
+    await move.waitFor();
+    const brought = page.getByRole("table", { name: "Tags and variable sets" });
+    await brought.getByText("200 workspaces").waitFor();
+    expect(await brought.getByRole("row").count()).toBe(3);
+    for (const end of [0, 1_000_000]) {
+      await page.evaluate(`scrollTo(0, ${end})`);
+      expect(await isInView(page, "Move 214 workspaces")).toBe(true);
+    }
+    await expectAccessible(page);
+    await move.click();
+    await page.waitForURL(`**/workspaces?project=${platform!.id}`);
+    await page.getByText("214 workspaces").waitFor();
+    expect(moves).toEqual([214]);
+    expect(await countIn(platform!)).toBe(214);
+    expect(complaints).toEqual([]);
+  });
+
+  test("on a phone: select, review, move, with the bar always in view and nothing under it that can't be reached", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token, phone);
+    const moves = movesOf(page);
+    await go(`/${org.name}/move?q=service`);
+    await page.getByText("service-003").tap();
+    await page.getByText("1 selected").waitFor();
+    await page.getByRole("button", { name: "Select all 214 matching" }).tap();
+    await page.getByText("214 selected").waitFor();
+    await page.getByRole("combobox", { name: "Move to project" }).fill("Def");
+    await page.getByRole("option", { name: "Default Project" }).tap();
+    expect(await isInView(page, "Review move")).toBe(true);
+    expect(await noSidewaysScroll(page)).toBe(true);
+    await page.evaluate("scrollTo(0, 1_000_000)");
+    // The last row of the list ends above the bar.
+    await page.getByText("service-213").waitFor();
+    const bar = (await page.getByRole("region", { name: "Selection" }).boundingBox())!;
+    const row = (await page.getByText("service-213").boundingBox())!;
+    expect(row.y + row.height).toBeLessThanOrEqual(bar.y);
+    expect(bar.height).toBeLessThan(130);
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Review move" }).tap();
+    await page.getByRole("table", { name: "Tags and variable sets" }).waitFor();
+    expect(await isInView(page, "Move 214 workspaces")).toBe(true);
+    expect(await noSidewaysScroll(page)).toBe(true);
+    await page.getByRole("button", { name: "Back" }).tap();
+    await page.getByLabel("Select service-000").uncheck();
+    await page.getByText("213 selected").waitFor();
+    await page.getByRole("button", { name: "Review move" }).tap();
+    await page.getByRole("button", { name: "Move 213 workspaces" }).tap();
+    await page.waitForURL("**/workspaces?project=*");
+    expect(moves).toEqual([213]);
+    await page.getByText("213 workspaces").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+/** GET /state-versions/:state_version_id/changes: a changed resource, attribute by attribute, without what is secret. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type Json, useApi } from "../../../support/api.ts";
+import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { announced, lock, post, put, stateOf, stateOfSize, unlock, writeState } from "../../../support/states.ts";
+
+const api = useApi();
+let org: Org;
+
+beforeAll(async () => {
+  org = await makeOrganization(api);
+});
+
+const provider = 'provider["registry.terraform.io/hashicorp/aws"]';
+
+/** One resource; `sensitive` are the paths that the engine marks. */
+const instance = (type: string, attributes: object, sensitive: object[][] = [], more: object = {}) => ({
+  mode: "managed",
+  type,
+  name: "one",
+  provider,
+  instances: [{ schema_version: 0, attributes, sensitive_attributes: sensitive, ...more }],
+});
+const attribute = (value: string) => ({ type: "get_attr", value });
+
+/** What becomes of a resource, from its first state to its second one. */
+async function compared(before: object, after: object): Promise<{ changes: Json; text: string }> {
+  const workspaceId = (await makeWorkspace(api, org.name)).id;
+  await writeState(org.owner, workspaceId, stateOf({ serial: 1, resources: [before] }));
+  const version = await writeState(org.owner, workspaceId, stateOf({ serial: 2, resources: [after] }));
+  const answer = await org.owner.get(`/state-versions/${version.id}/changes`);
+  return { changes: data(answer)[0]?.attributes["attribute-changes"], text: JSON.stringify(answer.body) };
+}
+
+const shown = (path: string, change: string, before: unknown, after: unknown) => ({
+  path,
+  change,
+  sensitive: false,
+  "too-large": false,
+  before,
+  after,
+});
+const hidden = (path: string, change = "changed") => ({ ...shown(path, change, null, null), sensitive: true });
+
+describe("listStateVersionChanges: attribute-changes", () => {
+  it("each attribute that differs, by its path, with both values", async () => {
+    const { changes } = await compared(
+      instance("aws_instance", {
+        id: "i-1",
+        size: "small",
+        tags: { a: "1", "b c": "2" },
+        ports: [80, 443],
+        gone: true,
+      }),
+      instance("aws_instance", {
+        id: "i-1",
+        size: "large",
+        tags: { a: "1", "b c": "3" },
+        ports: [80, 8443, 9],
+        new: 1,
+      }),
+    );
+    expect(changes).toEqual([
+      shown("gone", "removed", true, null),
+      shown("new", "added", null, 1),
+      shown("ports[1]", "changed", 443, 8443),
+      shown("ports[2]", "added", null, 9),
+      shown("size", "changed", "small", "large"),
+      shown('tags["b c"]', "changed", "2", "3"),
+    ]);
+  });
+
+  it("null where the resource was added or removed; empty where only what is around the attributes differs", async () => {
+    const workspaceId = (await makeWorkspace(api, org.name)).id;
+    const first = await writeState(
+      org.owner,
+      workspaceId,
+      stateOf({ resources: [instance("aws_instance", { id: "i-1" })] }),
+    );
+    const [added] = data(await org.owner.get(`/state-versions/${first.id}/changes`));
+    expect(added.attributes).toMatchObject({ change: "added", "attribute-changes": null });
+    const { changes } = await compared(
+      instance("aws_instance", { id: "i-1" }),
+      instance("aws_instance", { id: "i-1" }, [], { status: "tainted" }),
+    );
+    expect(changes).toEqual([]);
+  });
+
+  it("a value that either state marks as sensitive is shown of neither, nor is what holds it or stands in it", async () => {
+    const marked = await compared(
+      instance("aws_db", { login: "hush-1", deep: { key: "hush-2", open: 1 }, whole: { part: "hush-3" } }, [
+        [attribute("login")],
+        [attribute("deep"), { type: "index", value: { value: "key", type: "string" } }],
+      ]),
+      instance("aws_db", { login: "hush-4", deep: { key: "hush-5", open: 2 }, whole: "hush-6" }, [
+        [attribute("whole"), attribute("part")],
+      ]),
+    );
+    expect(marked.changes).toEqual([
+      hidden("deep.key"),
+      shown("deep.open", "changed", 1, 2),
+      hidden("login"),
+      hidden("whole"),
+    ]);
+    expect(marked.text).not.toContain("hush");
+  });
+
+  it("a value whose name, or whose resource's type, says that it is secret is not shown either", async () => {
+    const named = await compared(
+      instance("aws_db", { master_password: "hush-1", conf: { api_token: "hush-2" }, size: 1 }),
+      instance("aws_db", { master_password: "hush-3", conf: "hush-4", size: 2 }),
+    );
+    expect(named.changes).toEqual([hidden("conf"), hidden("master_password"), shown("size", "changed", 1, 2)]);
+    const typed = await compared(
+      instance("random_password", { result: "hush-5" }),
+      instance("random_password", { result: "hush-6" }),
+    );
+    expect(typed.changes).toEqual([hidden("result")]);
+    expect(named.text + typed.text).not.toContain("hush");
+  });
+
+  it("marks that can't be read hide everything", async () => {
+    const { changes, text } = await compared(
+      instance("aws_db", { login: "hush-1" }, [[{ type: "splat" }]]),
+      instance("aws_db", { login: "hush-2" }),
+    );
+    expect(changes).toEqual([hidden("login")]);
+    expect(text).not.toContain("hush");
+  });
+
+  it("numbers are compared digit by digit, and names that JavaScript knows are only names", async () => {
+    const workspaceId = (await makeWorkspace(api, org.name)).id;
+    const of = (serial: number, number: string) =>
+      stateOf({ serial, resources: [instance("aws_x", { big: "BIG", constructor: serial })] }).replace('"BIG"', number);
+    await writeState(org.owner, workspaceId, of(1, "9007199254740993"));
+    const version = await writeState(org.owner, workspaceId, of(2, "9007199254740992"));
+    const [change] = data(await org.owner.get(`/state-versions/${version.id}/changes`));
+    expect(change.attributes["attribute-changes"].map(({ path }: Json) => path)).toEqual(["big", "constructor"]);
+    expect(change.attributes["attribute-changes"][0].before).toBe("9007199254740993");
+  });
+
+  it("a value that is too long for a page is told as such; a large state is compared by resource alone", async () => {
+    const { changes } = await compared(
+      instance("aws_x", { text: "a" }),
+      instance("aws_x", { text: "b".repeat(30_000), other: 1 }),
+    );
+    expect(changes[1]).toEqual({ ...shown("text", "changed", null, null), "too-large": true });
+    const workspaceId = (await makeWorkspace(api, org.name)).id;
+    const first = await writeState(org.owner, workspaceId, stateOf({ resources: [instance("aws_x", { size: "s" })] }));
+    const large = stateOfSize(33 * 1024 * 1024, { serial: 2, resources: [instance("aws_x", { size: "l" })] });
+    await lock(org.owner, workspaceId);
+    const version = data(await post(org.owner, workspaceId, announced(large)));
+    expect((await put(version.attributes["hosted-state-upload-url"], large)).status).toBe(204);
+    await unlock(org.owner, workspaceId);
+    const [change] = data(
+      await org.owner.get(`/state-versions/${version.id}/changes?since=${first.id}&filter[change]=changed`),
+    );
+    expect(change.attributes).toMatchObject({ change: "changed", address: "aws_x.one", "attribute-changes": null });
+  });
+});
