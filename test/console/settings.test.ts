@@ -97,7 +97,7 @@ describe("a project", () => {
     await page.getByRole("link", { name: "Settings" }).last().click();
     await page.getByLabel("Description").fill("Addresses and the ways in");
     await page.getByRole("combobox", { name: "Default execution mode" }).click();
-    await page.getByRole("option", { name: /^agent/ }).click();
+    await page.getByRole("option", { name: /^Agent/ }).click();
     await page.getByRole("combobox", { name: "Agent pool" }).click();
     await page.getByRole("option", { name: "cellar" }).click();
     await page.getByLabel("Auto-destroy after inactivity of").fill("a while");
