@@ -1,9 +1,9 @@
 /** Making a token of any kind: what it is for, until when; then the secret, once. */
 import { Button, Select, Stack, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
+import { useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { inDays, MomentInput } from "../../ui/moment.tsx";
@@ -30,11 +30,13 @@ export interface MakeTokenProps<O extends Making> {
   /** Agents' tokens have no end. */
   readonly isEndless?: boolean;
   readonly isQuiet?: boolean;
+  /** What `?open=` calls its dialog. */
+  readonly dialog?: string;
 }
 
 export function MakeToken<O extends Making>(props: MakeTokenProps<O>) {
   const { verb, holder, isQuiet = false } = props;
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened(props.dialog);
   return (
     <>
       <Button

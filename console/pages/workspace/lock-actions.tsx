@@ -1,10 +1,10 @@
 /** Locking a workspace with a reason and for a time, keeping the lock, and letting it go; one's own, or with force somebody's. */
 import { Button, Modal, Select, Text, Textarea } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
+import { useOpened } from "../../ui/address.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { holderOf, LockedBy } from "../workspaces/lock.tsx";
@@ -34,7 +34,7 @@ const leases = [
 ];
 
 function Lock({ place: { workspace } }: { readonly place: Place }) {
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("lock");
   const { name } = workspace.attributes;
   const draft = useDraft({ reason: "", "lease-seconds": "" });
   const action = useAction("POST /workspaces/{workspace_id}/actions/lock", {
@@ -109,7 +109,7 @@ function LetGo({ place: { workspace } }: { readonly place: Place }) {
 }
 
 function ForceUnlock({ place: { workspace, included } }: { readonly place: Place }) {
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("force-unlock");
   const { name } = workspace.attributes;
   const action = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
     done: `Unlocked ${name} with force.`,

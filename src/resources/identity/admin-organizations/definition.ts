@@ -4,7 +4,7 @@
  */
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, searchParameter, textParameter } from "../../../jsonapi/query.ts";
+import { choice, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { timeoutPattern } from "../../../kernel/durations.ts";
 

@@ -3,7 +3,7 @@ import { organizationPermissionFlags, organizationPermissions } from "../../../a
 import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 
 export interface OrganizationView extends OrganizationTable {
