@@ -60,7 +60,7 @@ export const theme = createTheme({
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },
     Badge: { defaultProps: { radius: "sm", variant: "light" } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, events: { hover: true, focus: true, touch: true } } },
-    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close the message" } } },
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } } },
     Drawer: { defaultProps: { position: "right", size: "lg" } },
   },
 });

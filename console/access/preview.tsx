@@ -1,10 +1,11 @@
 /** What changes of access would do, told before they are made; and made exactly as they were told, or not at all. */
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Stack, Text } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { useAction } from "../api/actions.ts";
 import { call, type Answer } from "../api/client.ts";
 import type { ApiError } from "../api/errors.ts";
+import { FormButtons } from "../ui/form.tsx";
 import { LoadingRows, Refusal } from "../ui/states.tsx";
 import type { Change } from "./changes.ts";
 import { Effects, type Told } from "./effects.tsx";
@@ -79,18 +80,13 @@ export function Preview(props: PreviewProps) {
       {children}
       {!told.allowed && <NotAllowed changes={told.changes} />}
       {action.error && !action.error.isStale && <Refusal error={action.error} />}
-      <Group gap="xs">
+      <FormButtons onCancel={onCancel}>
         {told.allowed && (
           <Button onClick={apply} loading={action.isPending} disabled={query.isFetching || isSettling} color={color}>
             {verb}
           </Button>
         )}
-        {onCancel && (
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-        )}
-      </Group>
+      </FormButtons>
     </Stack>
   );
 }

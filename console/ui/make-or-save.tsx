@@ -12,7 +12,7 @@ export interface Sending<O extends Operation> {
 
 interface MakeOrSaveProps<Values extends { readonly name: string }, Make extends Operation, Save extends Operation> {
   readonly draft: Draft<Values>;
-  /** As buttons call it: `the webhook`. */
+  /** As buttons call it, with or without its article: `the webhook`. */
   readonly noun: string;
   readonly make: Sending<Make>;
   /** Undefined for what is not there yet. */
@@ -30,16 +30,17 @@ export function MakeOrSave<Values extends { readonly name: string }, Make extend
   children,
 }: MakeOrSaveProps<Values, Make, Save>) {
   const { operation, input } = save ?? make;
+  const one = noun.replace(/^(the|an?) /, "");
   const action = useAction(operation, {
     refusal: "form",
     after: onClose,
-    done: `${save ? "Saved" : "Made"} ${noun} ${draft.values.name}.`,
+    done: `${save ? "Saved" : "Created"} ${one} ${draft.values.name}.`,
   });
   return (
     <ActionForm
       draft={draft}
       action={action}
-      verb={save ? "Save" : `Make ${noun}`}
+      verb={save ? "Save" : `Create ${one}`}
       onCancel={onClose}
       isReady={!save || draft.isDirty()}
       input={input as () => Input<Make | Save>}

@@ -119,7 +119,9 @@ test.each([
   await go("/acme");
   await openPalette(page);
   await page.keyboard.type(text);
-  await page.getByRole("group", { name: "Actions" }).getByRole("option").first().click();
+  const actions = page.getByRole("group", { name: "Actions" }).getByRole("option");
+  await expectCount(actions, 1);
+  await actions.click();
   await page.waitForURL(url);
   await page.getByRole(role, { name }).first().waitFor();
   if (role !== "dialog") return;

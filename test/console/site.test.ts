@@ -79,7 +79,7 @@ describe("a site admin", () => {
     await page.getByText("Saved the user.").waitFor();
     await page.getByRole("row").filter({ hasText: "grace" }).getByText("site admin").waitFor();
     await page.getByRole("button", { name: "Delete grace" }).click();
-    await page.getByLabel("Type grace to go on").fill("grace");
+    await page.getByLabel("Type grace to confirm").fill("grace");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByText("Deleted grace.").waitFor();
     expect(complaints).toEqual([]);
@@ -156,9 +156,9 @@ describe("a site admin", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("everyone");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved the agent pool.").waitFor();
-    await page.getByRole("button", { name: "Delete this agent pool" }).click();
-    await page.getByLabel("Type everyone to go on").fill("everyone");
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this agent pool" }).click();
+    await page.getByRole("button", { name: "Delete agent pool" }).click();
+    await page.getByLabel("Type everyone to confirm").fill("everyone");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete agent pool" }).click();
     await page.waitForURL("**/app/~/site/agent-pools");
     expect((await admin.get(`/admin/agent-pools/${id}`)).status).toBe(404);
     expect(complaints).toEqual([]);

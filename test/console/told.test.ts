@@ -26,10 +26,10 @@ describe("a notification", () => {
     await dialog.getByLabel("Address").fill(receiver.url);
     await dialog.getByLabel("a run is made").check();
     receiver.answer = answering(500, "not now");
-    await dialog.getByRole("button", { name: "Make the notification" }).click();
+    await dialog.getByRole("button", { name: "Create notification" }).click();
     await dialog.locator("[role=alert], [aria-invalid=true]").first().waitFor();
     receiver.answer = answering(200, "heard");
-    await dialog.getByRole("button", { name: "Make the notification" }).click();
+    await dialog.getByRole("button", { name: "Create notification" }).click();
     const row = page.getByRole("row").filter({ hasText: "Deployments" });
     await row.getByText("delivered").waitFor();
     expect(receiver.heard.at(-1)?.body.notifications[0].trigger).toBe("verification");
@@ -79,7 +79,7 @@ describe("a notification", () => {
       await page.getByRole("option", { name: "mail" }).click();
       await page.getByRole("combobox", { name: "Addresses" }).fill("night@acme.example");
       await page.keyboard.press("Enter");
-      await page.getByRole("button", { name: "Make the notification" }).click();
+      await page.getByRole("button", { name: "Create notification" }).click();
       await page.getByRole("row").filter({ hasText: "mail to night@acme.example" }).waitFor();
       const [made] = data(await org.owner.get(`${path}/notification-configurations`));
       expect(made.attributes).toMatchObject({ name: "Night shift", "email-addresses": ["night@acme.example"] });
@@ -106,13 +106,13 @@ describe("a webhook of the trail", () => {
     await dialog.getByLabel("A lock is held for too long after").fill("soon");
     await expectAccessible(page);
     receiver.answer = answering(500, "not now");
-    await dialog.getByRole("button", { name: "Make the webhook" }).click();
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
     await dialog.locator("[aria-invalid=true]").first().waitFor();
     await dialog.getByLabel("A lock is held for too long after").fill("36h");
-    await dialog.getByRole("button", { name: "Make the webhook" }).click();
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
     await dialog.getByText("it was answered with the status 500 instead of 2xx").waitFor();
     receiver.answer = answering(200, "heard");
-    await dialog.getByRole("button", { name: "Make the webhook" }).click();
+    await dialog.getByRole("button", { name: "Create webhook" }).click();
     const row = page.getByRole("row").filter({ hasText: "security" });
     await row.getByText("delivered").waitFor();
     await dialog.waitFor({ state: "detached" });

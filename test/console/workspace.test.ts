@@ -82,7 +82,7 @@ describe("a workspace", () => {
     const meanwhile = resource("workspaces", { description: "Changed meanwhile" });
     data(await console.api.admin.patch(`/workspaces/${workspace.id}`, meanwhile));
     await page.getByRole("button", { name: "Save settings" }).click();
-    await page.getByText("Somebody changed this meanwhile").waitFor();
+    await page.getByText("Someone else changed this").waitFor();
     await expectAccessible(page);
     expect((await show(workspace.id)).attributes["auto-apply"]).toBe(false);
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
@@ -232,7 +232,7 @@ describe("a workspace", () => {
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 resource will be left without a state.").waitFor();
     expect(await dialog.getByRole("button", { name: "Delete with force" }).isDisabled()).toBe(true);
-    await dialog.getByLabel("Type doomed to go on").fill("doomed");
+    await dialog.getByLabel("Type doomed to confirm").fill("doomed");
     await dialog.getByRole("button", { name: "Delete with force" }).click();
     await page.waitForURL("**/app/acme/workspaces");
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(404);
@@ -262,7 +262,7 @@ describe("a workspace", () => {
     await expectAccessible(page);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
     await go("/acme/workspaces/network");
-    await page.getByText("Not here, or not yours to see").waitFor();
+    await page.getByText("Not found").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -272,7 +272,7 @@ describe("a workspace", () => {
     data(await console.api.admin.post(`/workspaces/${id}/actions/lock`, { reason: "Incident 42" }));
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/audited");
-    await page.getByRole("navigation", { name: "Parts of this page" }).getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("navigation", { name: "Page sections" }).getByRole("link", { name: "Audit" }).click();
     await page.getByText("locked workspace").waitFor();
     await page.getByRole("button", { name: /^What changed: changed workspace/ }).click();
     const row = page.getByRole("row").filter({ hasText: "auto-apply" });

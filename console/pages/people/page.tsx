@@ -48,6 +48,7 @@ export default function PeoplePage() {
     >
       <List
         one="person"
+        many="people"
         label="People"
         query={query}
         keyOf={({ id }) => id}

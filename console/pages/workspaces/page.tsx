@@ -14,7 +14,7 @@ import { Link, LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows, NoMatches, Refusal } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
 import { runStatusChoices, RunStatus } from "../runs/status.tsx";
@@ -111,8 +111,9 @@ export default function WorkspacesPage() {
       {rows.isLoading && <LoadingRows rows={16} height={34} />}
       {rows.count === 0 &&
         (isFiltered ? (
-          <Empty
-            title="No workspace is like that"
+          <NoMatches
+            many="workspaces"
+            search={search["q"]}
             action={
               <Button
                 variant="default"
@@ -121,9 +122,7 @@ export default function WorkspacesPage() {
                 Show all
               </Button>
             }
-          >
-            None that you may see fits the search.
-          </Empty>
+          />
         ) : (
           <Empty
             title="No workspaces yet"
