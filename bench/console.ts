@@ -130,7 +130,7 @@ async function longest(page: Page, work: () => Promise<void>): Promise<number> {
   const { traceEvents } = JSON.parse(String(await browser.stopTracing())) as { traceEvents: TraceEvent[] };
   const threads = traceEvents.filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain");
   const isMain = ({ pid, tid }: TraceEvent) => threads.some((thread) => thread.pid === pid && thread.tid === tid);
-  const tasks = traceEvents.filter((event) => /RunTask$/.test(event.name) && isMain(event));
+  const tasks = traceEvents.filter((event) => event.name.endsWith("RunTask") && isMain(event));
   return Math.max(0, ...tasks.map(({ tdur, dur = 0 }) => (tdur ?? dur) / 1000));
 }
 
@@ -140,17 +140,22 @@ interface ListFigures {
   readonly "longest task, scrolled (ms)": number;
 }
 
+/** Presses what shows more until so many rows are there. */
+async function showAll(page: Page, more: RegExp): Promise<void> {
+  const button = page.getByRole("button", { name: more });
+  for (let step = 0; step < rows / 50 && (await button.isVisible()); step++) {
+    await button.click();
+    await page.waitForLoadState("networkidle");
+  }
+}
+
 /** A page that lists long, once all that it shows at once is there. */
-async function lookAtList(browser: Browser, url: string, path: string, more?: string): Promise<ListFigures> {
+async function lookAtList(browser: Browser, url: string, path: string, more?: RegExp): Promise<ListFigures> {
   const page = await visit(browser, url);
   await page.goto(`${url}/app/${largeOrganization}${path}`);
   await page.locator("#content a").first().waitFor();
   await page.waitForLoadState("networkidle");
-  const button = page.getByRole("button", { name: more ?? "no such button" });
-  for (let step = 0; step < rows / 50 && more !== undefined && (await button.isVisible()); step++) {
-    await button.click();
-    await page.waitForLoadState("networkidle");
-  }
+  if (more !== undefined) await showAll(page, more);
   await page.evaluate("scrollTo(0, 0)");
   const elements = (await page.evaluate("document.querySelectorAll('#content *').length")) as number;
   const task = await longest(page, async () => {
@@ -196,7 +201,7 @@ async function lists(browser: Browser, url: string, { workspaceName, projectId }
     `/workspaces/${workspaceName}/access?who=people`,
   ])
     figures.push(await lookAtList(browser, url, path));
-  figures.push(await lookAtList(browser, url, "/audit", "Load more"));
+  figures.push(await lookAtList(browser, url, "/audit", /more|older|before/i));
   return figures;
 }
 

@@ -79,56 +79,37 @@ function Finder({ organization, onClose }: Omit<PaletteProps, "opened">) {
   });
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     const { selectionStart, value } = event.currentTarget;
-    const isAtEnd = selectionStart === value.length;
     const chosen = all[at];
-    const forward = (event.key === "Tab" && !event.shiftKey) || (event.key === "ArrowRight" && isAtEnd);
-    if (forward && !isSearching && hasActions(chosen)) {
+    const isForward =
+      event.key === "Tab" ? !event.shiftKey : event.key === "ArrowRight" && selectionStart === value.length;
+    if (isForward && !isSearching && hasActions(chosen)) {
       event.preventDefault();
       return enter(chosen.workspace);
     }
     if (event.key === "Backspace" && scope && value === "") return enter(undefined);
-    const step = { ArrowDown: 1, ArrowUp: -1, Enter: 0 }[event.key];
-    if (step === undefined) return;
+    if (event.key === "Enter") {
+      event.preventDefault();
+      if (isSearching) isEager.current = true;
+      else if (chosen) open(chosen);
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined || all.length === 0) return;
     event.preventDefault();
-    if (step === 0 && isSearching) isEager.current = true;
-    else if (step === 0 && chosen) open(chosen);
-    if (step === 0 || all.length === 0) return;
     const next = all[(at + step + all.length) % all.length]!.id;
     setPicked(next);
     document.getElementById(`${list}${next}`)?.scrollIntoView({ block: "nearest" });
   };
   return (
     <>
-      <Box className={classes["field"] ?? ""}>
-        {scope && (
-          <button type="button" className={classes["scope"]} tabIndex={-1} onClick={() => enter(undefined)}>
-            <Name>{scope.attributes.name}</Name>
-            <VisuallyHidden>: back to search</VisuallyHidden>
-          </button>
-        )}
-        <TextInput
-          data-autofocus
-          size="md"
-          variant="unstyled"
-          flex={1}
-          leftSection={scope ? undefined : <IconSearch size={16} />}
-          placeholder={scope ? "Search its actions…" : "Search or run an action…"}
-          role="combobox"
-          aria-label={scope ? `Actions for ${scope.attributes.name}` : "Find anything"}
-          aria-expanded={all.length > 0}
-          aria-controls={list}
-          aria-activedescendant={all[at] && `${list}${all[at].id}`}
-          aria-describedby={`${list}hint`}
-          aria-autocomplete="list"
-          autoComplete="off"
-          value={typed}
-          onKeyDown={onKeyDown}
-          onChange={({ currentTarget }) => {
-            isEager.current = false;
-            type(currentTarget.value);
-          }}
-        />
-      </Box>
+      <Field
+        {...{ list, scope, typed, onKeyDown }}
+        chosen={all[at]}
+        onLeave={() => enter(undefined)}
+        onType={(value) => {
+          isEager.current = false;
+          type(value);
+        }}
+      />
       <Options {...{ list, groups, open }} chosen={all[at]} onPick={setPicked} onEnter={enter} />
       {all.length === 0 && (
         <Text c="dimmed" fz="sm" p="md" role="status" className="wrapped">
@@ -139,6 +120,49 @@ function Finder({ organization, onClose }: Omit<PaletteProps, "opened">) {
         {scope ? "Backspace goes back to the search." : "Enter opens. Tab shows the actions of a workspace."}
       </Text>
     </>
+  );
+}
+
+interface FieldProps {
+  readonly list: string;
+  readonly scope: Workspace | undefined;
+  readonly typed: string;
+  readonly chosen: Item | undefined;
+  readonly onKeyDown: (event: KeyboardEvent<HTMLInputElement>) => void;
+  readonly onType: (value: string) => void;
+  readonly onLeave: () => void;
+}
+
+/** What is searched for, with the workspace whose actions are listed before it. */
+function Field({ list, scope, typed, chosen, onKeyDown, onType, onLeave }: FieldProps) {
+  return (
+    <Box className={classes["field"] ?? ""}>
+      {scope && (
+        <button type="button" className={classes["scope"]} tabIndex={-1} onClick={onLeave}>
+          <Name>{scope.attributes.name}</Name>
+          <VisuallyHidden>: back to search</VisuallyHidden>
+        </button>
+      )}
+      <TextInput
+        data-autofocus
+        size="md"
+        variant="unstyled"
+        flex={1}
+        leftSection={scope ? undefined : <IconSearch size={16} />}
+        placeholder={scope ? "Search its actions…" : "Search or run an action…"}
+        role="combobox"
+        aria-label={scope ? `Actions for ${scope.attributes.name}` : "Find anything"}
+        aria-expanded={chosen !== undefined}
+        aria-controls={list}
+        aria-activedescendant={chosen && `${list}${chosen.id}`}
+        aria-describedby={`${list}hint`}
+        aria-autocomplete="list"
+        autoComplete="off"
+        value={typed}
+        onKeyDown={onKeyDown}
+        onChange={({ currentTarget }) => onType(currentTarget.value)}
+      />
+    </Box>
   );
 }
 

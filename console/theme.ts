@@ -54,7 +54,8 @@ export const theme = createTheme({
   cursorType: "pointer",
   focusRing: "auto",
   components: {
-    Button: { defaultProps: { size: "xs" } },
+    // A label with somebody's name in it is cut, rather than wider than the page.
+    Button: { defaultProps: { size: "xs" }, styles: { root: { maxWidth: "100%" } } },
     TextInput: { defaultProps: { size: "sm" } },
     Select: { defaultProps: { size: "sm", allowDeselect: false } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },

@@ -7,6 +7,7 @@ import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
 import { counted } from "../ui/text.tsx";
 import { onDay, sourceInShort, type Source } from "./words.ts";
+import { Name } from "../ui/name.tsx";
 
 type Item = Resource<"reaches">;
 
@@ -120,8 +121,8 @@ function WorkspaceRow({ organization, item }: { readonly organization: string; r
   return (
     <Table.Tr>
       <Table.Td pl={44}>
-        <Link to={paths.workspaceAccess(organization, name)} className="mono" title={name}>
-          {name}
+        <Link to={paths.workspaceAccess(organization, name)}>
+          <Name>{name}</Name>
         </Link>
       </Table.Td>
       <Table.Td>

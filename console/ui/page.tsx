@@ -52,7 +52,11 @@ export function Page({ title, crumbs = [], beside, about, actions, tabs, part, c
             </Text>
           )}
         </Stack>
-        {actions && <Group gap="xs">{actions}</Group>}
+        {actions && (
+          <Group gap="xs" maw="100%">
+            {actions}
+          </Group>
+        )}
       </Group>
       {tabs && <PageTabs tabs={tabs} />}
       {children}

@@ -11,6 +11,7 @@ import { SearchInput } from "../../ui/search-input.tsx";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { counted } from "../../ui/text.tsx";
+import { Name } from "../../ui/name.tsx";
 
 interface ChooseProps {
   readonly organization: string;
@@ -43,11 +44,7 @@ const columnsOf = (
   {
     title: "Name",
     width: "minmax(0, 2fr)",
-    cell: ({ row }) => (
-      <span className="mono" title={row.attributes.name}>
-        {row.attributes.name}
-      </span>
-    ),
+    cell: ({ row }) => <Name>{row.attributes.name}</Name>,
   },
   {
     title: "Project",

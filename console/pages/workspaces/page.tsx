@@ -19,6 +19,7 @@ import type { Column } from "../../ui/table.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
 import { runStatusChoices, RunStatus } from "../runs/status.tsx";
 import { LockedBy } from "./lock.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
 
 type Item = { readonly row: Resource<"workspaces">; readonly page: { readonly included?: readonly any[] } };
 
@@ -27,11 +28,7 @@ const columnsOf = (organization: string): Column<Item>[] => [
     title: "Name",
     sort: "name",
     width: "minmax(0, 2fr)",
-    cell: ({ row }) => (
-      <Link to={paths.workspace(organization, row.attributes.name)} className="mono" title={row.attributes.name}>
-        {row.attributes.name}
-      </Link>
-    ),
+    cell: ({ row }) => <WorkspaceLink organization={organization} name={row.attributes.name} />,
   },
   {
     title: "Project",
