@@ -66,6 +66,8 @@ async function visit(browser: Browser, url: string): Promise<Page> {
     data: JSON.stringify({ data: { type: "sessions", attributes: { token: tokens.owner } } }),
   });
   const page = await context.newPage();
+  // Other work on the machine may make a page slow to load; its tasks are measured in CPU time.
+  page.setDefaultTimeout(300_000);
   await page.addInitScript(watching);
   return page;
 }
