@@ -17,6 +17,9 @@ const team = (organization: string, id: string) => `${inOrganization(organizatio
 const person = (organization: string, id: string) => `${inOrganization(organization)}/people/${part(id)}`;
 
 export const paths = {
+  /** A page with one of its dialogs open, see `useOpened`. */
+  opening: (path: string, dialog: string) => withSearch(path, { open: dialog }),
+
   home: () => "/",
   /** `ended` where a session has. */
   signIn: (to?: string, ended?: "yes") => withSearch("/~/sign-in", { return: to, ended }),

@@ -94,7 +94,7 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
       }}
       searchValue={typed}
       onSearchChange={setTyped}
-      nothingFoundMessage={`No ${ways[kind].one} by this name that you may see`}
+      nothingFoundMessage={typed.trim() === "" ? `No ${kind} yet` : `No ${kind} match "${typed.trim()}".`}
       // The server has searched.
       filter={({ options }) => options}
     />
@@ -134,7 +134,7 @@ export function ChosenThings({ organization, kind, label, chosen, change }: Chos
                 size="xs"
                 variant="subtle"
                 color="gray"
-                aria-label={`Take away ${one} ${name ?? id}`}
+                aria-label={`Remove ${one} ${name ?? id}`}
                 onClick={() => change.onRemove(id)}
               >
                 <IconX size={12} />
@@ -154,13 +154,13 @@ export function ChosenThings({ organization, kind, label, chosen, change }: Chos
           )}
         </Badge>
       ))}
-      {!change && chosen.length === 0 && <Text c="dimmed">none</Text>}
+      {!change && chosen.length === 0 && <Text c="dimmed">None</Text>}
       {change && (
         <Picker
           kind={kind}
           organization={organization}
           aria-label={`${label}: add a ${one}`}
-          placeholder={`Add a ${one}`}
+          placeholder={`Add ${one}`}
           w={220}
           without={chosen.map(({ id }) => id)}
           value={undefined}

@@ -54,13 +54,14 @@ export const theme = createTheme({
   cursorType: "pointer",
   focusRing: "auto",
   components: {
-    Button: { defaultProps: { size: "xs" } },
+    // A label with somebody's name in it is cut, rather than wider than the page.
+    Button: { defaultProps: { size: "xs" }, styles: { root: { maxWidth: "100%" } } },
     TextInput: { defaultProps: { size: "sm" } },
     Select: { defaultProps: { size: "sm", allowDeselect: false } },
     Table: { defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } },
     Badge: { defaultProps: { radius: "sm", variant: "light" } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 250, events: { hover: true, focus: true, touch: true } } },
-    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close the message" } } },
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Dismiss" } } },
     Drawer: { defaultProps: { position: "right", size: "lg" } },
   },
 });

@@ -66,6 +66,7 @@ const workspaceLists: readonly Question[] = [
     path: (_, last) => `${workspaces}?search[name]=network&page[number]=${Math.min(50, last(7 * 20))}`,
     ownerAim: 10,
   },
+  search("search[name] two words", "search[name]=prod%20payroll"),
   search("search[name] two letters", "search[name]=ay"),
   search("search[wildcard-name] prefix", "search[wildcard-name]=payroll*"),
   search("search[wildcard-name] inside", "search[wildcard-name]=*ayrol*"),

@@ -1,11 +1,12 @@
 /** Shows what changes of access would do before they are made, and makes them only if access is still as it was shown. */
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Stack, Text } from "@mantine/core";
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useState, type ReactNode } from "react";
 import { createPortal } from "react-dom";
 import { useAction } from "../api/actions.ts";
 import { call, type Answer } from "../api/client.ts";
 import { ApiError, sortProblems } from "../api/errors.ts";
+import { FormButtons } from "../ui/form.tsx";
 import { LoadingRows, Refusal } from "../ui/states.tsx";
 import type { Change } from "./changes.ts";
 import { Effects } from "./effects.tsx";
@@ -107,12 +108,7 @@ export function Preview(props: PreviewProps) {
       {children}
       {!preview.allowed && <NotAllowed changes={preview.changes} />}
       {error && <Refusal error={error} />}
-      <Buttons within={props.buttonsWithin}>
-        {onCancel && (
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-        )}
+      <Buttons within={props.buttonsWithin} onCancel={onCancel}>
         {preview.allowed && (
           <Button onClick={apply} loading={action.isPending} disabled={query.isFetching || isSettling} color={color}>
             {verb}
@@ -125,11 +121,14 @@ export function Preview(props: PreviewProps) {
 
 interface ButtonsProps {
   readonly within: HTMLElement | null | undefined;
+  readonly onCancel: (() => void) | undefined;
   readonly children: ReactNode;
 }
 
-const Buttons = ({ within, children }: ButtonsProps) =>
-  within ? createPortal(children, within) : <Group gap="xs">{children}</Group>;
+function Buttons({ within, onCancel, children }: ButtonsProps) {
+  const buttons = <FormButtons onCancel={onCancel}>{children}</FormButtons>;
+  return within ? createPortal(buttons, within) : buttons;
+}
 
 function NotAllowed({ changes }: { readonly changes: AccessPreview["changes"] }) {
   const refusals = [...new Set(changes.flatMap(({ refusal }) => (refusal === null ? [] : [refusal])))];

@@ -8,6 +8,7 @@ import { Link } from "../ui/link.tsx";
 import { useNow } from "../ui/now.ts";
 import { counted } from "../ui/text.tsx";
 import { sourcesInShort, type Source } from "./words.ts";
+import { Name } from "../ui/name.tsx";
 
 type Item = Resource<"reaches">;
 
@@ -121,8 +122,8 @@ function WorkspaceRow({ organization, item }: { readonly organization: string; r
   return (
     <Table.Tr>
       <Table.Td pl={44}>
-        <Link to={paths.workspaceAccess(organization, name)} className="mono" title={name}>
-          {name}
+        <Link to={paths.workspaceAccess(organization, name)}>
+          <Name>{name}</Name>
         </Link>
       </Table.Td>
       <Table.Td>

@@ -1,6 +1,7 @@
 /** The one way in which the console speaks to the server: the public API, with the session's cookie, typed by its own description. */
 import { ApiError, problemsIn, SessionEnded, unreachable } from "./errors.ts";
 import type { Operations, Resources, Thing } from "./schema.gen.ts";
+import { noteServerTime } from "../ui/now.ts";
 
 export type { Operations, Resources, Thing };
 export type Operation = keyof Operations;
@@ -70,6 +71,7 @@ export async function call<O extends Operation>(
   const text = await response.text();
   if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, text));
+  noteServerTime(response.headers.get("date"));
   const etag = response.headers.get("etag") ?? undefined;
   // Clients of the hosted service know it by this header, and so do we.
   const isHosted = response.headers.has("tfp-appname");

@@ -1,4 +1,5 @@
 /** The state of a page is in its address: filters, sort, page, an open panel. Reloaded, shared and gone back to, it is the same page. */
+import { useDisclosure } from "@mantine/hooks";
 import { useLocation, useRouter } from "@tanstack/react-router";
 
 export type Search = Readonly<Record<string, string | undefined>>;
@@ -26,6 +27,18 @@ export function useAddress(): Address {
       } as never);
     },
   };
+}
+
+/** A dialog that a button of the page opens, or its address with `?open=NAME`, so that other pages can lead to it. */
+export function useOpened(name: string | undefined) {
+  const { search, set } = useAddress();
+  const [isOpen, { open, close }] = useDisclosure();
+  const isInAddress = name !== undefined && search["open"] === name;
+  const closeBoth = () => {
+    close();
+    if (isInAddress) set({ open: undefined });
+  };
+  return [isOpen || isInAddress, { open, close: closeBoth }] as const;
 }
 
 /** Plain words in the address, as people would write them: `?project=prj-1&sort=-name`. */

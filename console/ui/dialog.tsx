@@ -1,7 +1,8 @@
 /** What opens over a page: asking before something is done that can't be taken back, which names the thing and what goes with it; and forms. */
-import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState, type ReactNode } from "react";
+import { FormButtons } from "./form.tsx";
 
 export interface DangerProps {
   readonly opened: boolean;
@@ -36,7 +37,11 @@ export function DangerDialog({
     <Modal
       opened={opened}
       onClose={onClose}
-      title={<Text fw={600}>{title}</Text>}
+      title={
+        <Text fw={600} className="wrapped">
+          {title}
+        </Text>
+      }
       size={size}
       centered
       closeButtonProps={{ "aria-label": "Close" }}
@@ -48,7 +53,9 @@ export function DangerDialog({
         }}
       >
         <Stack gap="md">
-          <Text component="div">{children}</Text>
+          <Text component="div" className="wrapped">
+            {children}
+          </Text>
           {typed !== undefined && (
             <TextInput
               label={`Type ${typed} to confirm`}
@@ -57,14 +64,11 @@ export function DangerDialog({
               data-autofocus
             />
           )}
-          <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
+          <FormButtons onCancel={onClose}>
             <Button type="submit" color="red" disabled={!isReady} loading={isBusy}>
               {verb}
             </Button>
-          </Group>
+          </FormButtons>
         </Stack>
       </form>
     </Modal>
@@ -122,7 +126,11 @@ export function FormDialog({ opened, title, onClose, children }: FormDialogProps
     <Modal
       opened={opened}
       onClose={onClose}
-      title={<Text fw={600}>{opened ? title : shown.title}</Text>}
+      title={
+        <Text fw={600} className="wrapped">
+          {opened ? title : shown.title}
+        </Text>
+      }
       size="lg"
       closeButtonProps={{ "aria-label": "Close" }}
     >

@@ -83,11 +83,11 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
     >
       <Stack gap="sm">
         {children}
-        {rest && <Refusal error={rest} />}
+        {rest && <Refusal error={rest} {...(!(rest instanceof SessionEnded) && { title: "Request failed" })} />}
         {stale && reload && (
-          <Alert color="yellow" title="Somebody changed this meanwhile" role="alert">
-            Nothing was saved. What you typed is still here: send it again on top of the new version, or leave the form
-            to see that first.
+          <Alert color="yellow" title="Someone else changed this" role="alert">
+            Nothing was saved, and what you typed is still here. Apply it to the new version, or leave the form to see
+            that version first.
             <Group mt="sm">
               <Button variant="default" onClick={() => void reload().then(send)}>
                 Reload and apply mine
@@ -95,18 +95,34 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
             </Group>
           </Alert>
         )}
-        <Group gap="xs" mt={4}>
-          {onCancel && (
-            <Button variant="default" onClick={onCancel}>
-              {cancelVerb}
-            </Button>
-          )}
+        <FormButtons onCancel={onCancel} cancelVerb={cancelVerb}>
           <Button type="submit" loading={action.isPending} disabled={!isReady} color={color}>
             {verb}
           </Button>
-        </Group>
+        </FormButtons>
       </Stack>
     </form>
+  );
+}
+
+interface FormButtonsProps {
+  readonly onCancel?: (() => void) | undefined;
+  readonly cancelVerb?: string;
+  /** The button that does it, last. */
+  readonly children: ReactNode;
+}
+
+/** The buttons below a form or in a dialog, in one order everywhere: what leaves first, what does it last. */
+export function FormButtons({ onCancel, cancelVerb = "Cancel", children }: FormButtonsProps) {
+  return (
+    <Group gap="xs" mt={4} justify={onCancel ? "flex-end" : "flex-start"}>
+      {onCancel && (
+        <Button variant="default" onClick={onCancel}>
+          {cancelVerb}
+        </Button>
+      )}
+      {children}
+    </Group>
   );
 }
 

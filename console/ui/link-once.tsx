@@ -26,7 +26,7 @@ export function LinkOnce({ verb, label, title, what, link, isBusy, onMake, onClo
       </Button>
       <FormDialog opened={link !== undefined} onClose={onClose} title={title}>
         <Stack>
-          <SecretOnce title="The new link" label={what} secret={link ?? ""}>
+          <SecretOnce title="New link" label={what} secret={link ?? ""}>
             {children}
           </SecretOnce>
           <Button onClick={onClose} ml="auto" display="block">

@@ -68,7 +68,7 @@ export function usePartHere(tabs: readonly Tab[] = []): string | undefined {
 export function PageTabs({ tabs }: { readonly tabs: readonly Tab[] }) {
   const here = useTabHere(tabs);
   return (
-    <Box component="nav" className={classes["tabs"]} aria-label="Parts of this page">
+    <Box component="nav" className={classes["tabs"]} aria-label="Page sections">
       {tabs.map((tab) => (
         <TabLink key={tab.to} {...tab} isHere={tab === here} />
       ))}

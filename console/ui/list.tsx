@@ -5,7 +5,7 @@ import { IconSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useAddress } from "./address.ts";
 import { SearchInput } from "./search-input.tsx";
-import { Asked, Empty } from "./states.tsx";
+import { Asked, NoMatches } from "./states.tsx";
 import { Pager, Table, type Column } from "./table.tsx";
 
 export interface Listed {
@@ -19,6 +19,8 @@ type RowOf<A extends Listed> = A["data"][number];
 export interface ListProps<A extends Listed> {
   /** "team": what one of them is. */
   readonly one: string;
+  /** Where it is not the word with an s. */
+  readonly many?: string;
   readonly label: string;
   readonly query: UseQueryResult<A, unknown>;
   readonly columns: (answer: A) => readonly Column<RowOf<A>>[];
@@ -37,7 +39,7 @@ export function useListed(): { readonly q: string | undefined; readonly page: st
 }
 
 export function List<A extends Listed>(props: ListProps<A>) {
-  const { one, label, query, columns, keyOf, isSearched = true, filters, sort, empty } = props;
+  const { one, many = `${one}s`, label, query, columns, keyOf, isSearched = true, filters, sort, empty } = props;
   const { search, set } = useAddress();
   return (
     <>
@@ -61,7 +63,7 @@ export function List<A extends Listed>(props: ListProps<A>) {
         {(answer) =>
           answer.data.length === 0 ? (
             search["q"] ? (
-              <Empty title={`No ${one} is called like that`}>None that you may see fits the search.</Empty>
+              <NoMatches many={many} search={search["q"]} />
             ) : (
               empty
             )
@@ -78,6 +80,7 @@ export function List<A extends Listed>(props: ListProps<A>) {
               <Pager
                 pagination={answer.meta?.pagination}
                 one={one}
+                many={many}
                 onPage={(page) => set({ page: page === 1 ? undefined : String(page) })}
               />
             </>

@@ -3,6 +3,7 @@ import { Breadcrumbs, Group, Stack, Text, Title } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { Link, PageTabs, usePartHere, type Tab } from "./link.tsx";
+import { Name } from "./name.tsx";
 
 export interface Crumb {
   readonly label: string;
@@ -29,10 +30,10 @@ export function Page({ title, crumbs = [], beside, about, actions, tabs, part, c
   return (
     <Stack gap={0} component="article">
       {crumbs.length > 0 && (
-        <Breadcrumbs component="nav" aria-label="Where this is" fz="sm" mb={4} separatorMargin={6}>
+        <Breadcrumbs component="nav" aria-label="Breadcrumbs" fz="sm" mb={4} separatorMargin={6}>
           {crumbs.map(({ label, to }) => (
             <Link key={to} to={to} c="dimmed">
-              {label}
+              <Name isPlain>{label}</Name>
             </Link>
           ))}
         </Breadcrumbs>
@@ -46,12 +47,16 @@ export function Page({ title, crumbs = [], beside, about, actions, tabs, part, c
             {beside}
           </Group>
           {about && (
-            <Text c="dimmed" component="div">
+            <Text c="dimmed" component="div" className="wrapped">
               {about}
             </Text>
           )}
         </Stack>
-        {actions && <Group gap="xs">{actions}</Group>}
+        {actions && (
+          <Group gap="xs" maw="100%">
+            {actions}
+          </Group>
+        )}
       </Group>
       {tabs && <PageTabs tabs={tabs} />}
       {children}

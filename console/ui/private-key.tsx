@@ -4,7 +4,7 @@ import { Textarea, type TextareaProps } from "@mantine/core";
 export const PrivateKeyInput = (props: TextareaProps) => (
   <Textarea
     label="Private key"
-    description="Without a passphrase. It is encrypted, and never shown again."
+    description="Use a key without a passphrase. Cadastre encrypts it and never shows it again."
     autosize
     minRows={4}
     maxRows={16}

@@ -16,7 +16,7 @@ export function SecretOnce({ title, secret, label, children }: SecretOnceProps) 
     <Alert color="teal" title={title} role="status">
       <Stack gap="xs">
         <Text fz="sm" component="div">
-          Copy it now: it is not shown again. {children}
+          Copy it now. It won't be shown again. {children}
         </Text>
         <CodeToCopy label={label} text={secret} />
       </Stack>

@@ -41,7 +41,7 @@ export function SettingsForm<Values extends object, O extends Operation>(props: 
   return (
     <Section
       title={title}
-      about={mayUpdate ? about : (props.readOnly ?? "You may read these settings, not change them.")}
+      about={mayUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
     >
       <Box maw="34rem">
         <ActionForm
@@ -81,15 +81,15 @@ export function End<O extends Operation>(props: EndProps<O>) {
   const { one, name, title = "Delete", about, operation, input, to, children } = props;
   const go = useGo();
   const remove = useAction(operation, {
-    done: `Deleted the ${one} ${name}.`,
+    done: `Deleted ${one} ${name}.`,
     after: () => go(to, { replace: true }),
   });
   return (
     <Section title={title} about={about}>
       <Box>
         <DangerButton
-          verb={`Delete this ${one}`}
-          title={`Delete the ${one} ${name}?`}
+          verb={`Delete ${one}`}
+          title={`Delete ${one} ${name}?`}
           typed={name}
           isBusy={remove.isPending}
           onConfirm={() => remove.mutate(input)}

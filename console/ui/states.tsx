@@ -34,15 +34,29 @@ export const Opening = () => (
 
 function titleOf(error: unknown): string {
   if (error instanceof SessionEnded) return "You are signed out";
-  return error instanceof ApiError && error.status === 404 ? "Not here, or not yours to see" : "That did not work";
+  return isNotFound(error) ? "Not found" : "Couldn't load this page";
+}
+
+const isNotFound = (error: unknown) => error instanceof ApiError && error.status === 404;
+
+function sentencesOf(error: unknown): string[] {
+  if (isNotFound(error)) return ["It doesn't exist, or you don't have access to it."];
+  return error instanceof ApiError ? error.problems.map(({ detail }) => detail) : [String(error)];
+}
+
+interface RefusalProps {
+  readonly error: unknown;
+  /** What could not be done, where it is not the page that could not be loaded. */
+  readonly title?: string;
+  readonly onRetry?: () => void;
 }
 
 /** The server's own sentences. */
-export function Refusal({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
-  const sentences = error instanceof ApiError ? error.problems.map(({ detail }) => detail) : [String(error)];
+export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps) {
+  const sentences = sentencesOf(error);
   const isSignedOut = error instanceof SessionEnded;
   return (
-    <Alert color="red" title={titleOf(error)} role="alert">
+    <Alert color="red" title={title} role="alert" className="wrapped">
       {sentences.length === 1 ? (
         sentences[0]
       ) : (
@@ -81,7 +95,9 @@ export function Empty({
   return (
     <Paper withBorder p="xl">
       <Stack align="center" gap="xs" ta="center">
-        <Text fw={600}>{title}</Text>
+        <Text fw={600} className="wrapped">
+          {title}
+        </Text>
         {children && (
           <Text c="dimmed" maw="34rem" component="div">
             {children}
@@ -93,6 +109,19 @@ export function Empty({
   );
 }
 
+interface NoMatchesProps {
+  /** "workspaces": what was searched. */
+  readonly many: string;
+  /** What was typed; empty where only filters were chosen. */
+  readonly search?: string | undefined;
+  readonly action?: ReactNode;
+}
+
+/** A list that has something, and nothing that matches. */
+export const NoMatches = ({ many, search, action }: NoMatchesProps) => (
+  <Empty title={search ? `No ${many} match "${search}".` : `No matching ${many}`} action={action} />
+);
+
 /** It was there a moment ago, and when it was read anew it was not. */
 const isGone = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
   data !== undefined && error instanceof ApiError && error.status === 404;
@@ -103,12 +132,11 @@ export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined
 
 function Gone({ onRetry }: { readonly onRetry: () => void }) {
   return (
-    <Alert color="yellow" title="This is no longer here" role="alert">
-      Somebody deleted or renamed it while you were looking at it, or took away your access to it. Go back to the list
-      that it was in, or find it with Ctrl-K.
+    <Alert color="yellow" title="This no longer exists" role="alert">
+      Someone deleted or renamed it, or removed your access to it. Go back to the list, or search with Ctrl-K.
       <Group mt="sm">
         <Button variant="default" onClick={onRetry}>
-          Look again
+          Try again
         </Button>
       </Group>
     </Alert>

@@ -22,7 +22,7 @@ function CopyIcon({ value, what = "" }: { readonly value: string; readonly what?
 export function Identifier({ value, children }: { readonly value: string; readonly children?: ReactNode }) {
   return (
     <Group gap={2} wrap="nowrap" className="copy-on-hover" component="span" display="inline-flex" miw={0}>
-      <span className="mono">{children ?? value}</span>
+      <span className="mono wrapped">{children ?? value}</span>
       <CopyIcon value={value} />
     </Group>
   );
@@ -57,11 +57,15 @@ const units: [Intl.RelativeTimeFormatUnit, number][] = [
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
+/** Less than this ahead of the clock is no future: two clocks are never quite the same. */
+const skewSeconds = 10;
+
+/** What is to come within the minute says so; what has happened never does. */
 export function fromNow(time: string, now: number): string {
   const seconds = (Date.parse(time) - now) / 1000;
   for (const [unit, size] of units)
     if (Math.abs(seconds) >= size) return relative.format(Math.round(seconds / size), unit);
-  return seconds > 1 ? "in a moment" : "just now";
+  return seconds > skewSeconds ? "in less than a minute" : "just now";
 }
 
 /** Relative, with the exact time on hover. */

@@ -28,6 +28,9 @@ export class Unusable {
 }
 
 export const textParameter = (doc: string): Parameter<string> => ({ doc, parse: (text) => text });
+/** A text search: `database/words.ts` says what it finds. */
+export const searchParameter = (where: string, more = ""): Parameter<string> =>
+  textParameter(`Words that are all in ${where}, in any order, ignoring case.${more}`);
 /** Given at all, whatever its value, it counts. */
 export const presence = (doc: string): Parameter<true> => ({ doc, parse: () => true });
 /** Comma-separated; empty parts are left out. */

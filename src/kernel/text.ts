@@ -5,6 +5,22 @@ export function fold(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }
 
+/** More words than these cost the database a comparison each; the last one takes the rest of the text. */
+const searchWordsMax = 10;
+
+/**
+ * The words of a text search, folded, each once. A phrase in a name is always found, because the name has all its words; so is one of more
+ * words than the limit, whose last "word" is the rest with single blanks.
+ */
+export function searchWords(text: string, folded: (text: string) => string = fold): string[] {
+  const words = folded(text)
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const last = searchWordsMax - 1;
+  const bounded = words.length > searchWordsMax ? [...words.slice(0, last), words.slice(last).join(" ")] : words;
+  return [...new Set(bounded)];
+}
+
 /** Lengths count code points: an emoji is one character, not two. */
 export function lengthOf(text: string): number {
   let length = 0;

@@ -77,7 +77,7 @@ describe("an agent pool", () => {
     await choose("Allowed workspaces: add a workspace", "racks");
     expect(await scopes()).toEqual([false, [workspace.id], [project.id], [workspace.id]]);
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Take away project Datacenter" }).click();
+    await page.getByRole("button", { name: "Remove project Datacenter" }).click();
     await page.getByRole("link", { name: "Datacenter" }).waitFor({ state: "detached" });
     expect(await scopes()).toEqual([false, [workspace.id], [], [workspace.id]]);
 
@@ -93,9 +93,9 @@ describe("an agent pool", () => {
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
     await page.getByText("Agent pool saved.").waitFor();
-    await page.getByRole("button", { name: "Delete this agent pool" }).click();
+    await page.getByRole("button", { name: "Delete agent pool" }).click();
     await page.getByLabel("Type cellar-2 to confirm").fill("cellar-2");
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this agent pool" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete agent pool" }).click();
     await page.waitForURL(`**/app/${org.name}/agent-pools`);
     expect((await org.owner.get(`/agent-pools/${id}`)).status).toBe(404);
     expect(complaints).toEqual([]);
@@ -107,7 +107,7 @@ describe("an agent pool", () => {
     const { page, go, complaints } = await console.visit(member.token);
     await go(`/${org.name}/agent-pools/${pool.id}`);
     await page.getByRole("heading", { name: "Scope" }).waitFor();
-    for (const name of ["Create token", "Save", "Delete this agent pool"])
+    for (const name of ["Create token", "Save", "Delete agent pool"])
       await expectCount(page.getByRole("button", { name }), 0, name);
     await expectCount(page.getByRole("combobox"), 0);
     expect(await page.getByLabel("Selected projects and workspaces").isDisabled()).toBe(true);

@@ -14,7 +14,7 @@ beforeAll(async () => {
 test("no list of all runs of the site, and no policies of how long things are kept", async () => {
   const { page, go, complaints } = await console.visit(console.api.admin.token);
   await go("/~/site");
-  const tabs = page.getByRole("navigation", { name: "Parts of this page" });
+  const tabs = page.getByRole("navigation", { name: "Page sections" });
   await tabs.getByRole("link", { name: "Agent pools" }).waitFor();
   await expectCount(tabs.getByRole("link", { name: "Runs" }), 0);
   await go("/~/site/runs");

@@ -137,7 +137,7 @@ describe("settings", () => {
     await page.getByLabel("Email").fill("mine@acme.example");
     await org.owner.patch(`/organizations/${org.name}`, resource("organizations", { "session-timeout": 30 }));
     await page.getByRole("button", { name: "Save", exact: true }).first().click();
-    await page.getByText("Somebody changed this meanwhile").waitFor();
+    await page.getByText("Someone else changed this").waitFor();
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
     await page.getByText("Settings saved.").waitFor();
     const { attributes } = data(await org.owner.get(`/organizations/${org.name}`));

@@ -66,7 +66,7 @@ describe("a run", () => {
       "plan-only": true,
       message: "Only look",
     });
-    await page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Runs" }).click();
     await page.getByRole("link", { name: "Only look" }).waitFor();
     await go("/acme/runs");
     await page.getByRole("link", { name: "Only look" }).waitFor();
@@ -245,7 +245,7 @@ describe("a run", () => {
     await expectCount(page.getByRole("button", { name: "Force cancel" }), 0);
     const stranger = await console.visit((await makeMember(console.api, "acme")).token);
     await stranger.go(`${runsOf("audited")}/${run.id}`);
-    await stranger.page.getByText("Not here, or not yours to see").first().waitFor();
+    await stranger.page.getByText("Not found").first().waitFor();
     await go("/acme/workspaces/audited");
     await page.getByRole("heading", { name: "Recent runs" }).waitFor();
     await expectCount(page.getByRole("button", { name: "Start run" }), 0);

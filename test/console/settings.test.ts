@@ -132,16 +132,16 @@ describe("a project", () => {
     await expectAccessible(page);
 
     await page.getByRole("link", { name: "Settings" }).last().click();
-    await page.getByRole("button", { name: "Delete this project" }).click();
+    await page.getByRole("button", { name: "Delete project" }).click();
     await page.getByLabel("Type Network to confirm").fill("Network");
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this project" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete project" }).click();
     await page.getByText("Not done").waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await org.owner.get(`/projects/${id}`)).status).toBe(200);
     expect((await org.owner.delete(`/workspaces/${workspaceId}`)).status).toBe(204);
-    await page.getByRole("button", { name: "Delete this project" }).click();
+    await page.getByRole("button", { name: "Delete project" }).click();
     await page.getByLabel("Type Network to confirm").fill("Network");
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this project" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete project" }).click();
     await page.waitForURL(`**/app/${org.name}/projects`);
     expect((await org.owner.get(`/projects/${id}`)).status).toBe(404);
     expect(complaints).toEqual([]);
@@ -154,10 +154,10 @@ describe("a project", () => {
     const reader = await makeMember(console.api, org.name, [team.id]);
     const { page, go, complaints } = await console.visit(reader.token);
     await go(`/${org.name}/projects/${project.id}/settings`);
-    await page.getByText("You may read these settings, not change them.").waitFor();
+    await page.getByText("You can view these settings but not change them.").waitFor();
     expect(await page.getByLabel("Name").isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
-    for (const name of ["Add tag", "Delete this project"])
+    for (const name of ["Add tag", "Delete project"])
       await expectCount(page.getByRole("button", { name }), 0, name);
     for (const name of ["Audit", "Notifications", "Identity trusts"])
       await expectCount(page.getByRole("link", { name }), 0, name);
@@ -201,7 +201,7 @@ describe("a variable set", () => {
     await page.getByRole("option", { name: "registry" }).click();
     await page.getByRole("group", { name: "Workspaces" }).getByRole("link", { name: "registry" }).waitFor();
     await expectAccessible(page);
-    await page.getByRole("button", { name: "Take away project Platform" }).click();
+    await page.getByRole("button", { name: "Remove project Platform" }).click();
     await projects.getByRole("link", { name: "Platform" }).waitFor({ state: "detached" });
 
     await page.getByLabel("Priority").check();
@@ -210,10 +210,10 @@ describe("a variable set", () => {
     const { attributes } = data(await org.owner.get(`/varsets/${id}`));
     expect(attributes).toMatchObject({ priority: true, "workspace-count": 1, "project-count": 0, "var-count": 1 });
 
-    await page.getByRole("button", { name: "Delete this variable set" }).click();
+    await page.getByRole("button", { name: "Delete variable set" }).click();
     await page.getByText("This deletes the set and its 1 variable. It applies to 1 workspace").waitFor();
     await page.getByLabel("Type cloud-credentials to confirm").fill("cloud-credentials");
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this variable set" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete variable set" }).click();
     await page.waitForURL(`**/app/${org.name}/variable-sets`);
     expect((await org.owner.get(`/varsets/${id}`)).status).toBe(404);
     expect(complaints).toEqual([]);

@@ -156,9 +156,9 @@ describe("a site admin", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("everyone");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Agent pool saved.").waitFor();
-    await page.getByRole("button", { name: "Delete this agent pool" }).click();
+    await page.getByRole("button", { name: "Delete agent pool" }).click();
     await page.getByLabel("Type everyone to confirm").fill("everyone");
-    await page.getByRole("dialog").getByRole("button", { name: "Delete this agent pool" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete agent pool" }).click();
     await page.waitForURL("**/app/~/site/agent-pools");
     expect((await admin.get(`/admin/agent-pools/${id}`)).status).toBe(404);
     expect(complaints).toEqual([]);

@@ -155,10 +155,10 @@ test("a page of something that was deleted meanwhile says so, and offers nothing
   await page.getByRole("button", { name: "Lock", exact: true }).waitFor();
   expect((await console.api.admin.delete(`/workspaces/${id}`)).status).toBe(204);
   // The page looks again by itself, because it waits for a first state.
-  await page.getByText("This is no longer here").waitFor();
+  await page.getByText("This no longer exists").waitFor();
   expect(await page.getByRole("button", { name: "Lock", exact: true }).count()).toBe(0);
   await expectAccessible(page);
-  await page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Workspaces" }).click();
+  await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Workspaces" }).click();
   await page.getByRole("link", { name: "network" }).waitFor();
   expect(await page.getByRole("link", { name: "doomed" }).count()).toBe(0);
   expect(complaints).toEqual([]);

@@ -81,7 +81,7 @@ describe("a workspace", () => {
     const meanwhile = resource("workspaces", { description: "Changed meanwhile" });
     data(await console.api.admin.patch(`/workspaces/${workspace.id}`, meanwhile));
     await page.getByRole("button", { name: "Save settings" }).click();
-    await page.getByText("Somebody changed this meanwhile").waitFor();
+    await page.getByText("Someone else changed this").waitFor();
     await expectAccessible(page);
     expect((await show(workspace.id)).attributes["auto-apply"]).toBe(false);
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
@@ -261,7 +261,7 @@ describe("a workspace", () => {
     await expectAccessible(page);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
     await go("/acme/workspaces/network");
-    await page.getByText("Not here, or not yours to see").waitFor();
+    await page.getByText("Not found").waitFor();
     expect(complaints).toEqual([]);
   });
 
@@ -271,7 +271,7 @@ describe("a workspace", () => {
     data(await console.api.admin.post(`/workspaces/${id}/actions/lock`, { reason: "Incident 42" }));
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go("/acme/workspaces/audited");
-    await page.getByRole("navigation", { name: "Parts of this page" }).getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("navigation", { name: "Page sections" }).getByRole("link", { name: "Audit" }).click();
     await page.getByText("locked").waitFor();
     await page.getByRole("button", { name: /^Details: updated workspace/ }).click();
     const row = page.getByRole("row").filter({ hasText: "auto-apply" });

@@ -11,6 +11,7 @@ import { SearchInput } from "../../ui/search-input.tsx";
 import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { counted } from "../../ui/text.tsx";
+import { Name } from "../../ui/name.tsx";
 import { type Selection, SelectMatching, tickId, useTickColumn } from "./selection.tsx";
 
 interface Item {
@@ -23,8 +24,8 @@ const columns: readonly Column<Item>[] = [
     title: "Name",
     width: "minmax(0, 2fr)",
     cell: ({ row }) => (
-      <label className="mono" htmlFor={tickId(row.id)} title={row.attributes.name}>
-        {row.attributes.name}
+      <label htmlFor={tickId(row.id)}>
+        <Name>{row.attributes.name}</Name>
       </label>
     ),
   },

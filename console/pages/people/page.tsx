@@ -1,6 +1,5 @@
 /** The people of an organization: members and invited ones, with their teams. */
 import { Badge, Button, Group, MultiSelect, Select, Stack, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -9,7 +8,7 @@ import { includedIn, type Answer } from "../../api/client.ts";
 import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
-import { useAddress } from "../../ui/address.ts";
+import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Link } from "../../ui/link.tsx";
@@ -24,7 +23,7 @@ import { RemoveMember } from "./remove.tsx";
 
 export default function PeoplePage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("invite");
   const { q, page } = useListed();
   const { search, set } = useAddress();
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
@@ -49,6 +48,7 @@ export default function PeoplePage() {
     >
       <List
         one="person"
+        many="people"
         label="People"
         query={query}
         keyOf={({ id }) => id}

@@ -1,12 +1,11 @@
 /** The projects of an organization. */
 import { Button, Textarea, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useAddress } from "../../ui/address.ts";
+import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
@@ -17,7 +16,7 @@ import { figure, When } from "../../ui/text.tsx";
 
 export default function ProjectsPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("create");
   const { q, page } = useListed();
   const sort = useAddress().search["sort"] ?? "name";
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;

@@ -4,12 +4,13 @@ import { includedIn } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { Link, LinkButton } from "../../ui/link.tsx";
+import { LinkButton } from "../../ui/link.tsx";
 import { List, useListed } from "../../ui/list.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
 
 export default function ProjectPage() {
   return (
@@ -71,11 +72,7 @@ function Workspaces({ organization, project }: ProjectPlace) {
         {
           title: "Name",
           sort: "name",
-          cell: ({ attributes: { name } }) => (
-            <Link to={paths.workspace(organization, name)} className="mono">
-              {name}
-            </Link>
-          ),
+          cell: ({ attributes: { name } }) => <WorkspaceLink organization={organization} name={name} />,
         },
         {
           title: "Run",

@@ -5,12 +5,13 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
+import { useOpened } from "../../ui/address.ts";
 import { ActionForm, useDraft, type Draft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
 
 export function StartRun({ place }: { readonly place: Place }) {
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("start-run");
   const { permissions: may, "execution-mode": mode, name } = place.workspace.attributes;
   // In local mode, runs start where Terraform is used.
   if (!may["can-queue-run"] || mode === "local") return null;

@@ -1,11 +1,11 @@
 /** The teams of an organization. */
 import { Badge, Button, Select, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
@@ -17,7 +17,7 @@ import { wordsOf, visibilities } from "./words.ts";
 
 export default function TeamsPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("create");
   const { q, page } = useListed();
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const query = useQuery(

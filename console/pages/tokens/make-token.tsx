@@ -1,9 +1,9 @@
 /** Creates a token of any kind: description and expiry; then shows the secret, once. */
 import { Button, Stack, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
+import { useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
@@ -30,11 +30,13 @@ export interface MakeTokenProps<O extends Making> {
   /** Agent tokens have no expiry. */
   readonly isEndless?: boolean;
   readonly isQuiet?: boolean;
+  /** What `?open=` calls its dialog. */
+  readonly dialog?: string;
 }
 
 export function MakeToken<O extends Making>(props: MakeTokenProps<O>) {
   const { verb, holder, isQuiet = false } = props;
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened(props.dialog);
   return (
     <>
       <Button

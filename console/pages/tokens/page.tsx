@@ -41,6 +41,7 @@ export default function TokensPage() {
               operation="POST /users/{user_id}/authentication-tokens"
               path={{ user_id: me.id }}
               verb="Create token"
+              dialog="create"
               holder={me.attributes.username}
             />
           )}

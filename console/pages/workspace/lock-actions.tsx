@@ -1,10 +1,10 @@
 /** Locks a workspace with a reason and an expiry, renews the lock, and unlocks; another's lock by force. */
 import { Button, Modal, Text, Textarea } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
 import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
+import { useOpened } from "../../ui/address.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
@@ -34,7 +34,7 @@ const leaseOf = (expiry: Expiry) => {
 };
 
 function Lock({ place: { workspace } }: { readonly place: Place }) {
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("lock");
   const { name } = workspace.attributes;
   const draft = useDraft({ reason: "", "expires-at": null as Expiry });
   const action = useAction("POST /workspaces/{workspace_id}/actions/lock", {
@@ -107,7 +107,7 @@ function LetGo({ place: { workspace } }: { readonly place: Place }) {
 }
 
 function ForceUnlock({ place: { workspace, included } }: { readonly place: Place }) {
-  const [opened, { open, close }] = useDisclosure();
+  const [opened, { open, close }] = useOpened("force-unlock");
   const { name } = workspace.attributes;
   const action = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
     done: `Force-unlocked ${name}.`,

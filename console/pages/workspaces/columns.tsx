@@ -5,6 +5,7 @@ import { Link } from "../../ui/link.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
+import { WorkspaceLink } from "../../workspace-link.tsx";
 import { LockedBy } from "./lock.tsx";
 
 type Item = { readonly row: Resource<"workspaces">; readonly page: { readonly included?: readonly any[] } };
@@ -14,11 +15,7 @@ export const columnsOf = (organization: string): Column<Item>[] => [
     title: "Name",
     sort: "name",
     width: "minmax(0, 2fr)",
-    cell: ({ row }) => (
-      <Link to={paths.workspace(organization, row.attributes.name)} className="mono" title={row.attributes.name}>
-        {row.attributes.name}
-      </Link>
-    ),
+    cell: ({ row }) => <WorkspaceLink organization={organization} name={row.attributes.name} />,
   },
   {
     title: "Project",

@@ -14,7 +14,7 @@ import { LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows, NoMatches, Refusal } from "../../ui/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { type Selection, SelectMatching, useCarry, useSelection, useTickColumn } from "../move/selection.tsx";
 import { runStatusChoices } from "../runs/status.tsx";
@@ -48,8 +48,9 @@ export default function WorkspacesPage() {
       {rows.isLoading && <LoadingRows rows={16} height={34} />}
       {rows.count === 0 &&
         (isFiltered ? (
-          <Empty
-            title={search["q"] ? `No workspaces match “${search["q"]}”` : "No workspaces match these filters"}
+          <NoMatches
+            many="workspaces"
+            search={search["q"]}
             action={
               <Button
                 variant="default"

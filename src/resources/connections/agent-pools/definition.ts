@@ -2,7 +2,7 @@
 import type { Standing } from "../../../access/organization.ts";
 import type { AgentPoolTable } from "../../../database/schema/connections.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { flag, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
@@ -90,7 +90,7 @@ export const agentPools = defineResource<AgentPoolView>()(({ required, optional,
         sort: ["name", "created-at"],
         include,
         parameters: {
-          q: textParameter("Part of the name, ignoring case."),
+          q: searchParameter("the name"),
           "filter[allowed_workspaces][name]": textParameter(
             "Only pools that serve the workspace of this name, if the caller may read it.",
           ),

@@ -8,6 +8,7 @@ import { bitOf, holds } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import type { AgentPoolScopeTable, AgentPoolTable } from "../../../database/schema/connections.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { hasProjectGrant, hasWorkspaceGrant, standingColumns } from "../../shared/grants/reads.ts";
@@ -139,7 +140,7 @@ export async function listAgentPoolRows(
     "=",
     organization.id,
   );
-  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(search.part)));
+  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], search.part));
   if (search.workspaceName) rows = rows.where(servesWorkspace(actor, organization, search.workspaceName));
   if (search.projectName) rows = rows.where(servesProject(actor, organization, search.projectName));
   const found = await fetchPage(tx, {

@@ -1,7 +1,7 @@
 /** An agent pool of the site: it belongs to no organization, and its agents run workspaces in remote mode, whosever they are. */
 import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { agentPoolName } from "../agent-pools/definition.ts";
 
@@ -38,7 +38,7 @@ export const siteAgentPools = defineResource<SiteAgentPoolView>()(({ required, r
       path: "/admin/agent-pools",
       summary: "List the agent pools of the site",
       needs,
-      query: { paged: true, parameters: { q: textParameter("Part of the name, ignoring case.") } },
+      query: { paged: true, parameters: { q: searchParameter("the name") } },
       answer: "list",
     },
     createSiteAgentPool: {

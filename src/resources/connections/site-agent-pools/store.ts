@@ -4,6 +4,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { SiteAgentPoolTable } from "../../../database/schema/runs.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { Administration } from "../../shared/administration.ts";
@@ -37,7 +38,7 @@ export async function listSiteAgentPoolRows(
   part: string | undefined,
 ): Promise<{ views: SiteAgentPoolView[]; totalCount: number }> {
   let rows = pools(tx);
-  if (part) rows = rows.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(part)));
+  if (part) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "p.nameKey" }, { column: "p.id" }],

@@ -4,7 +4,7 @@
  */
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { choice, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, text, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { timeoutPattern } from "../../../kernel/durations.ts";
 
@@ -88,9 +88,9 @@ export const adminOrganizations = defineResource<AdminOrganizationView>()(({ opt
         paged: true,
         include,
         parameters: {
-          q: textParameter("Part of the name or e-mail address, ignoring case. It goes before the other two."),
-          "q[name]": textParameter("Part of the name, ignoring case."),
-          "q[email]": textParameter("Part of the e-mail address, ignoring case."),
+          q: searchParameter("the name or email address", " It goes before the other two."),
+          "q[name]": searchParameter("the name"),
+          "q[email]": searchParameter("the email address"),
           "filter[module_producer]": choice(isTrue, "Whether it shares modules, with all or with some."),
           "filter[provider_producer]": choice(isTrue, "Whether it shares providers."),
         },

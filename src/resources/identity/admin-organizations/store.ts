@@ -4,6 +4,7 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { inForce } from "../../shared/grants/in-force.ts";
@@ -68,14 +69,13 @@ export interface AdminSearch {
 }
 
 export async function listAdminOrganizationRows(tx: Tx, page: Page, search: AdminSearch) {
-  const named = (part: string) => tx.dialect.contains(sql.ref("o.nameKey"), fold(part));
-  const addressed = (part: string) => tx.dialect.contains(sql`lower(o.email)`, fold(part));
+  const [names, addresses] = [sql.ref<string>("o.nameKey"), sql<string>`lower(o.email)`];
   const { q, name, email, sharesModules, sharesProviders } = search;
   let rows = organizations(tx.db);
-  if (q) rows = rows.where((where) => where.or([named(q), addressed(q)]));
+  if (q) rows = rows.where(containsWords(tx.dialect, [names, addresses], q));
   else {
-    if (name) rows = rows.where(named(name));
-    if (email) rows = rows.where(addressed(email));
+    if (name) rows = rows.where(containsWords(tx.dialect, [names], name));
+    if (email) rows = rows.where(containsWords(tx.dialect, [addresses], email));
   }
   if (sharesModules !== undefined) {
     const shares = sql<SqlBool>`(o.global_module_sharing = 1

@@ -1,7 +1,7 @@
 /** A token: the secret by which a user, a team or an organization is known. The secret itself is shown once. */
 import type { ShownToken } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, textParameter } from "../../../jsonapi/query.ts";
+import { choice, searchParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp } from "../../../jsonapi/schemas.ts";
 
 export interface TokenView extends ShownToken {
@@ -152,7 +152,7 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       query: {
         paged: true,
         sort: ["team-name", "created-by", "expired-at", "last-used-at"],
-        parameters: { q: textParameter("Part of the team's name, ignoring case.") },
+        parameters: { q: searchParameter("the team's name") },
       },
       answer: "list",
     },

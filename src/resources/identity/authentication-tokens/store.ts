@@ -9,6 +9,7 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { TokenTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { inForce, nextEnd } from "../../shared/grants/in-force.ts";
@@ -139,7 +140,7 @@ export async function listTeamTokens(
     .where("k.kind", "=", "team")
     .where(teamIsVisible(actor, standing));
   if (!standing.ownerInPerson) rows = rows.where("t.isOwners", "=", 0);
-  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("t.nameKey"), fold(search.part)));
+  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.part));
   const order: Order[] =
     search.sort === undefined
       ? [...newestFirst]

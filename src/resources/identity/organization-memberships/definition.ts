@@ -1,7 +1,7 @@
 /** A membership: a person's place in an organization, or an invitation that waits for the person. */
 import type { OrganizationMembershipTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { choice, listParameter, textParameter } from "../../../jsonapi/query.ts";
+import { choice, listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
 import { email, type OrganizationFacts } from "../organizations/definition.ts";
@@ -92,7 +92,7 @@ export const organizationMemberships = defineResource<MembershipView>()(({ once,
         paged: true,
         include,
         parameters: {
-          q: textParameter("Part of the member's name or address, ignoring case."),
+          q: searchParameter("the member's name or email address"),
           "filter[email]": listParameter("Whole addresses, comma-separated, ignoring case."),
           "filter[status]": choice(membershipStatuses, "Only memberships with this status."),
         },

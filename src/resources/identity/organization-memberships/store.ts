@@ -6,6 +6,7 @@ import { type Standing, standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationMembershipTable, UserTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { endedOfMembership, inForce } from "../../shared/grants/in-force.ts";
@@ -132,12 +133,8 @@ export async function listMembershipRows(
   if (search.status !== undefined) rows = rows.where("m.status", "=", search.status);
   if (search.emails !== undefined)
     rows = rows.where(tx.dialect.isOneOf(sql.ref("m.emailKey"), search.emails.map(fold)));
-  if (search.part) {
-    const part = fold(search.part);
-    rows = rows.where((where) =>
-      where.or([tx.dialect.contains(sql.ref("m.emailKey"), part), tx.dialect.contains(sql.ref("u.usernameKey"), part)]),
-    );
-  }
+  if (search.part)
+    rows = rows.where(containsWords(tx.dialect, [sql.ref("m.emailKey"), sql.ref("u.usernameKey")], search.part));
   return pageOf(tx, rows, search.page);
 }
 

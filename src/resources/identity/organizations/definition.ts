@@ -3,7 +3,7 @@ import { organizationPermissionFlags, organizationPermissions } from "../../../a
 import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
 
 export interface OrganizationView extends OrganizationTable {
@@ -190,8 +190,8 @@ export const organizations = defineResource<OrganizationView>()(({ required, opt
       query: {
         paged: true,
         parameters: {
-          q: textParameter("Part of the name or e-mail address, ignoring case."),
-          "q[name]": textParameter("Part of the name, ignoring case."),
+          q: searchParameter("the name or email address"),
+          "q[name]": searchParameter("the name"),
         },
       },
       answer: "list",

@@ -5,6 +5,7 @@ import type { Granted } from "../../../access/granted.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { isOpenTo, standingColumns, type StandingFacts } from "../../shared/grants/reads.ts";
@@ -58,7 +59,6 @@ export async function listOrganizationRows(
   search: { q?: string | undefined; name?: string | undefined },
 ) {
   const principal = principalOf(actor);
-  const { contains } = tx.dialect;
   let rows = tx.db
     .selectFrom("organizations as o")
     .selectAll("o")
@@ -75,11 +75,8 @@ export async function listOrganizationRows(
     );
   }
   rows = rows.where(isOpenTo(actor));
-  if (search.name) rows = rows.where(contains(sql.ref("o.nameKey"), fold(search.name)));
-  if (search.q) {
-    const part = fold(search.q);
-    rows = rows.where((where) => where.or([contains(sql.ref("o.nameKey"), part), contains(sql`lower(o.email)`, part)]));
-  }
+  if (search.name) rows = rows.where(containsWords(tx.dialect, [sql.ref("o.nameKey")], search.name));
+  if (search.q) rows = rows.where(containsWords(tx.dialect, [sql.ref("o.nameKey"), sql`lower(o.email)`], search.q));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "nameKey" }, { column: "id" }],

@@ -3,7 +3,7 @@ import { organizationAccessOf, organizationPermissionNames, type Standing } from
 import { teamPermissions } from "../../../access/permissions.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { listParameter, textParameter } from "../../../jsonapi/query.ts";
+import { listParameter, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { type Ending, endingMeta, shownEnding } from "../../shared/grants/ending.ts";
 import type { OrganizationFacts } from "../organizations/definition.ts";
@@ -145,7 +145,7 @@ export const teams = defineResource<TeamView>()(({ required, optional, readOnly,
         paged: true,
         include,
         parameters: {
-          q: textParameter("Part of the name, ignoring case."),
+          q: searchParameter("the name"),
           "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
         },
       },

@@ -7,6 +7,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Dialect } from "../../../database/dialect.ts";
 import type { TeamTable } from "../../../database/schema/identity.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { Ending } from "../../shared/grants/ending.ts";
@@ -63,7 +64,7 @@ export async function listTeamRows(
     .where("t.organizationId", "=", organization.id)
     .where(teamIsVisible(actor, organization.standing));
   if (search.names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("t.nameKey"), search.names.map(fold)));
-  if (search.part) rows = rows.where(tx.dialect.contains(sql.ref("t.nameKey"), fold(search.part)));
+  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql.ref("t.nameKey")], search.part));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "t.nameKey" }, { column: "t.id" }],

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { UserTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, text, timestamp } from "../../../jsonapi/schemas.ts";
 import { passwordLengthMax } from "../../../kernel/passwords.ts";
 import { email } from "../organizations/definition.ts";
@@ -41,7 +41,7 @@ export const username = text({
 
 const listQuery = {
   paged: true,
-  parameters: { q: textParameter("Part of the name or e-mail address, ignoring case.") },
+  parameters: { q: searchParameter("the name or email address") },
 } as const;
 
 const typed = text({ max: passwordLengthMax });

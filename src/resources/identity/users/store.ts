@@ -4,6 +4,7 @@ import type { Actor } from "../../../access/actor.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { UserTable } from "../../../database/schema/identity.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { Administration } from "../../shared/administration.ts";
@@ -86,12 +87,7 @@ export async function listUserRows(
   q: string | undefined,
 ): Promise<{ rows: UserTable[]; totalCount: number }> {
   let rows = tx.db.selectFrom("users as u").selectAll("u");
-  if (q) {
-    const part = fold(q);
-    rows = rows.where((where) =>
-      where.or([tx.dialect.contains(sql.ref("u.usernameKey"), part), tx.dialect.contains(sql.ref("u.emailKey"), part)]),
-    );
-  }
+  if (q) rows = rows.where(containsWords(tx.dialect, [sql.ref("u.usernameKey"), sql.ref("u.emailKey")], q));
   const found = await fetchPage(tx, {
     rows,
     order: [{ column: "usernameKey" }, { column: "id" }],

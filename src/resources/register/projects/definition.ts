@@ -3,7 +3,7 @@ import type { Access } from "../../../access/effective.ts";
 import { projectPermissions } from "../../../access/permissions.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { type IndexedParameter, listParameter, presence, textParameter } from "../../../jsonapi/query.ts";
+import { type IndexedParameter, listParameter, presence, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
 import { executionModes, type OrganizationFacts } from "../../identity/organizations/definition.ts";
@@ -141,7 +141,7 @@ export const projects = defineResource<ProjectView>()(({ required, optional, rea
         sort: ["name"],
         include: ["effective_tag_bindings"],
         parameters: {
-          q: textParameter("Part of the name, ignoring case. Not used when filter[names] is given."),
+          q: searchParameter("the name", " Not used when filter[names] is given."),
           "filter[names]": listParameter("Whole names, comma-separated, ignoring case."),
           "filter[permissions][create-workspace]": presence(
             "If given, only projects in which the caller may create workspaces.",

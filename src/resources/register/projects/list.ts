@@ -5,6 +5,7 @@ import { effective } from "../../../access/effective.ts";
 import { bitOf, type Mask } from "../../../access/permission-set.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -89,7 +90,7 @@ interface Narrowed {
 function narrowed(tx: Tx, query: Projects, { names, part, tagged }: ProjectSearch): Narrowed {
   let rows = tagged.reduce((found, filter) => found.where(isTagged("p", filter)), query);
   if (names !== undefined) rows = rows.where(tx.dialect.isOneOf(sql.ref("p.nameKey"), names.map(fold)));
-  else if (part !== undefined) rows = rows.where(tx.dialect.contains(sql.ref("p.nameKey"), fold(part)));
+  else if (part !== undefined) rows = rows.where(containsWords(tx.dialect, [sql.ref("p.nameKey")], part));
   return { rows, matching: countOf(rows.select("p.id")) };
 }
 

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { TagTable } from "../../../database/schema/workspaces.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 
@@ -48,7 +48,7 @@ export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
       path: "/workspaces/:workspace_id/relationships/tags",
       summary: "List a workspace's tags",
       needs: "read access to the workspace's runs",
-      query: { paged: true, parameters: { q: textParameter("Part of the name, ignoring case.") } },
+      query: { paged: true, parameters: { q: searchParameter("the name") } },
       answer: "list",
     },
     addWorkspaceTags: {
@@ -78,7 +78,7 @@ export const tags = defineResource<TagView>()(({ readOnly, toOne }) => ({
         paged: true,
         sort: ["name", "created-at"],
         parameters: {
-          q: textParameter("Part of the name, ignoring case."),
+          q: searchParameter("the name"),
           "filter[exclude][taggable][id]": textParameter("Only tags that this workspace does not carry."),
         },
       },

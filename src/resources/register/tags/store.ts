@@ -5,9 +5,9 @@ import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { TagTable, WorkspaceTable } from "../../../database/schema/workspaces.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { newId } from "../../../kernel/ids.ts";
-import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import { factsColumns, type OrganizationView } from "../../identity/organizations/definition.ts";
 import { held } from "../../shared/locks.ts";
@@ -50,7 +50,7 @@ export async function listTagRows(
     const readableOne = sql`(select w.id from workspaces as w where w.id = ${workspaceId} and ${readable})`;
     rows = rows.where(sql<boolean>`not ${carriedBy(readableOne)}`);
   }
-  if (search.part) rows = rows.where(tx.dialect.contains(sql`lower(t.name)`, fold(search.part)));
+  if (search.part) rows = rows.where(containsWords(tx.dialect, [sql`lower(t.name)`], search.part));
   const column = search.sort?.key === "created-at" ? "t.createdAt" : "t.name";
   const order: Order[] = [{ column, descending: search.sort?.descending ?? false }, { column: "t.id" }];
   const found = await fetchPage(tx, {

@@ -5,6 +5,7 @@ import {
   type IndexedParameter,
   listParameter,
   type Parameter,
+  searchParameter,
   textParameter,
   Unusable,
 } from "../../../jsonapi/query.ts";
@@ -75,7 +76,7 @@ const list = {
     include: workspaceIncludes,
     sort: ["name", "current-run.created-at", "latest-change-at"],
     parameters: {
-      "search[name]": textParameter("Part of the name, ignoring case."),
+      "search[name]": searchParameter("the name"),
       "search[tags]": listParameter(
         "Tags, comma-separated; all are required. The keys of its own and its project's key-value tags count as well.",
       ),

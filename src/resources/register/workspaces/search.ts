@@ -2,9 +2,10 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import { isIndexed, isPair } from "../../../database/name-index.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import { fold } from "../../../kernel/text.ts";
+import { fold, searchWords } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
 import {
   type Asked,
@@ -53,9 +54,9 @@ export function isFiltered(search: WorkspaceSearch): boolean {
  */
 export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
   const fixed = (wildcard ?? "").split("*");
-  const long = [part ?? "", ...fixed].map(fold).filter((each) => isIndexed(each) && !isPair(each));
-  if (long.length > 0 || fixed[0]) return long;
-  return [part ?? "", ...fixed].map(fold).filter(isIndexed).slice(0, 1);
+  const indexed = [...searchWords(part ?? ""), ...fixed.map(fold)].filter(isIndexed);
+  const long = indexed.filter((each) => !isPair(each));
+  return long.length > 0 || fixed[0] ? long : indexed.slice(0, 1);
 }
 
 /**
@@ -64,9 +65,9 @@ export function indexedParts({ part, wildcard }: WorkspaceSearch): string[] {
  */
 export function knownTotal(tx: Tx, organizationId: string, search: WorkspaceSearch): RawBuilder<number> | undefined {
   if (search.projectId !== undefined) return undefined;
-  const part = fold(search.part ?? "");
-  if (isIndexed(part) && !isFiltered({ ...search, part: undefined }))
-    return tx.dialect.names.counted(organizationId, part);
+  const [word = "", ...moreWords] = searchWords(search.part ?? "");
+  if (isIndexed(word) && moreWords.length === 0 && !isFiltered({ ...search, part: undefined }))
+    return tx.dialect.names.counted(organizationId, word);
   if (search.runStatuses.length > 0 && !isFiltered({ ...search, runStatuses: [] }))
     return tx.dialect.counts.inState(organizationId, isNamed(tx, search.runStatuses));
   const [filter, ...moreFilters] = search.tagged;
@@ -97,7 +98,7 @@ export function conditionsOf(
   const conditions: RawBuilder<SqlBool>[] = [];
   if (search.ids !== undefined) conditions.push(tx.dialect.isOneOf(sql.ref("w.id"), search.ids));
   if (search.projectId !== undefined) conditions.push(sql<SqlBool>`w.project_id = ${search.projectId}`);
-  if (search.part) conditions.push(tx.dialect.contains(sql.ref("w.nameKey"), fold(search.part)));
+  if (search.part) conditions.push(containsWords(tx.dialect, [sql.ref("w.nameKey")], search.part));
   if (search.wildcard) conditions.push(matches(search.wildcard));
   if (search.tags.length > 0) conditions.push(hasAllTags(tx, organizationId, [...new Set(search.tags)], by));
   if (search.excludedTags.length > 0) conditions.push(hasNoTag(tx, organizationId, search.excludedTags, by));

@@ -1,7 +1,7 @@
 /** The operations on runs. */
 import { z } from "zod";
 import type { Operation } from "../../../jsonapi/define.ts";
-import { listParameter, textParameter } from "../../../jsonapi/query.ts";
+import { listParameter, searchParameter, textParameter } from "../../../jsonapi/query.ts";
 import { text } from "../../../jsonapi/schemas.ts";
 
 const byId = "/runs/:run_id";
@@ -31,10 +31,11 @@ const filters = {
   "filter[source]": listParameter("Only runs that one of these made, comma-separated."),
   "filter[timeframe]": textParameter("A year, or `year` for the last twelve months."),
   "filter[agent_pool_names]": listParameter("Only runs for agents of one of these pools, comma-separated."),
-  "search[user]": textParameter("Part of the name of whoever made it, ignoring case."),
-  "search[commit]": textParameter("Part of the commit's id."),
-  "search[basic]": textParameter(
-    "Part of the maker's name, the commit, the id or the message, ignoring case; not used beside search[user] or search[commit].",
+  "search[user]": searchParameter("the name of who created it"),
+  "search[commit]": searchParameter("the commit's id"),
+  "search[basic]": searchParameter(
+    "the creator's name, the commit, the id or the message",
+    " Not used beside search[user] or search[commit].",
   ),
 } as const;
 const organizationFilters = {
@@ -149,7 +150,7 @@ export const runOperations = {
         "filter[status]": filters["filter[status]"],
         "filter[from]": textParameter("Only runs made at this moment or later."),
         "filter[to]": textParameter("Only runs made at this moment or before."),
-        q: textParameter("Part of a workspace's or organization's name, ignoring case; or the id of a run."),
+        q: searchParameter("the workspace's or organization's name", " Or the id of a run."),
       },
     },
     answer: "list",

@@ -4,6 +4,7 @@ import { principalOf } from "../../../access/actor.ts";
 import { standingOf } from "../../../access/organization.ts";
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
@@ -159,10 +160,8 @@ export async function pageOfSiteRuns(
   if (from !== undefined) conditions.push(sql<SqlBool>`r.created_at >= ${from}`);
   if (to !== undefined) conditions.push(sql<SqlBool>`r.created_at <= ${to}`);
   if (part) {
-    const key = fold(part);
-    const { contains } = tx.dialect;
-    conditions.push(sql<SqlBool>`(r.id = ${part}
-      or ${contains(sql.ref("w.nameKey"), key)} or ${contains(sql.ref("o.nameKey"), key)})`);
+    const isNamed = containsWords(tx.dialect, [sql.ref("w.nameKey"), sql.ref("o.nameKey")], part);
+    conditions.push(sql<SqlBool>`(r.id = ${part.trim()} or ${isNamed})`);
   }
   return pageOf(tx, context, conditions, { page, order: newest });
 }

@@ -2,6 +2,7 @@
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import { nowMs } from "../../../kernel/time.ts";
 import type { Tx } from "../../../database/database.ts";
+import { containsWords } from "../../../database/words.ts";
 import { discardableStatuses } from "./machine.ts";
 
 export interface RunFilters {
@@ -34,7 +35,7 @@ export function conditionsOf({ dialect }: Tx, organizationId: string | undefined
     conditions.push(sql<SqlBool>`r.agent_pool_id in (
       select id from agent_pools where organization_id = ${organizationId ?? ""}
         and ${dialect.isOneOf(sql.ref("name"), filters.agentPoolNames)})`);
-  return [...conditions, ...searchConditions(dialect.contains, filters)];
+  return [...conditions, ...searchConditions(dialect, filters)];
 }
 
 function statusCondition(isOneOf: Tx["dialect"]["isOneOf"], statuses: readonly string[]): Condition {
@@ -62,20 +63,15 @@ function timeCondition(timeframe: string): Condition {
   return sql<SqlBool>`(r.created_at >= ${`${timeframe}-01-01`} and r.created_at < ${`${String(Number(timeframe) + 1).padStart(4, "0")}-01-01`})`;
 }
 
-function searchConditions(contains: Tx["dialect"]["contains"], { user, commit, basic }: RunFilters): Condition[] {
+function searchConditions(dialect: Tx["dialect"], { user, commit, basic }: RunFilters): Condition[] {
   // Both engines fold the letters of ASCII, and only these.
-  const folded = (part: string) => part.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  const has = (column: string, part: string) =>
-    contains(sql<string>`lower(coalesce(${sql.ref(column)}, ''))`, folded(part));
+  const folded = (text: string) => text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const textOf = (column: string) => sql<string>`lower(coalesce(${sql.ref(column)}, ''))`;
+  const has = (columns: readonly string[], search: string) =>
+    containsWords(dialect, columns.map(textOf), search, folded);
   const found: Condition[] = [];
-  if (user) found.push(has("r.createdByName", user));
-  if (commit) found.push(has("r.commitSha", commit));
-  if (basic && !user && !commit)
-    found.push(
-      sql<SqlBool>`(${sql.join(
-        ["r.createdByName", "r.commitSha", "r.id", "r.message"].map((column) => has(column, basic)),
-        sql` or `,
-      )})`,
-    );
+  if (user) found.push(has(["r.createdByName"], user));
+  if (commit) found.push(has(["r.commitSha"], commit));
+  if (basic && !user && !commit) found.push(has(["r.createdByName", "r.commitSha", "r.id", "r.message"], basic));
   return found;
 }

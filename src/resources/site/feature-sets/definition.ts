@@ -1,6 +1,6 @@
 /** Feature sets: what clients of HCP Terraform look for before they subscribe an organization to one. */
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter } from "../../../jsonapi/query.ts";
 import { text, wholeNumber } from "../../../jsonapi/schemas.ts";
 
 export interface FeatureSetView {
@@ -25,7 +25,7 @@ export const featureSets = defineResource<FeatureSetView>()(({ readOnly }) => ({
       path: "/admin/feature-sets",
       summary: "List the feature sets, which differ in nothing but their names",
       needs: "a site admin",
-      query: { paged: true, parameters: { q: textParameter("Part of the name, ignoring case.") } },
+      query: { paged: true, parameters: { q: searchParameter("the name") } },
       answer: "list",
     },
   },

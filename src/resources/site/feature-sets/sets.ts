@@ -1,5 +1,5 @@
 /** The feature sets that there are: a list that ships with the service, and in no table. */
-import { fold } from "../../../kernel/text.ts";
+import { fold, searchWords } from "../../../kernel/text.ts";
 import type { FeatureSetView } from "./definition.ts";
 
 export const allFeatureSets: readonly FeatureSetView[] = [
@@ -9,5 +9,6 @@ export const allFeatureSets: readonly FeatureSetView[] = [
 ];
 
 export function featureSetsNamed(part: string): FeatureSetView[] {
-  return allFeatureSets.filter((set) => fold(set.name).includes(fold(part)));
+  const words = searchWords(part);
+  return allFeatureSets.filter(({ name }) => words.every((word) => fold(name).includes(word)));
 }

@@ -3,7 +3,7 @@ import type { Standing } from "../../../access/organization.ts";
 import { variableSetPermissions } from "../../../access/permissions.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
-import { textParameter } from "../../../jsonapi/query.ts";
+import { searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import type { OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { description } from "../description.ts";
@@ -37,7 +37,7 @@ const include = ["workspaces", "projects", "stacks", "vars"] as const;
 const query = {
   paged: true,
   include,
-  parameters: { q: textParameter("Part of the name, ignoring case.") },
+  parameters: { q: searchParameter("the name") },
 } as const;
 
 const ofOrganization = "/organizations/:organization_name/varsets";

@@ -8,6 +8,7 @@ import type { Tx } from "../../../database/database.ts";
 import { prepared } from "../../../database/prepared.ts";
 import type { Schema } from "../../../database/schema/schema.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
+import { containsWords } from "../../../database/words.ts";
 import type { Page } from "../../../jsonapi/query.ts";
 import { fold } from "../../../kernel/text.ts";
 import { now } from "../../../kernel/time.ts";
@@ -156,7 +157,7 @@ export async function listVarsetRows(
   const organization = sql<string>`${organizationId}`;
   let rows = sets(tx.db, organization, principal).where("s.organizationId", "=", organizationId);
   if (which !== undefined) rows = rows.where(which);
-  if (part) rows = rows.where(tx.dialect.contains(sql.ref("s.nameKey"), fold(part)));
+  if (part) rows = rows.where(containsWords(tx.dialect, [sql.ref("s.nameKey")], part));
   if (readsOwned !== true) {
     const readable =
       readsOwned === undefined

@@ -1,6 +1,6 @@
 /** Walks through what a provider lists, a page at a time, until a page of ours is full: bounded in time and in how often it is asked. */
 import type { Page } from "../../../jsonapi/query.ts";
-import { fold } from "../../../kernel/text.ts";
+import { fold, searchWords } from "../../../kernel/text.ts";
 import { nowMs } from "../../../kernel/time.ts";
 import { type ApiCall, pageSize, type Provider } from "../providers/provider.ts";
 
@@ -26,11 +26,12 @@ export async function listed(listing: Listing, page: Page, search = ""): Promise
   const first = (page.number - 1) * page.size;
   const needed = first + page.size;
   const found: string[] = [];
+  const words = searchWords(search);
   const until = nowMs() + totalMs;
   let isWhole = false;
   for (let number = 1; !isWhole && found.length <= needed && number <= callsMax && nowMs() < until; number += 1) {
     const names = listing.names(await listing.ask(listing.call(number)));
-    found.push(...names.filter((name) => fold(name).includes(fold(search))));
+    found.push(...names.filter((name) => words.every((word) => fold(name).includes(word))));
     isWhole = isLast(listing.lists, names.length);
   }
   const isCutShort = !isWhole && found.length <= needed;

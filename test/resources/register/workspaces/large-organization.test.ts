@@ -51,7 +51,11 @@ function expected(fits: (name: string) => boolean, page = 1): { names: string[];
   return { names: found.slice((page - 1) * 100, page * 100), total: found.length };
 }
 
-const inside = (part: string) => (name: string) => name.includes(part.toLowerCase());
+const inside = (part: string) => (name: string) =>
+  part
+    .toLowerCase()
+    .split(" ")
+    .every((word) => name.includes(word));
 
 describe("listWorkspaces: search[name] in a large organization", () => {
   it.each([
@@ -75,6 +79,11 @@ describe("listWorkspaces: search[name] in a large organization", () => {
     "net%ork",
     'a"b c',
     "network-7919_prod",
+    "prod network",
+    "PROD pay",
+    "79 od 1",
+    "od ne",
+    "o 7",
   ])("finds exactly those with %s in their names", async (part) => {
     expect(await search({ "search[name]": part })).toEqual(expected(inside(part)));
   });

@@ -144,7 +144,7 @@ const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof({ arbitrary: fc.constant(undefined), weight: 5 }, { arbitrary, weight: 2 });
 const fragment = fc.string({ unit: fc.constantFrom("a", "b", "A", "_", "-", "1", "%"), maxLength: 3 });
 const queries: fc.Arbitrary<Query> = fc.record({
-  part: maybe(fragment),
+  part: maybe(fc.array(fragment, { minLength: 1, maxLength: 3 }).map((words) => words.join(" "))),
   wildcard: maybe(fc.array(fragment, { minLength: 1, maxLength: 3 }).map((parts) => parts.join("*"))),
   tags: maybe(fc.subarray(searched, { minLength: 1, maxLength: 2 })),
   excluded: maybe(fc.subarray(searched, { minLength: 1, maxLength: 2 })),
@@ -178,7 +178,11 @@ function hasTag(item: Item, key: string, value: string | undefined): boolean {
 function isFound(item: Item, query: Query): boolean {
   const name = item.name.toLowerCase();
   return (
-    (query.part === undefined || name.includes(query.part.toLowerCase())) &&
+    (query.part === undefined ||
+      query.part
+        .toLowerCase()
+        .split(" ")
+        .every((word) => name.includes(word))) &&
     (!query.wildcard || fits(name, query.wildcard.toLowerCase())) &&
     (query.tags ?? []).every((tag) => hasTag(item, tag, undefined)) &&
     !(query.excluded ?? []).some((tag) => hasTag(item, tag, undefined)) &&

@@ -1,0 +1,64 @@
+/** What Ctrl-K can do: actions of the organization and of a workspace, as far as the caller's permissions allow them. */
+import type { Resource } from "./api/client.ts";
+import { paths } from "./paths.ts";
+import type { Rights } from "./places.ts";
+
+export type Workspace = Resource<"workspaces">;
+
+/** An action leads to an address, which may open a dialog, or is done at once. */
+export type Action = { readonly label: string } & ({ readonly to: string } | { readonly run: "unlock" });
+
+/** `managesProject`: whether the caller can manage at least one project, and so grant access to it and move workspaces. */
+export function organizationActions(organization: string, rights: Rights, managesProject: boolean): Action[] {
+  const offered: [boolean | undefined, string, string][] = [
+    [rights?.["can-create-workspace"], "New workspace", paths.newWorkspace(organization)],
+    [rights?.["can-create-project"], "New project", paths.opening(paths.projects(organization), "create")],
+    [rights?.["can-create-team"], "Create team", paths.opening(paths.teams(organization), "create")],
+    [rights?.["can-manage-memberships"], "Invite a person", paths.opening(paths.people(organization), "invite")],
+    [managesProject, "Grant access", paths.grant(organization)],
+    [managesProject, "Move workspaces", paths.move(organization)],
+    [true, "Create token", paths.opening(paths.tokens(organization), "create")],
+    [rights?.["can-manage-auditing"], "Audit webhooks", paths.auditWebhooks(organization)],
+  ];
+  return offered.flatMap(([may, label, to]) => (may ? [{ label, to }] : []));
+}
+
+/** `userId`: the caller's, who unlocks their own lock at once and another's by force. */
+export function workspaceActions(organization: string, workspace: Workspace, userId: string | undefined): Action[] {
+  const { name, permissions: may, locked, "execution-mode": mode } = workspace.attributes;
+  const overview = paths.workspace(organization, name);
+  const holder = workspace.relationships["locked-by"]?.data;
+  const isOwnLock = holder?.type === "users" && holder.id === userId;
+  const forces = locked && !isOwnLock && holder?.type !== "runs" && may["can-force-unlock"];
+  const actions: [boolean | undefined, Action][] = [
+    [may["can-queue-run"] && mode !== "local", { label: "Start run", to: paths.opening(overview, "start-run") }],
+    [!locked && may["can-lock"], { label: "Lock", to: paths.opening(overview, "lock") }],
+    [locked && isOwnLock, { label: "Unlock", run: "unlock" }],
+    [forces, { label: "Force-unlock", to: paths.opening(overview, "force-unlock") }],
+    [may["can-update"], { label: "Grant access", to: paths.grant(organization, { workspace: workspace.id }) }],
+    [true, { label: "Who has access", to: paths.workspaceAccess(organization, name) }],
+    [may["can-read-variable"], { label: "Variables", to: paths.workspaceVariables(organization, name) }],
+    [true, { label: "Settings", to: paths.workspaceSettings(organization, name) }],
+  ];
+  return actions.flatMap(([may, action]) => (may ? [action] : []));
+}
+
+/** The words that begin the label of some action of a workspace: "lock", "unl", "acc". */
+const vocabulary = "start run lock unlock force-unlock grant access who has variables settings".split(" ");
+const verbLengthMin = 3;
+
+/** "lock payments" is an action and the name of what it is done to. Undefined where either is missing. */
+export function verbIn(text: string): { readonly verb: string; readonly rest: string } | undefined {
+  const words = text.toLowerCase().split(/\s+/);
+  const isVerb = (word: string) => word.length >= verbLengthMin && vocabulary.some((known) => known.startsWith(word));
+  const verb = words.filter(isVerb).join(" ");
+  const rest = words.filter((word) => !isVerb(word)).join(" ");
+  return verb === "" || rest === "" ? undefined : { verb, rest };
+}
+
+/** As the server searches: every word, in any order. */
+export const hasWords = (label: string, text: string): boolean =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => label.toLowerCase().includes(word));

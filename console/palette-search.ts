@@ -1,0 +1,198 @@
+/** What Ctrl-K finds: the server searches names, places and actions are known here. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
+import { account, askingOn, organization as organizationQuery, workspaceNamed } from "./api/queries.ts";
+import {
+  type Action,
+  hasWords,
+  organizationActions,
+  verbIn,
+  type Workspace,
+  workspaceActions,
+} from "./palette-actions.ts";
+import { paths } from "./paths.ts";
+import { placesOf } from "./places.ts";
+
+/** Of each kind; and how many actions a search by a verb and a name offers. */
+const each = 6;
+const actionsMax = 8;
+
+export interface Item {
+  readonly id: string;
+  readonly label: string;
+  /** Beside it: a project, an email address, the workspace that an action is for. */
+  readonly about?: string | undefined;
+  readonly action: Action;
+  readonly workspace?: Workspace;
+}
+
+export interface ItemGroup {
+  readonly group: string;
+  readonly items: readonly Item[];
+}
+
+interface Search {
+  readonly groups: readonly ItemGroup[];
+  readonly isSearching: boolean;
+}
+
+const idOf = (text: string) => text.replaceAll(/\W/g, "-");
+const toItem = (action: Action): Item => ({ id: idOf(`do-${action.label}`), label: action.label, action });
+const toPlace = ([label, to]: readonly [string, string]): Item => ({
+  id: idOf(`to-${to}`),
+  label,
+  action: { label, to },
+});
+
+/** Only the actions of this workspace, where one was chosen. */
+export function useSearch(organization: string, text: string, scope: Workspace | undefined): Search {
+  const userId = useQuery(account()).data?.data.id;
+  const actions = useActions(organization, userId);
+  const found = useNames(organization, scope ? "" : text);
+  const onFound = useVerbs(organization, scope ? "" : text, userId);
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  if (scope) {
+    const items = workspaceActions(organization, scope, userId).map((action) => ({
+      ...toItem(action),
+      workspace: scope,
+    }));
+    return filled([{ group: scope.attributes.name, items: items.filter(({ label }) => hasWords(label, text)) }], false);
+  }
+  const places = placesOf(organization, rights).flatMap(([, some]) => some.map(toPlace));
+  const goTo = { group: "Go to", items: places.filter(({ label }) => hasWords(label, text)) };
+  if (text === "") return filled([...actions, goTo], false);
+  const named = actions.map(({ group, items }) => ({
+    group,
+    items: items.filter(({ label, about = "" }) => hasWords(`${label} ${about}`, text)),
+  }));
+  const isMeant = named.some(({ items }) =>
+    items.some(({ label }) => label.toLowerCase().startsWith(text.toLowerCase())),
+  );
+  const groups = isMeant ? [...named, ...found.groups] : [...found.groups, ...named];
+  return filled([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
+}
+
+const filled = (groups: readonly ItemGroup[], isSearching: boolean): Search => ({
+  groups: groups.filter(({ items }) => items.length > 0),
+  isSearching,
+});
+
+/** Those of the workspace whose page this is, and those of the organization. */
+function useActions(organization: string, userId: string | undefined): ItemGroup[] {
+  const { workspace: name } = useParams({ strict: false }) as { workspace?: string };
+  const here = useQuery({ ...workspaceNamed(organization, name ?? ""), enabled: name !== undefined }).data?.data;
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const managed = useQuery(
+    askingOn("GET /organizations/{organization_name}/projects", {
+      path: { organization_name: organization },
+      query: { "filter[permissions][update]": "true", "page[size]": 1 },
+    }),
+  );
+  const own = here && name !== undefined ? workspaceActions(organization, here, userId) : [];
+  return [
+    {
+      group: name ?? "",
+      items: own.map((action) => ({ ...toItem(action), id: idOf(`here-${action.label}`), workspace: here! })),
+    },
+    {
+      group: "Actions",
+      items: organizationActions(organization, rights, (managed.data?.data.length ?? 0) > 0).map(toItem),
+    },
+  ];
+}
+
+/** "lock payments": actions by their verb, of the workspaces that the other words find. */
+function useVerbs(organization: string, text: string, userId: string | undefined): Search {
+  const meant = verbIn(text);
+  const query = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/workspaces", {
+      path: { organization_name: organization },
+      query: { "search[name]": meant?.rest ?? "", include: "project", "page[size]": each },
+    }),
+    enabled: meant !== undefined,
+  });
+  if (meant === undefined) return { groups: [], isSearching: false };
+  const items = (query.data?.data ?? []).flatMap((workspace) =>
+    workspaceActions(organization, workspace, userId)
+      .filter(({ label }) => isBegun(label, meant.verb))
+      .map((action): Item => {
+        const { name } = workspace.attributes;
+        return { ...toItem(action), id: idOf(`do-${action.label}-${workspace.id}`), about: name, workspace };
+      }),
+  );
+  return {
+    groups: [{ group: "Workspace actions", items: items.slice(0, actionsMax) }],
+    isSearching: query.isLoading || query.isPlaceholderData,
+  };
+}
+
+/** "lock" begins a word of "Lock" and of "Force-unlock" none. */
+const isBegun = (label: string, verb: string): boolean => {
+  const words = label.toLowerCase().split(/[\s-]+/);
+  return verb.split(/[\s-]+/).every((part) => words.some((word) => word.startsWith(part)));
+};
+
+function useNames(organization: string, text: string): Search {
+  const enabled = text !== "";
+  const path = { organization_name: organization };
+  const size = { "page[size]": each };
+  const workspaces = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/workspaces", {
+      path,
+      query: { "search[name]": text, include: "project", ...size },
+    }),
+    enabled,
+  });
+  const projects = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/projects", { path, query: { q: text, ...size } }),
+    enabled,
+  });
+  const teams = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/teams", { path, query: { q: text, ...size } }),
+    enabled,
+  });
+  const people = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/organization-memberships", {
+      path,
+      query: { q: text, include: "user", ...size },
+    }),
+    enabled,
+  });
+  if (!enabled) return { groups: [], isSearching: false };
+  const named = (included: readonly any[] | undefined, type: string, id: string | undefined) =>
+    included?.find((one) => one.type === type && one.id === id)?.attributes;
+  const place = (id: string, label: string, to: string): Item => ({ id, label, action: { label, to } });
+  const groups: ItemGroup[] = [
+    {
+      group: "Workspaces",
+      items: (workspaces.data?.data ?? []).map((workspace) => {
+        const { id, attributes, relationships } = workspace;
+        const about = named(workspaces.data?.included, "projects", relationships.project?.data?.id)?.name;
+        return { ...place(id, attributes.name, paths.workspace(organization, attributes.name)), about, workspace };
+      }),
+    },
+    {
+      group: "Projects",
+      items: (projects.data?.data ?? []).map(({ id, attributes: { name } }) =>
+        place(id, name, paths.project(organization, id)),
+      ),
+    },
+    {
+      group: "Teams",
+      items: (teams.data?.data ?? []).map(({ id, attributes: { name } }) =>
+        place(id, name, paths.team(organization, id)),
+      ),
+    },
+    {
+      group: "People",
+      items: (people.data?.data ?? []).flatMap(({ relationships, attributes: { email } }) => {
+        const id = relationships.user?.data?.id;
+        if (id === undefined) return [];
+        const label = named(people.data?.included, "users", id)?.username || email;
+        return [{ ...place(id, label, paths.person(organization, id)), about: email }];
+      }),
+    },
+  ];
+  const isSearching = [workspaces, projects, teams, people].some((query) => query.isLoading || query.isPlaceholderData);
+  return { groups, isSearching };
+}

@@ -1,0 +1,179 @@
+/** Names and messages as long as the API takes them, without a blank: no page scrolls sideways, and a name keeps its telling end. */
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test } from "vitest";
+import type { Json } from "../support/api.ts";
+import { data, makeTeamToken, resource } from "../support/builders.ts";
+import { makeConfiguration, makeRun } from "../support/runs.ts";
+import { useConsole } from "./support/browser.ts";
+import { type Looker, settle, watchful } from "./support/looks.ts";
+
+const console = useConsole();
+
+/** `length` characters that end in something to know it by. */
+const long = (length: number, end: string): string => `${"x".repeat(length - end.length)}${end}`;
+const organization = long(40, "-acme");
+const workspace = long(90, "-production");
+const ids: Record<string, string> = { organization, workspace };
+const siteIds: Record<string, string> = {};
+const inOrganization = `/organizations/${organization}`;
+
+async function make(path: string, type: string, attributes: object, relationships?: object): Promise<Json> {
+  return data(await console.api.admin.post(path, resource(type, attributes, relationships)));
+}
+
+beforeAll(async () => {
+  const { api } = console;
+  await make("/organizations", "organizations", {
+    name: organization,
+    email: `${long(60, "z")}@acme.example`,
+  });
+  const text = long(200, "end");
+  const project = await make(`${inOrganization}/projects`, "projects", {
+    name: long(40, "-project"),
+    description: text,
+  });
+  const within = { project: { data: { type: "projects", id: project.id } } };
+  const space = await make(
+    `${inOrganization}/workspaces`,
+    "workspaces",
+    { name: workspace, description: text, "execution-mode": "remote" },
+    within,
+  );
+  const team = await make(`${inOrganization}/teams`, "teams", { name: long(80, "-team"), visibility: "organization" });
+  await make(
+    "/team-projects",
+    "team-projects",
+    { access: "write", reason: text },
+    { ...within, team: { data: { type: "teams", id: team.id } } },
+  );
+  const username = long(60, "-person");
+  const user = await make("/admin/users", "users", { username, email: `${long(60, "y")}@acme.example` });
+  await make(
+    `${inOrganization}/organization-memberships`,
+    "organization-memberships",
+    { email: user.attributes.email },
+    { teams: { data: [{ type: "teams", id: team.id }] } },
+  );
+  const invited = await make(`${inOrganization}/organization-memberships`, "organization-memberships", {
+    email: `${long(60, "w")}@acme.example`,
+  });
+  const set = await make(`${inOrganization}/varsets`, "varsets", {
+    name: long(90, "-set"),
+    description: text,
+    global: true,
+  });
+  await make(`/varsets/${set.id}/relationships/vars`, "vars", { key: long(120, "_KEY"), value: text, category: "env" });
+  await make(`/workspaces/${space.id}/vars`, "vars", {
+    key: long(120, "_KEY"),
+    value: text,
+    category: "env",
+    description: text,
+  });
+  const pool = await make(`${inOrganization}/agent-pools`, "agent-pools", { name: long(90, "-pool") });
+  const sitePool = await make("/admin/agent-pools", "agent-pools", { name: long(90, "-pool") });
+  await make(`/agent-pools/${pool.id}/authentication-tokens`, "authentication-tokens", { description: text });
+  await makeTeamToken(api, team.id);
+  const [token] = data(await api.admin.get(`${inOrganization}/team-tokens`)) as Json[];
+  await make(`${inOrganization}/ssh-keys`, "ssh-keys", {
+    name: long(90, "-key"),
+    value: "-----BEGIN OPENSSH PRIVATE KEY-----",
+  });
+  expect((await api.admin.post(`/workspaces/${space.id}/actions/lock`, { reason: text })).status).toBe(200);
+  await makeConfiguration(api, space.id);
+  const run = await makeRun(api.admin, space.id, { message: text });
+  const tag = { data: [{ type: "tags", attributes: { name: long(200, ":tag") } }] };
+  expect((await api.admin.post(`/workspaces/${space.id}/relationships/tags`, tag)).status).toBe(204);
+  const hook = {
+    name: long(90, "-hook"),
+    url: `https://siem.example/${text}`,
+    events: ["access.changed"],
+    enabled: false,
+  };
+  await make(`${inOrganization}/audit-webhooks`, "audit-webhooks", hook);
+  const notice = {
+    name: long(90, "-told"),
+    "destination-type": "generic",
+    url: `https://chat.example/${text}`,
+    enabled: false,
+  };
+  await make(`/workspaces/${space.id}/notification-configurations`, "notification-configurations", notice);
+  Object.assign(ids, {
+    project: project.id,
+    team: team.id,
+    user: user.id,
+    set: set.id,
+    pool: pool.id,
+    token: token.id,
+    run: run.id,
+    secret: /cadastre-([^/]+)$/.exec(invited.attributes["invitation-url"])?.[1],
+  });
+  siteIds["pool"] = sitePool.id;
+});
+
+/** Every page of `routes.tsx`, but those of a state, which has no long text of its own. */
+const source = readFileSync(new URL("../../console/routes.tsx", import.meta.url), "utf8");
+const under: Record<string, string> = {
+  outside: "",
+  inside: "",
+  inOrganization: "/$organization",
+  inWorkspace: "/$organization/workspaces/$workspace",
+};
+const pages = [...source.matchAll(/\bpage\(\s*(\w+),\s*"([^"]+)"/g)]
+  .map(([, parent = "", path = ""]) => `${under[parent]}/${path === "/" ? "" : path}`)
+  .filter((path) => !/\$state|sign-in|invitations|authorize/.test(path))
+  .concat("/$organization/grant?team=$team&project=$project", "/$organization/workspaces/$workspace/access?who=people");
+
+const addressOf = (path: string) =>
+  path.replaceAll(/\{?\$(\w+)\}?/g, (_, name: string) =>
+    encodeURIComponent((path.startsWith("/~/site/") ? siteIds[name] : undefined) ?? ids[name] ?? `no-${name}`),
+  );
+
+const desk = { width: 1280, height: 800 };
+const phone = { width: 390, height: 780 };
+let looker: Promise<Looker> | undefined;
+
+const tooWide = `(() => {
+  const { scrollWidth } = document.documentElement;
+  if (scrollWidth <= innerWidth) return "";
+  const isCut = (each) => each !== null && (getComputedStyle(each).overflowX !== "visible" || isCut(each.parentElement));
+  const isOver = (each) => each.getBoundingClientRect().right > innerWidth + 1 || each.scrollWidth > each.clientWidth + 1;
+  const over = [...document.querySelectorAll("main *")].filter((each) => each.clientWidth > 1 && isOver(each) && !isCut(each));
+  return scrollWidth + " wide: " + over.slice(-3).map((each) => each.outerHTML.slice(0, 300)).join(" … ");
+})()`;
+
+test.each(pages)("%s does not scroll sideways", async (path) => {
+  const { page, load } = await (looker ??= watchful(console, console.api.admin.token, {
+    viewport: desk,
+    reducedMotion: "reduce",
+  }));
+  await page.setViewportSize(desk);
+  await load(addressOf(path));
+  expect(await page.evaluate(tooWide), "at 1280").toBe("");
+  await page.setViewportSize(phone);
+  await settle(page);
+  expect(await page.evaluate(tooWide), "at 390").toBe("");
+});
+
+test("a long name keeps its end, and is whole for those who hear it or point at it", async () => {
+  const { page, go } = await console.visit(console.api.admin.token, { viewport: phone });
+  await go(`/${organization}/workspaces`);
+  const link = page.getByRole("link", { name: workspace });
+  await link.waitFor();
+  expect(await link.locator("[title]").getAttribute("title")).toBe(workspace);
+  const end = link.getByText("-production", { exact: true });
+  const box = await end.boundingBox();
+  expect(box!.x + box!.width).toBeLessThanOrEqual(390);
+});
+
+test.each([
+  ["behind", -600_000],
+  ["ahead", 600_000],
+])("what just happened is not to come, with a browser ten minutes %s", async (_, ms) => {
+  const { page, go } = await console.visit(console.api.admin.token);
+  await page.clock.setFixedTime(Date.now() + ms);
+  await go(`/${organization}/runs`);
+  await page.locator("time").first().waitFor();
+  const times = await page.locator("time").allInnerTexts();
+  expect(times.filter((time) => time.startsWith("in "))).toEqual([]);
+  expect(times.some((time) => /just now|min\. ago/.test(time))).toBe(true);
+});
