@@ -1,4 +1,4 @@
-/** Every page, once: its address, what it preloads, and the file that draws it, which is loaded when it is first needed. */
+/** Every page, once: its address, the queries that start with its code, and its file, which is loaded when it is first needed. */
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
@@ -11,7 +11,7 @@ import {
 import { CodeMissing, NotFound, PageFailed } from "./pages/failed.tsx";
 import { account, organization, workspaceNamed } from "./api/queries.ts";
 import { paths } from "./paths.ts";
-import { Shell } from "./shell.tsx";
+import { Shell, ShellFailed } from "./shell.tsx";
 import { parseSearch, stringifySearch } from "./ui/address.ts";
 import { prefix } from "./ui/link.tsx";
 import { LoadingPage, Opening } from "./ui/states.tsx";
@@ -29,6 +29,7 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
+  errorComponent: ShellFailed,
   pendingComponent: Opening,
   loader: ({ context }) => context.client.ensureQueryData(account()),
 });

@@ -136,7 +136,7 @@ describe("a project", () => {
     await page.getByRole("button", { name: "Delete this project" }).click();
     await page.getByLabel("Type Network to go on").fill("Network");
     await page.getByRole("dialog").getByRole("button", { name: "Delete this project" }).click();
-    await page.getByText("Not done").waitFor();
+    await page.getByText("Something went wrong").waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await org.owner.get(`/projects/${id}`)).status).toBe(200);
     expect((await org.owner.delete(`/workspaces/${workspaceId}`)).status).toBe(204);

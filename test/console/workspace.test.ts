@@ -225,7 +225,7 @@ describe("a workspace", () => {
     await page.getByText("it manages 1 resource").waitFor();
     await page.getByRole("button", { name: "Delete safely" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete safely" }).click();
-    await page.getByText("Not done").waitFor();
+    await page.getByText("Something went wrong").waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(200);
     await page.getByRole("button", { name: "Delete with force" }).click();
@@ -262,7 +262,7 @@ describe("a workspace", () => {
     await expectAccessible(page);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
     await go("/acme/workspaces/network");
-    await page.getByText("Not here, or not yours to see").waitFor();
+    await page.getByText("not found").waitFor();
     expect(complaints).toEqual([]);
   });
 
