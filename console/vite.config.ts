@@ -22,8 +22,7 @@ const stylesheetBehindFrame: Plugin = {
 };
 
 /**
- * A first visit takes few requests: libraries are one file, what several areas use is another, and each area's pages are one more. What only
- * one area uses comes with it.
+ * A first visit takes few requests: each area's pages are one file, with what only they use; everything else, also the libraries, is another.
  */
 const areas: [name: string, pages: RegExp][] = [
   ["site", /\/pages\/(site|account|sign-in|first-start)\//],
@@ -33,7 +32,9 @@ const areas: [name: string, pages: RegExp][] = [
 ];
 
 interface ModuleGraph {
-  getModuleInfo(id: string): { readonly importers: readonly string[]; readonly dynamicImporters: readonly string[] } | null;
+  getModuleInfo(
+    id: string,
+  ): { readonly importers: readonly string[]; readonly dynamicImporters: readonly string[] } | null;
 }
 
 function chunkOf(id: string, graph: ModuleGraph): string {
@@ -47,8 +48,7 @@ function chunkOf(id: string, graph: ModuleGraph): string {
     open.push(...importers);
   }
   const [user = "main"] = users;
-  if (users.size === 1 && user !== "main") return user;
-  return /\/node_modules\/|rolldown/.test(id) ? "vendor" : "shared";
+  return users.size === 1 ? user : "main";
 }
 
 export default defineConfig({

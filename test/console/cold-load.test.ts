@@ -19,6 +19,8 @@ interface Visit {
   readonly calls: string[];
   /** Whatever the browser wrote into its console, and refusals of the server. */
   readonly noted: string[];
+  /** As they were sent, compressed. */
+  readonly bytes: number;
 }
 
 async function visit(path: string, token: string | undefined, options: BrowserContextOptions = {}): Promise<Visit> {
@@ -31,9 +33,13 @@ async function visit(path: string, token: string | undefined, options: BrowserCo
   });
   page.on("console", (message) => noted.push(message.text()));
   page.on("pageerror", (error) => noted.push(error.message));
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
   await load(addressOf(path));
   await page.context().close();
-  return { requests, calls, noted };
+  return { requests, calls, noted, bytes };
 }
 
 const pages = routes.map(({ path }) => path);
@@ -41,8 +47,8 @@ const pages = routes.map(({ path }) => path);
 test("measure", async () => {
   const lines: string[] = [];
   for (const { path, isOutside } of routes) {
-    const { requests, calls, noted } = await visit(path, isOutside ? undefined : console.api.admin.token);
-    lines.push([path, requests.length, calls.length, ...noted].join(" | "), ...calls.map((c) => "      " + c.slice(0,200)));
+    const { requests, calls, noted, bytes } = await visit(path, isOutside ? undefined : console.api.admin.token);
+    lines.push([path, requests.length, bytes, calls.length, ...noted].join(" | "), ...calls.map((c) => "      " + c.slice(0,200)));
   }
   (await import("node:fs")).writeFileSync(process.env.OUT ?? "/tmp/cad/h1-measure.txt", lines.join("\n"));
 }, 600_000);

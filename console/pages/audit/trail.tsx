@@ -1,6 +1,7 @@
 /** The audit trail of an organization, or of one thing in it, with its filters in the address. */
 import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { call, includedIn, type Answer } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
 import { askingWhole } from "../../api/whole.ts";
@@ -92,7 +93,8 @@ interface FiltersProps {
 }
 
 function Filters({ organization, search, set, isOfOne }: FiltersProps) {
-  const actors = useActors(organization, search["actor"]);
+  const [isChoosing, setChoosing] = useState(search["actor"] !== undefined);
+  const actors = useActors(organization, search["actor"], isChoosing);
   const own = auditActions.filter((action) => !search["kind"] || action.startsWith(`${search["kind"]}.`));
   return (
     <Group mb="md" gap="xs" role="search" aria-label="Filters of the trail">
@@ -102,6 +104,7 @@ function Filters({ organization, search, set, isOfOne }: FiltersProps) {
         data={actors}
         value={search["actor"] ?? null}
         onChange={(actor) => set({ actor: actor ?? undefined })}
+        onFocus={() => setChoosing(true)}
         searchable
         clearable
         clearButtonProps={{ "aria-label": "Anybody" }}
@@ -152,15 +155,16 @@ function Filters({ organization, search, set, isOfOne }: FiltersProps) {
 }
 
 /** People and teams act; so may somebody who is no longer here. */
-function useActors(organization: string, chosen: string | undefined): { value: string; label: string }[] {
+function useActors(organization: string, chosen: string | undefined, enabled: boolean): { value: string; label: string }[] {
   const path = { organization_name: organization };
-  const people = useQuery(
-    askingWhole("GET /organizations/{organization_name}/organization-memberships", {
+  const people = useQuery({
+    ...askingWhole("GET /organizations/{organization_name}/organization-memberships", {
       path,
       query: { include: "user", "filter[status]": "active" },
     }),
-  ).data;
-  const teams = useQuery(askingWhole("GET /organizations/{organization_name}/teams", { path })).data;
+    enabled,
+  }).data;
+  const teams = useQuery({ ...askingWhole("GET /organizations/{organization_name}/teams", { path }), enabled }).data;
   const all = new Map<string, string>([["operator", "the command line"]]);
   for (const { relationships } of people?.data ?? []) {
     const user = includedIn(people, "users", relationships.user?.data?.id);
