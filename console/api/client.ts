@@ -19,7 +19,7 @@ export type Input<O extends Operation> = (Operations[O]["path"] extends undefine
     readonly ifMatch?: string | undefined;
   };
 
-/** The document, the version that a later change can be bound to, and of which edition the server is that gave it. */
+/** The document, the version that a later change can be bound to, and the edition of the server. */
 export type Answer<O extends Operation> = Operations[O]["answer"] & {
   readonly etag?: string | undefined;
   readonly isHosted?: boolean;

@@ -57,6 +57,8 @@ export function newQueryClient(onSignedOut: () => void): QueryClient {
 // ---- queries of several pages ----
 
 export const account = () => asking("GET /account/details", {});
+export const organizations = (page: string | undefined) =>
+  askingOn("GET /organizations", { query: { "page[number]": page, "page[size]": 30 } });
 export const organization = (name: string) =>
   asking("GET /organizations/{organization_name}", { path: { organization_name: name } });
 export const workspaceNamed = (organization: string, name: string) =>

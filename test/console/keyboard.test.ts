@@ -132,7 +132,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
   await go("/acme/workspaces");
   await page.getByRole("link", { name: "network-staging" }).waitFor();
   await keyboard.press("Shift+?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await keyboard.press("/");
