@@ -70,7 +70,7 @@ const render = () =>
       >
         <QueryClientProvider client={client}>
           <Frameless />
-        <Notifications position="bottom-right" limit={4} />
+          <Notifications position="bottom-right" limit={4} />
           <RouterProvider router={router} />
           <Connection onFound={onFound} />
         </QueryClientProvider>

@@ -63,7 +63,9 @@ function Frame({ children }: { readonly children: ReactNode }) {
           Skip to content
         </a>
         <Group h="100%" gap="sm" wrap="nowrap">
-          {organization && <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />}
+          {organization && (
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+          )}
           <Link to={paths.home()} underline="never" c="inherit" aria-label="Cadastre: all organizations">
             <Group gap={8} wrap="nowrap">
               <img src="/app/icon.svg" width={22} height={22} alt="Cadastre" />

@@ -50,8 +50,7 @@ export const unreachable = (): ApiError =>
     },
   ]);
 
-const ended =
-  "Your session has ended. Sign in again in another tab, then try again here. Your input is kept.";
+const ended = "Your session has ended. Sign in again in another tab, then try again here. Your input is kept.";
 
 /** For people who were signed in: the server's own sentence is for programs, which have no session. */
 export class SessionEnded extends ApiError {

@@ -42,7 +42,8 @@ export function ShowAsApi() {
       >
         <Stack>
           <Text c="dimmed">
-            Everything on this page comes from the public API. Set <code>TOKEN</code> to one of your API tokens to run these commands.
+            Everything on this page comes from the public API. Set <code>TOKEN</code> to one of your API tokens to run
+            these commands.
           </Text>
           {[...new Set(addresses)].map((address) => (
             <CodeToCopy key={address} label={decodeURIComponent(address)} text={curlOf(address)} />

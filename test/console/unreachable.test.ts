@@ -72,7 +72,7 @@ test("a page of many parts that is opened while the server is away says so once,
 test("an error of a form is shown in the form alone", async () => {
   const { id } = await make("formed");
   const { page, go } = await console.visit(console.api.admin.token);
-  await go("/acme/workspaces/formed");
+  await go("/acme/workspaces/formed/settings");
   await page.getByRole("button", { name: "Lock", exact: true }).click();
   const dialog = page.getByRole("dialog");
   data(await console.api.admin.post(`/workspaces/${id}/actions/lock`, {}));
@@ -93,7 +93,7 @@ test("an error of a button is shown in one message, also when it is pressed agai
   const lock = `/workspaces/${id}/actions`;
   data(await console.api.admin.post(`${lock}/lock`, {}));
   const { page, go } = await console.visit(console.api.admin.token);
-  await go("/acme/workspaces/pressed");
+  await go("/acme/workspaces/pressed/settings");
   const unlock = page.getByRole("button", { name: "Unlock", exact: true });
   await unlock.waitFor();
   await vanish(page);

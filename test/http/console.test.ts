@@ -58,11 +58,14 @@ describe("a browser", () => {
     ["/app/acme", "", "outside", "none", "auto"],
     ["/app/~/sign-in", "cadastre_session=x", "outside", "maybe", "auto"],
     ["/app/invitations/cadastre-secret", "", "outside", "none", "auto"],
-  ])("gets at %s with the cookies “%s” a page with the frame %s, a session %s, and colours %s", async (path, cookie, ...expected) => {
-    const html = await (await get(path, { cookie })).text();
-    const [, ...found] = /data-frame="(.*?)" data-session="(.*?)" data-mantine-color-scheme="(.*?)"/.exec(html) ?? [];
-    expect(found).toEqual(expected);
-  });
+  ])(
+    "gets at %s with the cookies “%s” a page with the frame %s, a session %s, and colours %s",
+    async (path, cookie, ...expected) => {
+      const html = await (await get(path, { cookie })).text();
+      const [, ...found] = /data-frame="(.*?)" data-session="(.*?)" data-mantine-color-scheme="(.*?)"/.exec(html) ?? [];
+      expect(found).toEqual(expected);
+    },
+  );
 
   test("may keep for ever what has its content in its name, as small as it asks for", async () => {
     for (const encoding of ["br", "gzip"]) {

@@ -35,10 +35,7 @@ export function AccountMenu() {
         )}
         <Menu.Item onClick={() => go(paths.home())}>All organizations</Menu.Item>
         <Menu.Divider />
-        <Menu.Item
-          disabled={!current}
-          onClick={() => current && signOut.mutate({ path: { session_id: current.id } })}
-        >
+        <Menu.Item disabled={!current} onClick={() => current && signOut.mutate({ path: { session_id: current.id } })}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -155,7 +155,11 @@ function Filters({ organization, search, set, isOfOne }: FiltersProps) {
 }
 
 /** People and teams act; so may somebody who is no longer here. */
-function useActors(organization: string, chosen: string | undefined, enabled: boolean): { value: string; label: string }[] {
+function useActors(
+  organization: string,
+  chosen: string | undefined,
+  enabled: boolean,
+): { value: string; label: string }[] {
   const path = { organization_name: organization };
   const people = useQuery({
     ...askingWhole("GET /organizations/{organization_name}/organization-memberships", {

@@ -56,7 +56,10 @@ interface PartProps<Q> {
   readonly query: Q;
 }
 
-function NeedsConfirmation({ organization, query }: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/workspaces">>>) {
+function NeedsConfirmation({
+  organization,
+  query,
+}: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/workspaces">>>) {
   const waiting = query.data?.data ?? [];
   if (waiting.length === 0) return null;
   return (
@@ -94,7 +97,10 @@ function NeedsConfirmation({ organization, query }: PartProps<UseQueryResult<Ans
   );
 }
 
-function Projects({ organization, query }: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/projects">>>) {
+function Projects({
+  organization,
+  query,
+}: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/projects">>>) {
   const { set } = useAddress();
   return (
     <Section title="Projects">

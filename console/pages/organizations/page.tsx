@@ -20,8 +20,8 @@ export default function OrganizationsPage() {
         {({ data, meta }) =>
           data.length === 0 ? (
             <Empty title="No organizations yet" action={create}>
-              An organization holds projects, workspaces and teams. Create one to get your first workspace for Terraform or
-              OpenTofu.
+              An organization holds projects, workspaces and teams. Create one to get your first workspace for Terraform
+              or OpenTofu.
             </Empty>
           ) : (
             <>

@@ -116,7 +116,9 @@ function RepositoryFact({ place: { organization, workspace } }: { readonly place
 
 function Tags({ place: { organization, workspace, included } }: { readonly place: Place }) {
   const names = workspace.attributes["tag-names"];
-  const bindings: Resource<"effective-tag-bindings">[] = included.filter(({ type }) => type === "effective-tag-bindings");
+  const bindings: Resource<"effective-tag-bindings">[] = included.filter(
+    ({ type }) => type === "effective-tag-bindings",
+  );
   if (names.length === 0 && bindings.length === 0)
     return (
       <Text span c="dimmed">

@@ -27,8 +27,7 @@ export function useEveryPage(console: Console): { readonly scene: Scene; address
       const known = path.startsWith("/~/site/") ? { ...ids, ...siteIds } : ids;
       return path.replaceAll(/\{?\$(\w+)\}?/g, (_, name: string) => {
         const id = known[name];
-        if (id === undefined)
-          throw new Error(`there is no $${name} to look at: make one, and put its id into \`ids\``);
+        if (id === undefined) throw new Error(`there is no $${name} to look at: make one, and put its id into \`ids\``);
         return encodeURIComponent(id);
       });
     },
