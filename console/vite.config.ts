@@ -25,10 +25,12 @@ const stylesheetBehindFrame: Plugin = {
  * A first visit takes few requests: each area's pages are one file, with what only they use; everything else, also the libraries, is another.
  */
 const areas: [name: string, pages: RegExp][] = [
-  ["site", /\/pages\/(site|account|sign-in|first-start)\//],
+  ["sign-in", /\/pages\/(sign-in|first-start)\//],
+  ["site", /\/pages\/(site|account)\//],
   ["workspace", /\/pages\/(runs|states|variables|workspace|repository)\//],
   ["access", /\/pages\/(grant|who-can|teams|people|reach|tokens|move)\//],
-  ["organization", /\/pages\//],
+  ["lists", /\/pages\/(organization|organizations|workspaces|projects|resources|tags|audit)\//],
+  ["settings", /\/pages\//],
 ];
 
 interface ModuleGraph {

@@ -24,7 +24,7 @@ export function Unreachable({ error, isPage = false, loading = null }: Unreachab
         {!isPage && <Text fw={600}>{unreachableTitle}</Text>}
         <Text c="dimmed" maw="34rem">
           {reason ??
-            "Check your network connection. If that works, ask your administrator whether the server is running."}
+            "Check your network connection. If it works, ask your administrator whether the server is running."}
         </Text>
         <Group gap="sm" mt="xs" justify="center">
           <Loader size={14} color="gray" aria-hidden />

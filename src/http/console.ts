@@ -52,10 +52,14 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
       const name = (request.params as { "*"?: string })["*"] ?? "";
       const file = name === "index.html" ? undefined : files.get(name);
       if (file === undefined && name.startsWith(assets)) return sendError(reply, notFound("path"));
-      if (file === undefined) return sendPage(reply, files.get("index.html")!, pageOf(request, name));
+      const accepted = request.headers["accept-encoding"] ?? "";
+      if (file === undefined) return sendPage(reply, files.get("index.html")!, pageOf(request, name), accepted);
       reply.header("content-type", types[name.split(".").at(-1)!] ?? "application/octet-stream");
-      reply.header("cache-control", name.startsWith(assets) ? "public, max-age=31536000, immutable" : "no-cache");
-      return squeezed.send(reply, name, file, request.headers["accept-encoding"] ?? "");
+      reply.header(
+        "cache-control",
+        name.startsWith(assets) ? "public, max-age=31536000, immutable" : "public, max-age=3600",
+      );
+      return squeezed.send(reply, name, file, accepted);
     });
 }
 
@@ -71,11 +75,18 @@ function pageOf(request: FastifyRequest, name: string): Record<string, string> {
   };
 }
 
-function sendPage(reply: FastifyReply, index: Buffer, page: Record<string, string>): FastifyReply {
+async function sendPage(
+  reply: FastifyReply,
+  index: Buffer,
+  page: Record<string, string>,
+  accepted: string,
+): Promise<FastifyReply> {
   const nonce = randomBytes(16).toString("base64");
   const words: Record<string, string> = { ...page, NONCE: nonce };
   const html = index.toString("utf8").replace(/\b(NONCE|FRAME|SESSION|SCHEME)\b/g, (word) => words[word]!);
-  return asPage(reply, policy(nonce)).send(html);
+  asPage(reply, policy(nonce)).header("vary", "accept-encoding, cookie");
+  if (!/\bgzip\b/.test(accepted)) return reply.send(html);
+  return reply.header("content-encoding", "gzip").send(await gzipped(html));
 }
 
 const asPage = (reply: FastifyReply, policy: string): FastifyReply =>

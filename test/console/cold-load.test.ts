@@ -42,8 +42,15 @@ async function visit(path: string, token: string | undefined) {
   page.on("request", (request) => requests.push(decodeURIComponent(request.url().slice(console.api.url.length))));
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
+  const answers = new Set<string>();
+  session.on("Network.responseReceived", ({ requestId, response }) => {
+    if (new URL(response.url).pathname.startsWith("/api/")) answers.add(requestId);
+  });
+  // Of the console itself: how much data there is to show is another question.
   let bytes = 0;
-  session.on("Network.loadingFinished", ({ encodedDataLength }) => (bytes += encodedDataLength));
+  session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+    if (!answers.has(requestId)) bytes += encodedDataLength;
+  });
   await load(addressOf(path));
   await page.context().close();
   return { requests, calls: requests.filter((each) => each.startsWith("/api/")), notes, bytes };
