@@ -1,12 +1,13 @@
-/** A server that went away: what is shown stays, a line says so, and everything is read anew as soon as it answers. */
+/** A server that can't be reached: what is shown stays, a line says so unless the page does, and everything is read again when it answers. */
 import { Button, Group, Loader, Paper, Text } from "@mantine/core";
 import { useEffect, useEffectEvent, useRef } from "react";
-import { isAnswering, useIsLost } from "./api/connection.ts";
+import { isAnswering, useHasNotice, useIsLost } from "./api/connection.ts";
 
 const againMs = 3_000;
 
 export function Connection({ onFound }: { readonly onFound: () => void }) {
   const isLost = useIsLost();
+  const hasNotice = useHasNotice();
   const wasLost = useRef(false);
   const found = useEffectEvent(onFound);
   useEffect(() => {
@@ -18,15 +19,13 @@ export function Connection({ onFound }: { readonly onFound: () => void }) {
   }, [isLost]);
   return (
     <div role="status" className="lost">
-      {isLost && (
+      {isLost && !hasNotice && (
         <Paper withBorder shadow="md" px="md" py="xs">
           <Group gap="sm" wrap="nowrap">
             <Loader size={14} color="gray" aria-hidden />
-            <Text fz="sm">
-              The server does not answer. What you see is as it was; the page goes on by itself when it answers again.
-            </Text>
+            <Text fz="sm">Can't reach the server. This page may be out of date. Retrying…</Text>
             <Button variant="default" size="compact-xs" flex="none" onClick={() => void isAnswering()}>
-              Try now
+              Retry now
             </Button>
           </Group>
         </Paper>

@@ -1,4 +1,4 @@
-/** `?` lists the keys. */
+/** Keyboard shortcuts, and the list of them that `?` opens. */
 import { Group, Kbd, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
@@ -7,14 +7,14 @@ import { paths } from "./paths.ts";
 import { useGo } from "./ui/link.tsx";
 
 const keys: [string, string][] = [
-  ["Ctrl K", "Find a project, workspace, team or person"],
+  ["Ctrl K", "Search projects, workspaces, teams and people"],
   ["/", "Search the list on this page"],
-  ["g w", "Go to the workspaces"],
-  ["g p", "Go to the projects"],
-  ["g t", "Go to the teams"],
-  ["g a", "Go to the audit trail"],
-  ["?", "Show these keys"],
-  ["Esc", "Close what is open"],
+  ["g w", "Go to workspaces"],
+  ["g p", "Go to projects"],
+  ["g t", "Go to teams"],
+  ["g a", "Go to audit log"],
+  ["?", "Show keyboard shortcuts"],
+  ["Esc", "Close dialog"],
 ];
 
 const chordMs = 1_000;
@@ -44,7 +44,7 @@ export function Keys() {
     ]),
   ]);
   return (
-    <Modal opened={opened} onClose={close} title="Keys" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened={opened} onClose={close} title="Keyboard shortcuts" closeButtonProps={{ "aria-label": "Close" }}>
       <Stack gap="xs">
         {keys.map(([key, what]) => (
           <Group key={key} justify="space-between">

@@ -1,12 +1,12 @@
-/** Where the console begins: the theme, the cache of what was asked, and the pages. */
+/** The console's entry: the theme, the query cache and the router. */
 import "@mantine/core/styles.css";
 import "@mantine/notifications/styles.css";
 import "./style.css";
-import { MantineProvider } from "@mantine/core";
+import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
-import { StrictMode } from "react";
+import { StrictMode, useLayoutEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { ApiError } from "./api/errors.ts";
 import { account, newQueryClient } from "./api/queries.ts";
@@ -25,32 +25,61 @@ const client = newQueryClient(() => {
   if (pathname.startsWith(paths.signIn())) return;
   // Providers send those whom they signed out to this address, which is also the home of an organization of that name.
   const isWayOut = pathname.replace(/\/$/, "") === "/sign-in";
-  // Whoever was signed in a moment ago is told why they are asked again.
+  // People who were signed in a moment ago are told why they have to sign in again.
   const ended = client.getQueryData(account().queryKey) === undefined ? undefined : "yes";
   const href = isWayOut ? `${paths.signIn()}${searchStr}` : paths.signIn(`${pathname}${searchStr}`, ended);
   void router.navigate({ href, replace: isWayOut } as never);
 });
 const router = newRouter(client);
 
-/** A refusal is shown in place of the page that it concerns; only what nobody expected is a fault of ours. */
+/** An error of the API is shown in place of the page; any other is a bug, and the browser logs it. */
 const onCaughtError = (error: unknown) => {
   if (!(error instanceof ApiError)) reportError(error);
 };
 
-/** The server answers again: whatever is on the page is read anew, and what could not be shown is tried again. */
+/** When the server answers again, everything on the page is read again, and a page that could not be loaded is tried again. */
 const onFound = () => {
   void client.invalidateQueries();
   void router.invalidate();
 };
 
-createRoot(document.getElementById("root")!, { onCaughtError }).render(
-  <StrictMode>
-    <MantineProvider theme={theme} defaultColorScheme="auto" {...(nonce && { getStyleNonce: () => nonce })}>
-      <QueryClientProvider client={client}>
-        <Notifications position="bottom-right" limit={4} />
-        <RouterProvider router={router} />
-        <Connection onFound={onFound} />
-      </QueryClientProvider>
-    </MantineProvider>
-  </StrictMode>,
-);
+/** The server learns of the choice by a cookie, so that the frame in its HTML has the right colours. */
+const stored = localStorageColorSchemeManager();
+const colorSchemeManager: typeof stored = {
+  ...stored,
+  set: (scheme) => {
+    stored.set(scheme);
+    document.cookie = `cadastre_scheme=${scheme}; Path=/app; Max-Age=31536000; SameSite=Lax`;
+  },
+};
+
+/** Takes the place of the frame in the HTML, in the same step in which the page is drawn. */
+function Frameless() {
+  useLayoutEffect(() => document.getElementById("frame")?.remove(), []);
+  return null;
+}
+
+const render = () =>
+  createRoot(document.getElementById("root")!, { onCaughtError }).render(
+    <StrictMode>
+      <MantineProvider
+        theme={theme}
+        defaultColorScheme="auto"
+        colorSchemeManager={colorSchemeManager}
+        {...(nonce && { getStyleNonce: () => nonce })}
+      >
+        <QueryClientProvider client={client}>
+          <Frameless />
+          <Notifications position="bottom-right" limit={4} />
+          <RouterProvider router={router} />
+          <Connection onFound={onFound} />
+        </QueryClientProvider>
+      </MantineProvider>
+    </StrictMode>,
+  );
+
+// Until the first page is loaded, the frame in the HTML stays. No top-level `await`: the code of pages imports this file's.
+void router
+  .load()
+  .catch(() => undefined)
+  .then(render);

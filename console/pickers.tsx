@@ -50,10 +50,10 @@ export function useThing<K extends Kind>(kind: K, id: string | undefined): Resou
   return (query.data as { data?: Resource<K> } | undefined)?.data;
 }
 
-function useFound(kind: Kind, organization: string, text: string): readonly Found[] {
+function useFound(kind: Kind, organization: string, text: string, enabled: boolean): readonly Found[] {
   const { list, search } = ways[kind];
   const input = { path: { organization_name: organization }, query: { [search]: text, "page[size]": size } };
-  const query = useQuery(askingOn(list, input as never));
+  const query = useQuery({ ...askingOn(list, input as never), enabled });
   return (query.data as { data?: readonly Found[] } | undefined)?.data ?? [];
 }
 
@@ -76,7 +76,8 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
   const [typed, setTyped] = useState("");
   const [text] = useDebouncedValue(typed.trim(), 150);
   // What stands in the field may only be the name of what is chosen.
-  const found = useFound(kind, organization, text === chosen?.attributes.name ? "" : text);
+  const [isUsed, setUsed] = useState(false);
+  const found = useFound(kind, organization, text === chosen?.attributes.name ? "" : text, isUsed);
   const all = chosen && !found.some(({ id }) => id === chosen.id) ? [chosen, ...found] : found;
   return (
     <Select
@@ -94,6 +95,8 @@ export function Picker({ kind, organization, value, onChange, without = [], clea
       }}
       searchValue={typed}
       onSearchChange={setTyped}
+      // Not before somebody comes to choose: most visits to a page don't.
+      onFocus={() => setUsed(true)}
       nothingFoundMessage={typed.trim() === "" ? `No ${kind} yet` : `No ${kind} match "${typed.trim()}".`}
       // The server has searched.
       filter={({ options }) => options}

@@ -1,13 +1,13 @@
-/** The places of an organization, by what they are about: at the side of every page, and in what Ctrl-K finds. */
+/** The navigation of an organization, by topic: at the side of every page, and in the Ctrl-K search. */
 import type { Attributes } from "./api/client.ts";
 import { paths } from "./paths.ts";
 
 export type Rights = Attributes<"organizations">["permissions"] | undefined;
 
-/** The places of an organization; those that its caller would be refused are left out. */
+/** Without the pages that the caller has no access to. */
 export const placesOf = (organization: string, rights: Rights): [string, [string, string][]][] => [
   [
-    "Register",
+    "Infrastructure",
     [
       ["Overview", paths.organization(organization)],
       ["Workspaces", paths.workspaces(organization)],
@@ -28,7 +28,7 @@ export const placesOf = (organization: string, rights: Rights): [string, [string
       ...(rights?.["can-create-team"]
         ? [["Identity trusts", paths.identityTrusts(organization)] as [string, string]]
         : []),
-      ...(rights?.["can-manage-auditing"] ? [["Audit", paths.audit(organization)] as [string, string]] : []),
+      ...(rights?.["can-manage-auditing"] ? [["Audit log", paths.audit(organization)] as [string, string]] : []),
     ],
   ],
   [

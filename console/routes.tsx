@@ -1,4 +1,4 @@
-/** Every page, once: its address, what it preloads, and the file that draws it, which is loaded when it is first needed. */
+/** Every page, once: its address, the queries that start with its code, and its file, which is loaded when it is first needed. */
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
@@ -9,10 +9,11 @@ import {
   type AnyRoute,
 } from "@tanstack/react-router";
 import { CodeMissing, NotFound, PageFailed } from "./pages/failed.tsx";
-import { account, organization, workspaceNamed } from "./api/queries.ts";
+import { account, organization, organizations, project, team, workspaceNamed } from "./api/queries.ts";
+import { projectsOf, waitingWorkspaces } from "./pages/organization/queries.ts";
 import { paths } from "./paths.ts";
-import { Shell } from "./shell.tsx";
-import { parseSearch, stringifySearch } from "./ui/address.ts";
+import { Shell, ShellFailed } from "./shell.tsx";
+import { parseSearch, stringifySearch, type Search } from "./ui/address.ts";
 import { prefix } from "./ui/link.tsx";
 import { LoadingPage, Opening } from "./ui/states.tsx";
 
@@ -29,13 +30,19 @@ const inside = createRoute({
   getParentRoute: () => root,
   id: "inside",
   component: Shell,
+  errorComponent: ShellFailed,
   pendingComponent: Opening,
   loader: ({ context }) => context.client.ensureQueryData(account()),
 });
 const inOrganization = createRoute({
   getParentRoute: () => inside,
   path: "$organization",
-  loader: ({ context, params }) => context.client.ensureQueryData(organization((params as any).organization)),
+  loader: ({ context: { client }, params }: any) => {
+    // The pages of a project or a team show it whatever else they show.
+    if (params.project) void client.prefetchQuery(project(params.project));
+    if (params.team) void client.prefetchQuery(team(params.team));
+    return client.ensureQueryData(organization(params.organization));
+  },
 });
 const inWorkspace = createRoute({
   getParentRoute: () => inOrganization,
@@ -45,10 +52,14 @@ const inWorkspace = createRoute({
 });
 
 type Component = () => React.JSX.Element | null;
-const page = (parent: AnyRoute, path: string, load: () => Promise<{ default: Component }>): AnyRoute =>
+type Start = (client: QueryClient, params: Record<string, string>, search: Search) => void;
+
+/** `start` sends the page's queries while its code loads; their errors are the page's, which asks for the same. */
+const page = (parent: AnyRoute, path: string, load: () => Promise<{ default: Component }>, start?: Start): AnyRoute =>
   createRoute({
     getParentRoute: () => parent,
     path,
+    ...(start && { loader: ({ context, params, location }: any) => start(context.client, params, location.search) }),
     component: lazyRouteComponent(() =>
       load().catch(() => {
         throw new CodeMissing();
@@ -67,7 +78,12 @@ const pages = root.addChildren([
     page(outside, "invitations/cadastre-{$secret}", () => import("./pages/sign-in/invitation.tsx")),
   ]),
   inside.addChildren([
-    page(inside, "/", () => import("./pages/organizations/page.tsx")),
+    page(
+      inside,
+      "/",
+      () => import("./pages/organizations/page.tsx"),
+      (client, _, search) => void client.prefetchQuery(organizations(search["page"])),
+    ),
     page(inside, "~/authorize", () => import("./pages/sign-in/authorize.tsx")),
     page(inside, "~/new-organization", () => import("./pages/first-start/new-organization.tsx")),
     page(inside, "~/account", () => import("./pages/account/page.tsx")),
@@ -79,7 +95,15 @@ const pages = root.addChildren([
     page(inside, "~/site/versions", () => import("./pages/site/versions.tsx")),
     page(inside, "~/site/sign-on", () => import("./pages/site/providers.tsx")),
     inOrganization.addChildren([
-      page(inOrganization, "/", () => import("./pages/organization/page.tsx")),
+      page(
+        inOrganization,
+        "/",
+        () => import("./pages/organization/page.tsx"),
+        (client, { organization = "" }, search) => {
+          void client.prefetchQuery(waitingWorkspaces(organization));
+          void client.prefetchQuery(projectsOf(organization, search["page"]));
+        },
+      ),
       page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx")),
       page(inOrganization, "new-workspace", () => import("./pages/first-start/new-workspace.tsx")),
       page(inOrganization, "projects", () => import("./pages/projects/page.tsx")),

@@ -1,4 +1,4 @@
-/** What stands around every page: the organization's places at the side; search, theme and oneself at the top. */
+/** The frame around every page: navigation at the side; search, theme and account at the top. `index.html` draws its outline until it is here. */
 import {
   ActionIcon,
   AppShell,
@@ -15,11 +15,13 @@ import {
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
-import { Outlet, useLocation, useParams } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanstack/react-router";
+import { useEffect, type ReactNode } from "react";
 import { organization as organizationQuery } from "./api/queries.ts";
 import { ShowAsApi } from "./api/show-as-api.tsx";
+import { isNoAnswer } from "./api/connection.ts";
 import { AccountMenu } from "./pages/account/menu.tsx";
+import { PageFailed } from "./pages/failed.tsx";
 import { Keys } from "./keys.tsx";
 import { Palette } from "./palette.tsx";
 import { paths } from "./paths.ts";
@@ -29,7 +31,20 @@ import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
 import { Progress } from "./ui/progress.tsx";
 import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
 
-export function Shell() {
+export const Shell = () => (
+  <Frame>
+    <Outlet />
+  </Frame>
+);
+
+/** The frame stays where nothing could be loaded. */
+export const ShellFailed = (props: ErrorComponentProps) => (
+  <Frame>
+    <PageFailed {...props} />
+  </Frame>
+);
+
+function Frame({ children }: { readonly children: ReactNode }) {
   const organization = useOrganizationHere();
   const [isOpen, { toggle, close }] = useDisclosure();
   const [isFinding, finding] = useDisclosure();
@@ -45,10 +60,12 @@ export function Shell() {
     >
       <AppShell.Header px="md">
         <a className="skip-link" href={`#${contentId}`}>
-          Skip to the content
+          Skip to content
         </a>
         <Group h="100%" gap="sm" wrap="nowrap">
-          {organization && <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Places" />}
+          {organization && (
+            <Burger opened={isOpen} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+          )}
           <Link to={paths.home()} underline="never" c="inherit" aria-label="Cadastre: all organizations">
             <Group gap={8} wrap="nowrap">
               <img src="/app/icon.svg" width={22} height={22} alt="Cadastre" />
@@ -74,7 +91,7 @@ export function Shell() {
       )}
       <AppShell.Main id={contentId} tabIndex={-1}>
         <Box maw="84rem" mx="auto">
-          <Outlet />
+          {children}
         </Box>
       </AppShell.Main>
       {organization && <Palette organization={organization} opened={isFinding} onClose={finding.close} />}
@@ -85,11 +102,11 @@ export function Shell() {
   );
 }
 
-/** The organization that the page is in; none where it is not there, or not the caller's to see. */
+/** The organization that the page is in; none where it doesn't exist, or the caller has no access to it. */
 function useOrganizationHere(): string | undefined {
   const { organization } = useParams({ strict: false }) as { organization?: string };
-  const { isError } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });
-  return isError ? undefined : organization;
+  const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });
+  return error === null || isNoAnswer(error) ? organization : undefined;
 }
 
 function Places({ organization }: { readonly organization: string }) {
@@ -98,7 +115,7 @@ function Places({ organization }: { readonly organization: string }) {
   const isHere = (to: string) =>
     to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
   return (
-    <nav aria-label="Places of the organization">
+    <nav aria-label="Organization">
       {placesOf(organization, rights).map(([title, places]) => (
         <Box key={title} mb="sm">
           <Text fz="xs" c="dimmed" px="xs" mb={2} fw={500}>
@@ -134,9 +151,9 @@ function SearchButton({ onFind }: { readonly onFind: () => void }) {
         rightSection={<Kbd size="xs">Ctrl K</Kbd>}
         visibleFrom="sm"
       >
-        Find anything
+        Search
       </Button>
-      <ActionIcon variant="default" onClick={onFind} hiddenFrom="sm" aria-label="Find anything" size="lg">
+      <ActionIcon variant="default" onClick={onFind} hiddenFrom="sm" aria-label="Search" size="lg">
         <IconSearch size={16} />
       </ActionIcon>
     </>
@@ -147,7 +164,7 @@ function SchemeButton() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const isDark =
     colorScheme === "dark" || (colorScheme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
-  const label = isDark ? "Light colours" : "Dark colours";
+  const label = isDark ? "Switch to light theme" : "Switch to dark theme";
   return (
     <Tooltip label={label}>
       <ActionIcon

@@ -1,15 +1,16 @@
-/** Changes: what is sent, the sentence that says what it did, and everything on the page read anew. */
+/** Changes: sends one, says in a sentence what it did, and reads everything on the page again. */
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type UseMutationResult } from "@tanstack/react-query";
 import { useRouter, type AnyRouter } from "@tanstack/react-router";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
+import { addNotice, isNoAnswer } from "./connection.ts";
 import type { ApiError } from "./errors.ts";
 
 export interface ActionOptions<O extends Operation> {
   /** What was done, in a sentence: "Unlocked network-production." */
   readonly done: string | ((answer: Answer<O>, input: Input<O>) => string);
   readonly after?: (answer: Answer<O>, input: Input<O>) => void | Promise<void>;
-  /** A form shows refusals beside its fields; a button has no place for them, and they come as a message. */
+  /** Where an error is shown, once: by the form itself, beside its fields, or as a message, because a button has no place for it. */
   readonly refusal?: "message" | "form";
 }
 
@@ -57,11 +58,20 @@ const toldMs = 6_000;
 export const tell = (message: string): void =>
   void notifications.show({ message, color: "teal", withBorder: true, autoClose: toldMs });
 
-export const tellRefusal = (error: unknown): void =>
-  void notifications.show({
-    title: "Not done",
-    message: error instanceof Error ? error.message : String(error),
+/** The message that the server can't be reached, of which there is one at a time. */
+const lostMessage = {};
+
+export function tellRefusal(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  const removeNotice = isNoAnswer(error) ? addNotice(lostMessage) : undefined;
+  // By its message: the same one is not shown twice at the same time.
+  notifications.show({
+    id: message,
+    title: "Request failed",
+    message,
     color: "red",
     withBorder: true,
     autoClose: 15_000,
+    ...(removeNotice && { onClose: removeNotice }),
   });
+}

@@ -1,4 +1,4 @@
-/** The one way in which the console speaks to the server: the public API, with the session's cookie, typed by its own description. */
+/** All requests of the console to the server: the public API, with the session's cookie, typed by its own description. */
 import { ApiError, problemsIn, SessionEnded, unreachable } from "./errors.ts";
 import type { Operations, Resources, Thing } from "./schema.gen.ts";
 import { noteServerTime } from "../ui/now.ts";
@@ -20,7 +20,7 @@ export type Input<O extends Operation> = (Operations[O]["path"] extends undefine
     readonly ifMatch?: string | undefined;
   };
 
-/** The document, the version that a later change can be bound to, and of which edition the server is that gave it. */
+/** The document, the version that a later change can be bound to, and the edition of the server. */
 export type Answer<O extends Operation> = Operations[O]["answer"] & {
   readonly etag?: string | undefined;
   readonly isHosted?: boolean;
@@ -55,6 +55,7 @@ export async function call<O extends Operation>(
   signal?: AbortSignal,
 ): Promise<Answer<O>> {
   const { body, ifMatch } = input as Loose;
+  if (isKnownSignedOut(operation)) throw new SessionEnded();
   const response = await fetch(addressOf(operation, input), {
     method: methodOf(operation),
     headers: {
@@ -70,7 +71,7 @@ export async function call<O extends Operation>(
   });
   const text = await response.text();
   if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
-  if (!response.ok) throw new ApiError(response.status, problemsIn(response, text));
+  if (!response.ok) throw new ApiError(response.status, problemsIn(response, text), operation);
   noteServerTime(response.headers.get("date"));
   const etag = response.headers.get("etag") ?? undefined;
   // Clients of the hosted service know it by this header, and so do we.
@@ -82,8 +83,18 @@ const ofAccount = "GET /account/details";
 let looking: Promise<boolean> | undefined;
 
 /**
+ * Whether the browser brought no session when it loaded this page, and nothing was sent since that could have begun one. Asking who is
+ * signed in would only be refused, and browsers log every refusal.
+ */
+function isKnownSignedOut(operation: Operation): boolean {
+  const page = document.documentElement.dataset;
+  if (methodOf(operation) !== "GET") page["session"] = "maybe";
+  return operation === ofAccount && page["session"] === "none";
+}
+
+/**
  * Whether a 401 means that there is no session any more. An organization also refuses those who have signed in by a token that it does not
- * take, and whoever signs in is told what was wrong with that: these have sentences of their own. However many ask, one looks.
+ * take, and signing in has errors of its own: these have sentences of their own. However many requests ask, one looks.
  */
 async function isAboutSession(operation: Operation): Promise<boolean> {
   if (operation === "POST /sessions") return false;

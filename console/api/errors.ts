@@ -10,11 +10,18 @@ export interface Problem {
 export class ApiError extends Error {
   readonly status: number;
   readonly problems: readonly Problem[];
+  /** What was asked for, as in `GET /workspaces/{workspace_id}`; for a sentence about what was not found. */
+  readonly operation: string | undefined;
 
-  constructor(status: number, problems: readonly Problem[]) {
+  constructor(status: number, problems: readonly Problem[], operation?: string) {
     super(problems.map(({ detail }) => detail).join(" "));
     this.status = status;
     this.problems = problems;
+    this.operation = operation;
+  }
+
+  get isNotFound(): boolean {
+    return this.status === 404;
   }
 
   /** Somebody else changed it since it was read. */
@@ -23,19 +30,29 @@ export class ApiError extends Error {
   }
 }
 
+const subjects: Record<string, string> = { varset: "variable set", site_agent_pool: "agent pool" };
+
+/** "Workspace not found": by the last thing that the operation names. */
+export function notFoundTitle(error: ApiError): string {
+  const name = [...(error.operation ?? "").matchAll(/\{(\w+?)(_id|_name)?\}/g)].at(-1)?.[1] ?? "";
+  const subject = (subjects[name] ?? name).replaceAll("_", " ");
+  return subject === "" ? "Not found" : `${subject[0]!.toUpperCase()}${subject.slice(1)} not found`;
+}
+
+export const notFoundDetail = "It doesn't exist, or you don't have access to it.";
+
 export const unreachable = (): ApiError =>
   new ApiError(0, [
     {
-      title: "no answer",
-      detail: "The server did not answer. Check the connection and try again; nothing that you typed is lost.",
+      title: "can't reach the server",
+      detail: "The server did not answer. Check your network connection and try again. Your input is kept.",
       pointer: undefined,
     },
   ]);
 
-const ended =
-  "Your session has ended. Sign in again in another tab, then try again here; nothing that you typed is lost.";
+const ended = "Your session has ended. Sign in again in another tab, then try again here. Your input is kept.";
 
-/** Said to whoever was signed in: the server's own sentence is for programs, which have no session. */
+/** For people who were signed in: the server's own sentence is for programs, which have no session. */
 export class SessionEnded extends ApiError {
   constructor() {
     super(401, [{ title: "signed out", detail: ended, pointer: undefined }]);
@@ -52,7 +69,7 @@ export function problemsIn(response: Response, text: string): Problem[] {
     return [
       {
         title: response.statusText,
-        detail: `The server answered ${response.status} without saying why. Try again in a moment.`,
+        detail: `The server answered with status ${response.status} and no reason. Try again in a moment.`,
         pointer: undefined,
       },
     ];

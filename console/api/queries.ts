@@ -1,4 +1,4 @@
-/** What pages ask for. The key of a query is its operation with its parameters, so the cache and "Show as API" both know what was asked. */
+/** The queries of pages. The key of a query is its operation with its parameters, so that "Show as API" can show the request. */
 import {
   queryOptions,
   keepPreviousData,
@@ -22,13 +22,13 @@ export function asking<O extends Reading>(operation: O, input: Input<O>) {
   });
 }
 
-/** The same, showing the page before until the new one is there: for lists that are searched, sorted and turned over. */
+/** The same, showing the previous page until the new one is there: for lists with search, order and pages. */
 export const askingOn = <O extends Reading>(operation: O, input: Input<O>) => ({
   ...asking(operation, input),
   placeholderData: keepPreviousData,
 });
 
-/** Nothing is asked again for what the caller may not see, or did wrong. */
+/** Only what may go better next time: not what the caller has no access to, or did wrong. */
 const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || error.status === 0 || error.status === 503;
 
 export function newQueryClient(onSignedOut: () => void): QueryClient {
@@ -46,7 +46,7 @@ export function newQueryClient(onSignedOut: () => void): QueryClient {
         staleTime: 5_000,
         retry: (count, error) => count < 2 && isWorthRetrying(error),
         throwOnError: false,
-        // Whether this machine has a network says nothing of whether it reaches the server: that is asked.
+        // A browser that says it is offline may still reach the server, and the other way round.
         networkMode: "always",
       },
       mutations: { retry: false, networkMode: "always" },
@@ -54,15 +54,18 @@ export function newQueryClient(onSignedOut: () => void): QueryClient {
   });
 }
 
-// ---- what several pages ask for ----
+// ---- queries of several pages ----
 
 export const account = () => asking("GET /account/details", {});
+export const organizations = (page: string | undefined) =>
+  askingOn("GET /organizations", { query: { "page[number]": page, "page[size]": 30 } });
 export const organization = (name: string) =>
   asking("GET /organizations/{organization_name}", { path: { organization_name: name } });
 export const workspaceNamed = (organization: string, name: string) =>
   asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
     path: { organization_name: organization, workspace_name: name },
-    query: { include: "project,current_run,locked_by" },
+    // What any of a workspace's pages shows of it, in one request.
+    query: { include: "project,current_run,locked_by,current_state_version,effective_tag_bindings" },
   });
 export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
 export const team = (id: string) =>

@@ -1,4 +1,4 @@
-/** "Show as API": the requests behind the page as `curl`, ready to paste. People learn the API from the console. */
+/** "Show as API": the requests behind the page as `curl` commands. */
 import { ActionIcon, Drawer, Stack, Text, Tooltip } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCode } from "@tabler/icons-react";
@@ -6,7 +6,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { CodeToCopy } from "../ui/text.tsx";
 import { addressOf, type Input, type Operation } from "./client.ts";
 
-/** What stands around every page is asked by every page. */
+/** Requests of the frame, which every page has. */
 const around = ["GET /account/details", "GET /sessions", "GET /organizations"];
 
 const isOperation = (key: readonly unknown[]): key is [Operation, Input<Operation>] =>
@@ -37,12 +37,13 @@ export function ShowAsApi() {
       <Drawer
         opened={opened}
         onClose={close}
-        title="This page, as requests to the API"
+        title="API requests of this page"
         closeButtonProps={{ "aria-label": "Close" }}
       >
         <Stack>
           <Text c="dimmed">
-            Everything here comes from the public API. Put a token of yours into <code>TOKEN</code> and paste.
+            Everything on this page comes from the public API. Set <code>TOKEN</code> to one of your API tokens to run
+            these commands.
           </Text>
           {[...new Set(addresses)].map((address) => (
             <CodeToCopy key={address} label={decodeURIComponent(address)} text={curlOf(address)} />

@@ -1,15 +1,16 @@
-/** A page that could not be shown, and one that is not there. */
-import { Stack } from "@mantine/core";
+/** A page that could not be loaded, and one that does not exist. */
+import { Button, Group } from "@mantine/core";
 import { useRouter, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
-import { isAnswering, useIsLost } from "../api/connection.ts";
-import { ApiError, SessionEnded, unreachable } from "../api/errors.ts";
+import { isAnswering, isNoAnswer, useIsLost } from "../api/connection.ts";
+import { ApiError, notFoundDetail, notFoundTitle, SessionEnded, unreachable } from "../api/errors.ts";
 import { paths } from "../paths.ts";
 import { LinkButton } from "../ui/link.tsx";
 import { Page } from "../ui/page.tsx";
 import { Empty, Refusal } from "../ui/states.tsx";
+import { Unreachable, unreachableTitle } from "../ui/unreachable.tsx";
 
-/** The code of a page could not be had: the server is away, or another version of it has other files. */
+/** The code of a page could not be loaded: the server can't be reached, or another version of it has other files. */
 export class CodeMissing extends ApiError {
   constructor() {
     super(0, unreachable().problems);
@@ -19,7 +20,7 @@ export class CodeMissing extends ApiError {
 const reloadedAt = "cadastre-reloaded-at";
 const againMs = 30_000;
 
-/** The whole console anew, unless that was just tried and did not help. */
+/** Loads the whole console again, unless that was just tried and did not help. */
 function reloadOnce(): boolean {
   if (Date.now() - Number(sessionStorage.getItem(reloadedAt) ?? 0) < againMs) return false;
   sessionStorage.setItem(reloadedAt, String(Date.now()));
@@ -27,47 +28,78 @@ function reloadOnce(): boolean {
   return true;
 }
 
+const failedTitle = "Couldn't load this page";
+
+const UnreachablePage = ({ error }: { readonly error: unknown }) => (
+  <Page title={unreachableTitle}>
+    <Unreachable error={error} isPage />
+  </Page>
+);
+
 function WithoutCode() {
   const isLost = useIsLost();
   const [isHopeless, setHopeless] = useState(false);
   useEffect(() => {
     if (!isLost) void isAnswering().then((answers) => answers && setHopeless(!reloadOnce()));
   }, [isLost]);
-  if (!isLost && !isHopeless) return null;
-  const error = isLost ? unreachable() : "The server does not have the code of this page. Ask whoever runs it.";
+  if (isLost) return <UnreachablePage error={unreachable()} />;
+  if (!isHopeless) return null;
   return (
-    <Page title="This page could not be loaded">
-      <Refusal error={error} onRetry={() => void isAnswering().then((answers) => answers && location.reload())} />
+    <Page title={failedTitle}>
+      <Empty title="The server doesn't have this page's code" action={<Reload />}>
+        It may be starting or updating. Reload the page in a moment; if that doesn't help, ask your administrator.
+      </Empty>
     </Page>
   );
 }
+
+const Reload = () => (
+  <Button variant="default" onClick={() => location.reload()}>
+    Reload
+  </Button>
+);
 
 export function PageFailed({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
   // On the way to the page of signing in.
   if (error instanceof SessionEnded) return null;
   if (error instanceof CodeMissing) return <WithoutCode />;
+  if (isNoAnswer(error)) return <UnreachablePage error={error} />;
   const retry = () => {
     reset();
     void router.invalidate();
   };
+  if (error instanceof ApiError && error.isNotFound)
+    return (
+      <Page title={notFoundTitle(error)}>
+        <Empty
+          title={notFoundDetail}
+          action={
+            <Group gap="xs">
+              <Button variant="default" onClick={retry}>
+                Try again
+              </Button>
+              <LinkButton to={paths.home()}>All organizations</LinkButton>
+            </Group>
+          }
+        />
+      </Page>
+    );
   return (
-    <Page title={error instanceof ApiError && error.status === 404 ? "Not found" : "This page could not be shown"}>
-      <Stack>
-        <Refusal error={error} onRetry={retry} />
-      </Stack>
+    <Page title={failedTitle}>
+      <Refusal error={error} onRetry={retry} />
     </Page>
   );
 }
 
 export function NotFound() {
   return (
-    <Page title="Not found">
+    <Page title="Page not found">
       <Empty
         title="There is no page at this address"
         action={<LinkButton to={paths.home()}>All organizations</LinkButton>}
       >
-        It may have been renamed or deleted. Ctrl-K finds things by name.
+        It may have been renamed or deleted. Press Ctrl K to search by name.
       </Empty>
     </Page>
   );

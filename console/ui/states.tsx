@@ -2,9 +2,11 @@
 import { Alert, Button, Center, Group, List, Loader, Paper, Skeleton, Stack, Text } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { ApiError, SessionEnded } from "../api/errors.ts";
+import { isNoAnswer, useNotice } from "../api/connection.ts";
+import { ApiError, notFoundDetail, notFoundTitle, SessionEnded } from "../api/errors.ts";
 import { paths } from "../paths.ts";
 import { prefix } from "./link.tsx";
+import { Unreachable, unreachableTitle } from "./unreachable.tsx";
 
 /** Rows of the final size, so that nothing jumps when they come; seen only where they take a moment, so that nothing flashes. */
 export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
@@ -34,14 +36,14 @@ export const Opening = () => (
 
 function titleOf(error: unknown): string {
   if (error instanceof SessionEnded) return "You are signed out";
-  return isNotFound(error) ? "Not found" : "Couldn't load this page";
+  if (isNoAnswer(error)) return unreachableTitle;
+  return error instanceof ApiError && error.isNotFound ? notFoundTitle(error) : "Couldn't load this page";
 }
 
-const isNotFound = (error: unknown) => error instanceof ApiError && error.status === 404;
-
-function sentencesOf(error: unknown): string[] {
-  if (isNotFound(error)) return ["It doesn't exist, or you don't have access to it."];
-  return error instanceof ApiError ? error.problems.map(({ detail }) => detail) : [String(error)];
+/** The server's own; but what it says of something that is not found is for those who call the API by hand. */
+function sentencesOf(error: unknown): readonly string[] {
+  if (!(error instanceof ApiError)) return [String(error)];
+  return error.isNotFound ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
 }
 
 interface RefusalProps {
@@ -51,12 +53,12 @@ interface RefusalProps {
   readonly onRetry?: () => void;
 }
 
-/** The server's own sentences. */
 export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps) {
   const sentences = sentencesOf(error);
   const isSignedOut = error instanceof SessionEnded;
   return (
     <Alert color="red" title={title} role="alert" className="wrapped">
+      {isNoAnswer(error) && <Notice />}
       {sentences.length === 1 ? (
         sentences[0]
       ) : (
@@ -80,6 +82,12 @@ export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps
       </Group>
     </Alert>
   );
+}
+
+/** While this is on the page, nothing else says that the server can't be reached. */
+function Notice() {
+  useNotice();
+  return null;
 }
 
 /** An empty page says what to do first. */
@@ -155,6 +163,7 @@ export function Asked<T>({
 }) {
   if (isGone(query)) return <Gone onRetry={() => void query.refetch()} />;
   if (query.data !== undefined) return children(query.data);
+  if (isNoAnswer(query.error)) return <Unreachable error={query.error} loading={loading} />;
   if (query.isError) return <Refusal error={query.error} onRetry={() => void query.refetch()} />;
   return loading;
 }

@@ -73,6 +73,10 @@ export function keepFlow(
   void reply.header("set-cookie", `${flowName}=${flow}; ${attributes(publicUrl, flowPath, seconds)}`);
 }
 
+/** The colours that somebody chose in the console, which writes this cookie: the first thing a page shows has them already. */
+const schemeCookie = /(?:^|;)\s*cadastre_scheme=(light|dark)(?:;|$)/;
+export const colourSchemeIn = ({ headers }: Headers): string => schemeCookie.exec(headers.cookie ?? "")?.[1] ?? "auto";
+
 const nameLengthMax = 256;
 
 /** The browser that a request comes from, as operations see it. */

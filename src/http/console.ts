@@ -2,8 +2,9 @@
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../kernel/errors.ts";
+import { colourSchemeIn, sessionSecretIn } from "./browser.ts";
 import { sendError, statusOfWaiting } from "./respond.ts";
 
 export interface ServedConsole {
@@ -51,16 +52,41 @@ export function mountConsole(server: FastifyInstance, served: ServedConsole | un
       const name = (request.params as { "*"?: string })["*"] ?? "";
       const file = name === "index.html" ? undefined : files.get(name);
       if (file === undefined && name.startsWith(assets)) return sendError(reply, notFound("path"));
-      if (file === undefined) return sendPage(reply, files.get("index.html")!);
+      const accepted = request.headers["accept-encoding"] ?? "";
+      if (file === undefined) return sendPage(reply, files.get("index.html")!, pageOf(request, name), accepted);
       reply.header("content-type", types[name.split(".").at(-1)!] ?? "application/octet-stream");
-      reply.header("cache-control", name.startsWith(assets) ? "public, max-age=31536000, immutable" : "no-cache");
-      return squeezed.send(reply, name, file, request.headers["accept-encoding"] ?? "");
+      reply.header(
+        "cache-control",
+        name.startsWith(assets) ? "public, max-age=31536000, immutable" : "public, max-age=3600",
+      );
+      return squeezed.send(reply, name, file, accepted);
     });
 }
 
-function sendPage(reply: FastifyReply, index: Buffer): FastifyReply {
+/** What the page has to know before its code is there: which frame to show, in which colours, and whether somebody may be signed in. */
+function pageOf(request: FastifyRequest, name: string): Record<string, string> {
+  const hasSession = sessionSecretIn(request.raw) !== undefined;
+  const isOutside = !hasSession || /^(~\/sign-in|invitations\/cadastre-)/.test(name);
+  const isInOrganization = !/^(|index\.html|~.*)$/.test(name);
+  return {
+    FRAME: isOutside ? "outside" : isInOrganization ? "organization" : "site",
+    SESSION: hasSession ? "maybe" : "none",
+    SCHEME: colourSchemeIn(request.raw),
+  };
+}
+
+async function sendPage(
+  reply: FastifyReply,
+  index: Buffer,
+  page: Record<string, string>,
+  accepted: string,
+): Promise<FastifyReply> {
   const nonce = randomBytes(16).toString("base64");
-  return asPage(reply, policy(nonce)).send(index.toString("utf8").replaceAll("NONCE", nonce));
+  const words: Record<string, string> = { ...page, NONCE: nonce };
+  const html = index.toString("utf8").replace(/\b(NONCE|FRAME|SESSION|SCHEME)\b/g, (word) => words[word]!);
+  asPage(reply, policy(nonce)).header("vary", "accept-encoding, cookie");
+  if (!/\bgzip\b/.test(accepted)) return reply.send(html);
+  return reply.header("content-encoding", "gzip").send(await gzipped(html));
 }
 
 const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
@@ -72,7 +98,7 @@ const asPage = (reply: FastifyReply, policy: string): FastifyReply =>
 
 /** Nobody waits for longer than a few seconds here; the page looks again by itself. */
 function sendWaiting(reply: FastifyReply, failure: string | undefined): FastifyReply {
-  const words = failure === undefined ? "The console is being built. This page looks again by itself." : failure;
+  const words = failure === undefined ? "The console is being built. This page reloads automatically." : failure;
   if (failure === undefined) reply.header("refresh", "1");
   const text = words.replace(/[&<>]/g, (letter) => `&#${letter.charCodeAt(0)};`);
   return asPage(reply, "default-src 'none'; frame-ancestors 'none'")

@@ -68,7 +68,7 @@ describe("what is not there", () => {
     const { page, go, complaints } = await console.visit(owner.token);
     for (const path of [`/${name}/nowhere`, "/~/nowhere"]) {
       await go(path);
-      await page.getByRole("heading", { name: "Not found" }).waitFor();
+      await page.getByRole("heading", { name: "Page not found" }).waitFor();
       await page.getByRole("button", { name: /^Account of/ }).waitFor();
     }
     await go(`/${name}/nowhere`);
@@ -82,8 +82,8 @@ describe("what is not there", () => {
     const other = await makeOrganization(console.api);
     const { page, go } = await console.visit(owner.token);
     await go(`/${other.name}/workspaces`);
-    await page.getByText("There is no such organization, or you are not allowed to see it.").waitFor();
-    await expectCount(page.getByRole("navigation", { name: "Places of the organization" }), 0);
+    await page.getByRole("heading", { name: "Organization not found" }).waitFor();
+    await expectCount(page.getByRole("navigation", { name: "Organization" }), 0);
   });
 
   test("a name that is markup stays a name", async () => {

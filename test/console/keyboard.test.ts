@@ -67,7 +67,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
 
   // The first Tab offers to skip what is the same on every page.
   await keyboard.press("Tab");
-  await reaches(page, "Skip to the content");
+  await reaches(page, "Skip to content");
   await keyboard.press("Enter");
   await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("content");
   await tabTo(page, "All workspaces");
@@ -132,7 +132,7 @@ test("`?` lists the keys, `/` searches, and `g` goes to places", async () => {
   await go("/acme/workspaces");
   await page.getByRole("link", { name: "network-staging" }).waitFor();
   await keyboard.press("Shift+?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await keyboard.press("/");

@@ -124,7 +124,7 @@ describe("reach", () => {
   test("of others is nothing to a member who manages nobody", async () => {
     const { page, go } = await console.visit(ana.token);
     await go(`/${org.name}/people/${org.owner.id}/reach`);
-    await page.getByText("Not found").waitFor();
+    await page.getByText("not found").waitFor();
     await go(`/${org.name}/people/${ana.id}/reach`);
     await page.getByText("Access to 4 workspaces").waitFor();
   });

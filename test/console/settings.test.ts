@@ -135,7 +135,7 @@ describe("a project", () => {
     await page.getByRole("button", { name: "Delete project" }).click();
     await page.getByLabel("Type Network to confirm").fill("Network");
     await page.getByRole("dialog").getByRole("button", { name: "Delete project" }).click();
-    await page.getByText("Not done").waitFor();
+    await page.getByText("Request failed").waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await org.owner.get(`/projects/${id}`)).status).toBe(200);
     expect((await org.owner.delete(`/workspaces/${workspaceId}`)).status).toBe(204);

@@ -52,7 +52,7 @@ describe("a notification", () => {
     await page.getByText("Disabled Deployments.").waitFor();
     receiver.answer = answering(500, "not now");
     await row.locator(".mantine-Switch-track").click();
-    await page.getByText("Not done").waitFor();
+    await page.getByText("Request failed").waitFor();
     expect((await configurations())[0].attributes.enabled).toBe(false);
     await page.getByRole("button", { name: "Edit Deployments" }).click();
     await dialog.getByLabel("Name").fill("Deploys");

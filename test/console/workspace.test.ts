@@ -224,7 +224,7 @@ describe("a workspace", () => {
     await page.getByText("This workspace manages 1 resource.").waitFor();
     await page.getByRole("button", { name: "Delete workspace" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete workspace" }).click();
-    await page.getByText("Not done").waitFor();
+    await page.getByText("Request failed").waitFor();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect((await console.api.admin.get(`/workspaces/${id}`)).status).toBe(200);
     await page.getByRole("button", { name: "Force delete" }).click();
@@ -261,7 +261,7 @@ describe("a workspace", () => {
     await expectAccessible(page);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(375);
     await go("/acme/workspaces/network");
-    await page.getByText("Not found").waitFor();
+    await page.getByText("not found").waitFor();
     expect(complaints).toEqual([]);
   });
 

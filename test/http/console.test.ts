@@ -6,7 +6,9 @@ const script = `console.log("${"x".repeat(2_000)}")`;
 const built = new Map([
   [
     "index.html",
-    Buffer.from('<!doctype html><meta property="csp-nonce" nonce="NONCE"><script src="/app/~/assets/a.js"></script>'),
+    Buffer.from(
+      '<!doctype html><html data-frame="FRAME" data-session="SESSION" data-mantine-color-scheme="SCHEME"><meta property="csp-nonce" nonce="NONCE"><script src="/app/~/assets/a.js"></script>',
+    ),
   ],
   ["~/assets/a.js", Buffer.from(script)],
   ["icon.svg", Buffer.from("<svg/>")],
@@ -48,6 +50,23 @@ describe("a browser", () => {
     expect(await one!.text()).not.toBe(await two!.text());
   });
 
+  test.each([
+    ["/app/acme/workspaces", "cadastre_session=x", "organization", "maybe", "auto"],
+    ["/app/acme", "cadastre_session=x; cadastre_scheme=dark", "organization", "maybe", "dark"],
+    ["/app/", "cadastre_scheme=light; cadastre_session=x", "site", "maybe", "light"],
+    ["/app/~/account", "cadastre_session=x; cadastre_scheme=<b>", "site", "maybe", "auto"],
+    ["/app/acme", "", "outside", "none", "auto"],
+    ["/app/~/sign-in", "cadastre_session=x", "outside", "maybe", "auto"],
+    ["/app/invitations/cadastre-secret", "", "outside", "none", "auto"],
+  ])(
+    "gets at %s with the cookies “%s” a page with the frame %s, a session %s, and colours %s",
+    async (path, cookie, ...expected) => {
+      const html = await (await get(path, { cookie })).text();
+      const [, ...found] = /data-frame="(.*?)" data-session="(.*?)" data-mantine-color-scheme="(.*?)"/.exec(html) ?? [];
+      expect(found).toEqual(expected);
+    },
+  );
+
   test("may keep for ever what has its content in its name, as small as it asks for", async () => {
     for (const encoding of ["br", "gzip"]) {
       const answer = await get("/app/~/assets/a.js", { "accept-encoding": encoding });
@@ -60,7 +79,7 @@ describe("a browser", () => {
       expect(await answer.text()).toBe(script);
     }
     const plain = await get("/app/icon.svg", { "accept-encoding": "identity" });
-    expect([plain.headers.get("content-encoding"), plain.headers.get("cache-control")]).toEqual([null, "no-cache"]);
+    expect([plain.headers.get("content-encoding"), plain.headers.get("cache-control")]).toEqual([null, "public, max-age=3600"]);
     expect(plain.headers.get("content-type")).toBe("image/svg+xml");
   });
 

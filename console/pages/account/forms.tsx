@@ -1,8 +1,9 @@
 /** What one may change of oneself: the name, the address, the password. */
 import { Box, PasswordInput, TextInput } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
+import { account } from "../../api/queries.ts";
 import { EmailInput } from "../../ui/email-input.tsx";
 import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -43,6 +44,7 @@ export function Profile({ user }: { readonly user: Resource<"users"> }) {
 
 /** A new password ends every session, this one too. */
 export function Password() {
+  const username = useQuery(account()).data?.data.attributes.username ?? "";
   const go = useGo();
   const client = useQueryClient();
   const draft = useDraft({ current_password: "", password: "", password_confirmation: "" });
@@ -64,6 +66,8 @@ export function Password() {
           isReady={draft.isDirty()}
           input={(attributes) => ({ body: { data: { type: "users", attributes } } }) as never}
         >
+          {/* Password managers store the new password under it, and browsers complain where it is missing. */}
+          <input type="text" autoComplete="username" value={username} readOnly hidden />
           <PasswordInput
             label="Current password"
             description="Leave empty if you don't have one yet."

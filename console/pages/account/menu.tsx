@@ -2,6 +2,7 @@
 import { Avatar, Menu, UnstyledButton } from "@mantine/core";
 import { IconUser } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { asking, account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
@@ -10,14 +11,15 @@ import { leave } from "./leave.ts";
 
 export function AccountMenu() {
   const me = useQuery(account());
-  const sessions = useQuery({ ...asking("GET /sessions", {}), enabled: me.isSuccess });
+  const [opened, setOpened] = useState(false);
+  const sessions = useQuery({ ...asking("GET /sessions", {}), enabled: opened });
   const current = sessions.data?.data.find((session) => session.attributes.current);
   const go = useGo();
   const signOut = useAction("DELETE /sessions/{session_id}", { done: "Signed out.", after: leave });
   const name = me.data?.data.attributes.username ?? "";
   if (!me.data) return null;
   return (
-    <Menu position="bottom-end" width={220}>
+    <Menu position="bottom-end" width={220} opened={opened} onChange={setOpened}>
       <Menu.Target>
         <UnstyledButton aria-label={`Account of ${name}`}>
           <Avatar size={28} radius="xl" color="accent">
@@ -33,9 +35,9 @@ export function AccountMenu() {
         )}
         <Menu.Item onClick={() => go(paths.home())}>All organizations</Menu.Item>
         <Menu.Divider />
-        {current && (
-          <Menu.Item onClick={() => signOut.mutate({ path: { session_id: current.id } })}>Sign out</Menu.Item>
-        )}
+        <Menu.Item disabled={!current} onClick={() => current && signOut.mutate({ path: { session_id: current.id } })}>
+          Sign out
+        </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   );

@@ -1,9 +1,9 @@
-/** An organization at a glance: its projects with their counts, and what needs somebody. */
+/** An organization at a glance: its projects with their counts, and the runs that need confirmation. */
 import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { includedIn } from "../../api/client.ts";
-import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { includedIn, type Answer } from "../../api/client.ts";
+import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
@@ -11,8 +11,9 @@ import { Page, Section } from "../../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, When } from "../../ui/text.tsx";
-import { RunStatus, runStatusChoices } from "../runs/status.tsx";
+import { RunStatus } from "../runs/status.tsx";
 import { workspaceColumn } from "../../workspace-link.tsx";
+import { projectsOf, waitingWorkspaces } from "./queries.ts";
 
 export default function OrganizationPage() {
   const { organization } = useParams({ strict: false }) as { organization: string };
@@ -38,37 +39,15 @@ export default function OrganizationPage() {
 
 /** Both at once, so that one does not push the other down when it comes. */
 function Parts({ organization }: { readonly organization: string }) {
-  const waiting = useWaiting(organization);
-  const projects = useProjects(organization);
+  const { search } = useAddress();
+  const waiting = useQuery(waitingWorkspaces(organization));
+  const projects = useQuery(projectsOf(organization, search["page"]));
   if (waiting.isLoading || projects.isLoading) return <LoadingRows rows={10} />;
   return (
     <>
-      <NeedsSomebody organization={organization} query={waiting} />
+      <NeedsConfirmation organization={organization} query={waiting} />
       <Projects organization={organization} query={projects} />
     </>
-  );
-}
-
-const useWaiting = (organization: string) =>
-  useQuery(
-    asking("GET /organizations/{organization_name}/workspaces", {
-      path: { organization_name: organization },
-      query: {
-        "filter[current-run][status]": runStatusChoices[0]!.value,
-        include: "current_run",
-        sort: "-current-run.created-at",
-        "page[size]": 5,
-      },
-    }),
-  );
-
-function useProjects(organization: string) {
-  const { search } = useAddress();
-  return useQuery(
-    askingOn("GET /organizations/{organization_name}/projects", {
-      path: { organization_name: organization },
-      query: { "page[size]": 24, "page[number]": search["page"], sort: "name" },
-    }),
   );
 }
 
@@ -77,13 +56,16 @@ interface PartProps<Q> {
   readonly query: Q;
 }
 
-function NeedsSomebody({ organization, query }: PartProps<ReturnType<typeof useWaiting>>) {
+function NeedsConfirmation({
+  organization,
+  query,
+}: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/workspaces">>>) {
   const waiting = query.data?.data ?? [];
   if (waiting.length === 0) return null;
   return (
-    <Section title="Needs somebody">
+    <Section title="Needs confirmation">
       <Table
-        label="Workspaces whose run needs somebody"
+        label="Workspaces with a run that needs confirmation"
         rows={waiting}
         keyOf={({ id }) => id}
         columns={[
@@ -115,14 +97,17 @@ function NeedsSomebody({ organization, query }: PartProps<ReturnType<typeof useW
   );
 }
 
-function Projects({ organization, query }: PartProps<ReturnType<typeof useProjects>>) {
+function Projects({
+  organization,
+  query,
+}: PartProps<UseQueryResult<Answer<"GET /organizations/{organization_name}/projects">>>) {
   const { set } = useAddress();
   return (
     <Section title="Projects">
       <Asked query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
-            <Empty title="No project that you may see">Ask an owner for access, or make a project.</Empty>
+            <Empty title="No projects yet">Create a project, or ask an owner for access to one.</Empty>
           ) : (
             <>
               <SimpleGrid cols={{ base: 1, sm: 2, lg: 4 }} spacing="sm">

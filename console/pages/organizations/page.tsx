@@ -1,7 +1,7 @@
-/** All organizations that one is a member of; the first thing that a new person sees. */
+/** All organizations that the caller is a member of; the first page that a new user sees. */
 import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { askingOn } from "../../api/queries.ts";
+import { organizations } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
@@ -12,18 +12,16 @@ import { When } from "../../ui/text.tsx";
 
 export default function OrganizationsPage() {
   const { search, set } = useAddress();
-  const query = useQuery(
-    askingOn("GET /organizations", { query: { "page[number]": search["page"], "page[size]": 30 } }),
-  );
+  const query = useQuery(organizations(search["page"]));
   const create = <LinkButton to={paths.newOrganization()}>New organization</LinkButton>;
   return (
     <Page title="Organizations" actions={create}>
       <Asked query={query}>
         {({ data, meta }) =>
           data.length === 0 ? (
-            <Empty title="Name your organization" action={create}>
-              An organization holds projects, workspaces and teams. Yours will have its first workspace, ready for
-              Terraform or OpenTofu, in a minute.
+            <Empty title="No organizations yet" action={create}>
+              An organization holds projects, workspaces and teams. Create one to get your first workspace for Terraform
+              or OpenTofu.
             </Empty>
           ) : (
             <>
@@ -35,7 +33,7 @@ export default function OrganizationsPage() {
                         {attributes.name}
                       </Link>
                       <Group gap={4} c="dimmed" fz="sm">
-                        <Text inherit>made</Text> <When time={attributes["created-at"]} />
+                        <Text inherit>Created</Text> <When time={attributes["created-at"]} />
                       </Group>
                     </Stack>
                   </Paper>

@@ -1,7 +1,8 @@
-/** The organization that the page is in, and the others that one is a member of. */
+/** The organization that the page is in, and a menu of the others that the caller is a member of. */
 import { Button, Menu } from "@mantine/core";
 import { IconSelector } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useGo } from "../../ui/link.tsx";
@@ -10,9 +11,10 @@ const shown = 20;
 
 export function OrganizationSwitcher({ organization }: { readonly organization: string }) {
   const go = useGo();
-  const all = useQuery(asking("GET /organizations", { query: { "page[size]": shown } }));
+  const [opened, setOpened] = useState(false);
+  const all = useQuery({ ...asking("GET /organizations", { query: { "page[size]": shown } }), enabled: opened });
   return (
-    <Menu position="bottom-start" width={240}>
+    <Menu position="bottom-start" width={240} opened={opened} onChange={setOpened}>
       <Menu.Target>
         <Button
           variant="subtle"

@@ -2,8 +2,7 @@
 import { Group, NumberInput, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { ApiError } from "../../api/errors.ts";
-import { asking } from "../../api/queries.ts";
+import { asking, organization as organizationQuery } from "../../api/queries.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -17,10 +16,13 @@ interface RetentionProps {
 
 export function Retention({ organization, mayUpdate }: RetentionProps) {
   const path = { organization_name: organization };
-  const query = useQuery(
-    asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
-  );
-  const isNone = query.error instanceof ApiError && query.error.status === 404;
+  const known = useQuery(organizationQuery(organization)).data?.data;
+  // Asked for where there is one: that there is none would be a refusal, which browsers log.
+  const isNone = known !== undefined && !known.relationships["data-retention-policy"]?.data;
+  const query = useQuery({
+    ...asking("GET /organizations/{organization_name}/relationships/data-retention-policy", { path }),
+    enabled: known !== undefined && !isNone,
+  });
   // What was answered before stays beside a refusal.
   const policy = (isNone ? undefined : query.data?.data) as
     | { attributes?: { "delete-older-than-n-days"?: number } }
@@ -33,7 +35,7 @@ export function Retention({ organization, mayUpdate }: RetentionProps) {
       about="Deletes old states and configurations, never the current ones. A workspace can have its own setting."
     >
       {query.isLoading && <LoadingRows rows={1} />}
-      {query.isError && !isNone && <Refusal error={query.error} />}
+      {!isNone && query.isError && <Refusal error={query.error} />}
       {(query.isSuccess || isNone) && (
         <>
           <Text>

@@ -1,7 +1,6 @@
 /** Tokens of every kind, from the lists of each that the caller can see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { askingWhole } from "../../api/whole.ts";
-import { ApiError } from "../../api/errors.ts";
 import { account, asking, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import type { RotateProps } from "./rotate.tsx";
@@ -28,7 +27,8 @@ export function useTokens(organization: string): Tokens {
   const me = useQuery(account()).data?.data;
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const mayManageOwn = rights?.["can-update-api-token"] === true;
-  const ofOrganization = "GET /organizations/{organization_name}/authentication-token";
+  // Lists, which are empty where there is no such token: asking for one that doesn't exist is refused, and browsers log that.
+  const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";
   const trail = { token: "audit-trails" };
   const own = useQuery({ ...asking(ofOrganization, { path }), enabled: mayManageOwn });
   const audit = useQuery({ ...asking(ofOrganization, { path, query: trail }), enabled: mayManageOwn });
@@ -44,8 +44,8 @@ export function useTokens(organization: string): Tokens {
   const agents = useAgentTokens(organization, rights?.["can-update-agent-pools"] === true);
   const teamNames = new Map(teams.data?.data.map(({ id, attributes }) => [id, attributes.name]));
   const held: Held[] = [
-    ...(own.data ? [ofOrganizationItself(own.data.data, organization, "organization")] : []),
-    ...(audit.data ? [ofOrganizationItself(audit.data.data, organization, "audit log", trail)] : []),
+    ...(own.data?.data ?? []).map((token) => ofOrganizationItself(token, organization, "organization")),
+    ...(audit.data?.data ?? []).map((token) => ofOrganizationItself(token, organization, "audit log", trail)),
     ...(teamTokens.data?.data ?? []).map((token): Held => {
       const id = token.relationships.team?.data?.id ?? "";
       return {
@@ -70,15 +70,12 @@ export function useTokens(organization: string): Tokens {
     held,
     leftOut: beyond(teamTokens.data) + beyond(mine.data) + agents.leftOut,
     isLoading: queries.some(({ isLoading }) => isLoading) || agents.isLoading,
-    errors: queries.flatMap(({ error }) => (error && !isNone(error) ? [error] : [])),
+    errors: queries.flatMap(({ error }) => (error ? [error] : [])),
   };
 }
 
 const beyond = (whole: { readonly count: number; readonly data: readonly unknown[] } | undefined): number =>
   whole === undefined ? 0 : whole.count - whole.data.length;
-
-/** An organization without a token, or without one for its trail. */
-const isNone = (error: unknown) => error instanceof ApiError && error.status === 404;
 
 const ofOrganizationItself = (
   token: Token,

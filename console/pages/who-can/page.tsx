@@ -3,8 +3,7 @@ import { Group, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askable, sourcesInShort, type Source } from "../../access/words.ts";
-import { ApiError } from "../../api/errors.ts";
-import { account, askingOn } from "../../api/queries.ts";
+import { account, askingOn, organization as organizationQuery } from "../../api/queries.ts";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -22,8 +21,10 @@ export default function WhoCanPage() {
   const { search, set } = useAddress();
   const now = useNow();
   const permission = search["permission"] ?? "can-queue-apply";
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/access-holders", {
+  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const isHidden = rights !== undefined && !rights["can-create-team"] && !rights["can-manage-memberships"];
+  const query = useQuery({
+    ...askingOn("GET /organizations/{organization_name}/access-holders", {
       path: { organization_name: organization },
       query: {
         "filter[permission]": permission,
@@ -32,8 +33,8 @@ export default function WhoCanPage() {
         "page[number]": search["page"],
       },
     }),
-  );
-  const isHidden = query.error instanceof ApiError && query.error.status === 404;
+    enabled: rights !== undefined && !isHidden,
+  });
   return (
     <Page
       title="Who has access"

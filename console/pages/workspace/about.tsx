@@ -2,7 +2,7 @@
 import { Badge, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { includedIn } from "../../api/client.ts";
+import { includedIn, type Resource } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Expires } from "../../ui/expires.tsx";
@@ -20,7 +20,7 @@ export function AboutWorkspace({ place }: { readonly place: Place }) {
   const { organization, workspace, included } = place;
   const { attributes } = workspace;
   const project = includedIn({ included }, "projects", workspace.relationships.project?.data?.id);
-  const state = useStateFact(place);
+  const state = stateFact(place);
   return (
     <Section title="About">
       <Facts
@@ -73,15 +73,11 @@ function Lock({ place: { organization, workspace, included } }: { readonly place
 }
 
 /** The current state, for those who can read more of it than that there is one. */
-function useStateFact({ organization, workspace }: Place): ReactNode {
+function stateFact({ organization, workspace, included }: Place): ReactNode {
   const id = workspace.relationships["current-state-version"]?.data?.id;
-  const { permissions: may, name, "latest-change-at": changed } = workspace.attributes;
-  const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/current-state-version", { path: { workspace_id: workspace.id } }),
-    enabled: id !== undefined && may["can-read-state-versions"] === true,
-  });
+  const { name, "latest-change-at": changed } = workspace.attributes;
   if (id === undefined) return <Text c="dimmed">none yet</Text>;
-  const state = query.data?.data;
+  const state = includedIn({ included }, "state-versions", id);
   return (
     <>
       {state ? (
@@ -122,12 +118,11 @@ function RepositoryFact({ place: { organization, workspace } }: { readonly place
   );
 }
 
-function Tags({ place: { organization, workspace } }: { readonly place: Place }) {
-  const query = useQuery(
-    asking("GET /workspaces/{workspace_id}/effective-tag-bindings", { path: { workspace_id: workspace.id } }),
-  );
+function Tags({ place: { organization, workspace, included } }: { readonly place: Place }) {
   const names = workspace.attributes["tag-names"];
-  const bindings = query.data?.data ?? [];
+  const bindings: Resource<"effective-tag-bindings">[] = included.filter(
+    ({ type }) => type === "effective-tag-bindings",
+  );
   if (names.length === 0 && bindings.length === 0)
     return (
       <Text span c="dimmed">

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { askingWhole } from "../../api/whole.ts";
-import { account, asking } from "../../api/queries.ts";
+import { account, asking, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -65,11 +65,16 @@ function SshKey({ place: { organization, workspace } }: { readonly place: Place 
   );
 }
 
-function Retention({ place: { workspace } }: { readonly place: Place }) {
+function Retention({ place: { organization, workspace } }: { readonly place: Place }) {
   const path = { workspace_id: workspace.id };
-  const query = useQuery(asking("GET /workspaces/{workspace_id}/relationships/data-retention-policy", { path }));
-  // Where there is none at all, the answer is that there is none.
-  const isWithout = query.error?.status === 404;
+  const known = useQuery(organizationQuery(organization)).data?.data;
+  // Asked for where there is one, of the workspace or of its organization: that there is none would be a refusal, which browsers log.
+  const isWithout =
+    known !== undefined && ![workspace, known].some((each) => each.relationships["data-retention-policy"]?.data);
+  const query = useQuery({
+    ...asking("GET /workspaces/{workspace_id}/relationships/data-retention-policy", { path }),
+    enabled: known !== undefined && !isWithout,
+  });
   return (
     <Section
       title="State retention"

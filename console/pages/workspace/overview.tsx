@@ -1,7 +1,7 @@
 /** The overview of a workspace: its runs, resources, outputs and facts, or how to create its first state. */
 import { Box, Grid, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { asking } from "../../api/queries.ts";
+import { asking, workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -58,10 +58,7 @@ function FirstState({ place: { organization, workspace } }: { readonly place: Pl
   const { name } = workspace.attributes;
   // Reads the workspace again until its first state is there.
   useQuery({
-    ...asking("GET /organizations/{organization_name}/workspaces/{workspace_name}", {
-      path: { organization_name: organization, workspace_name: name },
-      query: { include: "project,current_run,locked_by" },
-    }),
+    ...workspaceNamed(organization, name),
     refetchInterval: 3_000,
   });
   return (

@@ -174,6 +174,14 @@ export const authenticationTokens = defineResource<TokenView>()(({ fixed, readOn
       answer: "created",
       example,
     },
+    listOrganizationTokens: {
+      method: "GET",
+      path: "/organizations/:organization_name/authentication-tokens",
+      summary: "List the organization's own token, without its secret; empty where it has none",
+      needs: organizationNeeds,
+      query: { ...organizationQuery, paged: true },
+      answer: "list",
+    },
     showOrganizationToken: {
       method: "GET",
       path: "/organizations/:organization_name/authentication-token",

@@ -136,6 +136,12 @@ export const authenticationTokenResource = implement(authenticationTokens, {
     });
   },
 
+  async listOrganizationTokens({ context, params, query }) {
+    const tx = context.database.reader;
+    grantOrganization(await loadOrganization(tx, context, params.organizationName), "can-update-api-token");
+    return listTokens(tx, organizationToken(params, query), query.page);
+  },
+
   async showOrganizationToken({ context, params, query }) {
     const wanted = organizationToken(params, query);
     return { view: shownTo(context, await findLegacyToken(context.database.reader, context.actor, wanted)) };

@@ -90,6 +90,31 @@ describe("the organization's token", () => {
   });
 });
 
+describe("listOrganizationTokens", () => {
+  const list = (org: Org, query = "") => `/organizations/${org.name}/authentication-tokens${query}`;
+
+  it("200: the one token of a kind without its secret, or none", async () => {
+    const org = await makeOrganization(api);
+    for (const query of ["", "?token=audit-trails"]) {
+      const none = await org.owner.get(list(org, query));
+      expect([data(none), none.body.meta.pagination["total-count"]]).toEqual([[], 0]);
+    }
+    await makeOrganizationToken(api, org.name);
+    const [shown, ...others] = data(await org.owner.get(list(org)));
+    expect(shown).toEqual(data(await org.owner.get(path(org))));
+    expect([shown.attributes.token, others]).toEqual([null, []]);
+    expect(data(await org.owner.get(list(org, "?token=audit-trails")))).toEqual([]);
+  });
+
+  it("403: members without ownership; 404: strangers", async () => {
+    const org = await makeOrganization(api);
+    await makeOrganizationToken(api, org.name);
+    for (const caller of [await makeMember(api, org.name), await makeHolder(api, org.name, "manage-teams")])
+      expect((await caller.get(list(org))).status).toBe(403);
+    expect((await (await makeUser(api)).get(list(org))).status).toBe(404);
+  });
+});
+
 describe("listOrganizationTeamTokens", () => {
   const list = (org: Org, query = "") => `/organizations/${org.name}/team-tokens${query}`;
   const teamsOf = async (caller: Caller, org: Org, query = ""): Promise<string[]> =>
