@@ -1,5 +1,5 @@
 /** Sentences of events about access: grants of teams, and who is in a team, with levels and expiry. */
-import { EventParts, expires, listOf, until, type Part, type Sentence } from "./event-parts.ts";
+import { type EventParts, expires, listOf, until, type Part, type Sentence } from "./event-parts.ts";
 
 function grantOf(event: EventParts): { team: Part; place: Part; level: string } {
   const { team, project, workspace, access } = event.facts;

@@ -6,13 +6,13 @@ import { includedIn } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
 import { askingWhole } from "../../api/whole.ts";
 import type { Search } from "../../ui/address.ts";
-import { instantOf } from "../../ui/moment.tsx";
+import { inDays, instantOf } from "../../ui/moment.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
 
-const hourMs = 3_600_000;
-const ranges: Readonly<Record<string, number>> = { "1h": hourMs, "24h": 24 * hourMs, "7d": 7 * 24 * hourMs };
+/** In days. */
+const ranges: Readonly<Record<string, number>> = { "1h": 1 / 24, "24h": 1, "7d": 7 };
 const rangeLabels = [
   { value: "", label: "All time" },
   { value: "1h", label: "Last hour" },
@@ -44,8 +44,8 @@ export interface Subject {
 export function useFilters(search: Search, subject?: Subject): Record<string, string> {
   const range = rangeOf(search);
   const begin = useMemo(() => {
-    const ms = ranges[range];
-    return ms === undefined ? undefined : new Date(Date.now() - ms).toISOString();
+    const days = ranges[range];
+    return days === undefined ? undefined : inDays(-days);
   }, [range]);
   const isCustom = range === "custom";
   const all = {
