@@ -100,8 +100,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.press("Enter");
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("TEXTAREA");
   await keyboard.type("incident 42");
-  await keyboard.press("Tab");
-  await keyboard.press("Tab");
+  await tabTo(page, "Lock");
   await keyboard.press("Enter");
   // What it did is told at once, and the focus is on what took the button's place.
   await page.getByRole("alert").filter({ hasText: "Locked network-production." }).waitFor();
