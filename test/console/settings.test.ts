@@ -157,8 +157,7 @@ describe("a project", () => {
     await page.getByText("You can view these settings but not change them.").waitFor();
     expect(await page.getByLabel("Name").isDisabled()).toBe(true);
     expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
-    for (const name of ["Add tag", "Delete project"])
-      await expectCount(page.getByRole("button", { name }), 0, name);
+    for (const name of ["Add tag", "Delete project"]) await expectCount(page.getByRole("button", { name }), 0, name);
     for (const name of ["Audit", "Notifications", "Identity trusts"])
       await expectCount(page.getByRole("link", { name }), 0, name);
     await expectAccessible(page);

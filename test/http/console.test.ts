@@ -79,7 +79,10 @@ describe("a browser", () => {
       expect(await answer.text()).toBe(script);
     }
     const plain = await get("/app/icon.svg", { "accept-encoding": "identity" });
-    expect([plain.headers.get("content-encoding"), plain.headers.get("cache-control")]).toEqual([null, "public, max-age=3600"]);
+    expect([plain.headers.get("content-encoding"), plain.headers.get("cache-control")]).toEqual([
+      null,
+      "public, max-age=3600",
+    ]);
     expect(plain.headers.get("content-type")).toBe("image/svg+xml");
   });
 
