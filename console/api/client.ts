@@ -80,16 +80,17 @@ export async function call<O extends Operation>(
 }
 
 const ofAccount = "GET /account/details";
+const forEverybody = /^GET \/(sign-in-options|invitations\/|oauth\/)/;
 let looking: Promise<boolean> | undefined;
 
 /**
- * Whether the browser brought no session when it loaded this page, and nothing was sent since that could have begun one. Asking who is
- * signed in would only be refused, and browsers log every refusal.
+ * Whether the browser brought no session when it loaded this page, and nothing was sent since that could have begun one. All but what is
+ * for everybody would only be refused, and browsers log every refusal.
  */
 function isKnownSignedOut(operation: Operation): boolean {
   const page = document.documentElement.dataset;
   if (methodOf(operation) !== "GET") page["session"] = "maybe";
-  return operation === ofAccount && page["session"] === "none";
+  return page["session"] === "none" && !forEverybody.test(operation);
 }
 
 /**
