@@ -18,7 +18,7 @@ export function useEveryPage(console: Console): { readonly scene: Scene; address
   beforeAll(async () => {
     Object.assign(scene, await setScene(console.api));
     const register = new Register(console);
-    Object.assign(ids, await register.fill(scene));
+    Object.assign(ids, await register.populate(scene));
     siteIds["pool"] = await register.makePool("/admin/agent-pools", "admin/agent-pools");
   });
   return {
@@ -45,7 +45,7 @@ class Register {
     return data(await this.#console.api.admin.post(path, resource(type, attributes, relationships)));
   }
 
-  async fill(scene: Scene): Promise<Record<string, string | undefined>> {
+  async populate(scene: Scene): Promise<Record<string, string | undefined>> {
     const { admin } = this.#console.api;
     const id = scene.workspaces[workspace];
     const [set] = data(await admin.get(`${inAcme}/varsets`)) as Json[];

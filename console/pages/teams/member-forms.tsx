@@ -1,0 +1,158 @@
+/** The forms that add a member to a team, and change a membership's expiry and reason. */
+import { Button, Select, TextInput } from "@mantine/core";
+import { useDebouncedValue, useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { useAction } from "../../api/actions.ts";
+import { includedIn } from "../../api/client.ts";
+import { askingOn } from "../../api/queries.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
+import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
+import { ExpiryInput } from "../../ui/expiry-input.tsx";
+import { ActionForm, type Draft, useDraft } from "../../ui/form.tsx";
+import type { TeamPlace } from "./frame.tsx";
+
+/** The expiry and reason come with the relationship. */
+export interface Membership {
+  readonly id: string;
+  readonly name: string;
+  readonly until: string | null;
+  readonly reason: string | null;
+}
+
+/** People are named by their user names; those who are invited have none yet. */
+export const idOf = ({ name, id }: Membership) => (name === "invited" ? id : name);
+
+interface SeatDraft {
+  readonly person: string;
+  readonly "expires-at": Expiry;
+  readonly reason: string;
+}
+
+/** The same request adds somebody and changes the expiry and reason of a member. */
+const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
+  path: { team_id: teamId },
+  body: {
+    data: [{ type: "users", id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
+  } as never,
+});
+
+/** When the seat ends, and why it was given. */
+function SeatFields({ draft }: { readonly draft: Draft<SeatDraft> }) {
+  return (
+    <>
+      <ExpiryInput never="The membership has no expiry." {...draft.getInputProps("expires-at")} />
+      <TextInput
+        label="Reason"
+        placeholder="On call over the holidays"
+        description="Shown when someone asks why."
+        {...draft.getInputProps("reason")}
+      />
+    </>
+  );
+}
+
+export function AddMember({ organization, team, onClose }: TeamPlace & { readonly onClose: () => void }) {
+  const draft = useDraft<SeatDraft>({ person: "", "expires-at": null, reason: "" });
+  const add = useAction("POST /teams/{team_id}/relationships/users", {
+    done: (_, { body }) => `Added ${body.data[0]?.id} to ${team.attributes.name}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  const { person, "expires-at": expiry } = draft.getValues();
+  return (
+    <ActionForm
+      draft={draft}
+      action={add}
+      verb="Add member"
+      isReady={person !== "" && expiryFault(expiry) === undefined}
+      onCancel={onClose}
+      input={(values) => seatInput(team.id, values)}
+    >
+      <PersonSelect organization={organization} {...draft.getInputProps("person")} />
+      <SeatFields draft={draft} />
+    </ActionForm>
+  );
+}
+
+export interface MemberProps {
+  readonly place: TeamPlace;
+  readonly member: Membership;
+}
+
+export function ChangeMember({ place, member }: MemberProps) {
+  const [opened, { open, close }] = useDisclosure();
+  return (
+    <>
+      <Button variant="subtle" size="compact-xs" aria-label={`Change expiry of ${member.name}`} onClick={open}>
+        Change expiry
+      </Button>
+      <FormDialog opened={opened} onClose={close} title={`${member.name} in ${place.team.attributes.name}`}>
+        <ChangeMemberForm place={place} member={member} onClose={close} />
+      </FormDialog>
+    </>
+  );
+}
+
+function ChangeMemberForm({ place: { team }, member, onClose }: MemberProps & { readonly onClose: () => void }) {
+  const { until, reason } = member;
+  const draft = useDraft<SeatDraft>({
+    person: idOf(member),
+    "expires-at": until === null ? null : { at: until },
+    reason: reason ?? "",
+  });
+  const change = useAction("POST /teams/{team_id}/relationships/users", {
+    done: `Changed the membership of ${member.name}.`,
+    refusal: "form",
+    after: onClose,
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={change}
+      verb="Save"
+      isReady={draft.isDirty() && expiryFault(draft.getValues()["expires-at"]) === undefined}
+      onCancel={onClose}
+      input={(values) => seatInput(team.id, values)}
+    >
+      <SeatFields draft={draft} />
+    </ActionForm>
+  );
+}
+
+interface PersonSelectProps {
+  readonly organization: string;
+  readonly value?: string;
+  readonly onChange?: (value: string | null) => void;
+}
+
+/** Searches members of the organization while one types. */
+function PersonSelect({ organization, value, onChange }: PersonSelectProps) {
+  const [typed, setTyped] = useState("");
+  const [q] = useDebouncedValue(typed.trim(), 150);
+  const people = useQuery(
+    askingOn("GET /organizations/{organization_name}/organization-memberships", {
+      path: { organization_name: organization },
+      query: { q, include: "user", "filter[status]": "active", "page[size]": 20 },
+    }),
+  ).data;
+  const names = (people?.data ?? []).flatMap(({ relationships, attributes }) => {
+    const name = includedIn(people, "users", relationships.user?.data?.id)?.attributes.username;
+    return name ? [{ value: name, label: `${name} (${attributes.email})` }] : [];
+  });
+  return (
+    <Select
+      label="Person"
+      description="A member of the organization. Invite others first, on the People page."
+      data={value && !names.some((one) => one.value === value) ? [{ value, label: value }, ...names] : names}
+      value={value || null}
+      onChange={onChange}
+      searchable
+      filter={({ options }) => options}
+      searchValue={typed}
+      onSearchChange={setTyped}
+      nothingFoundMessage="No matching people"
+      data-autofocus
+    />
+  );
+}
