@@ -245,7 +245,7 @@ describe("a run", () => {
     await expectCount(page.getByRole("button", { name: "Force cancel" }), 0);
     const stranger = await console.visit((await makeMember(console.api, "acme")).token);
     await stranger.go(`${runsOf("audited")}/${run.id}`);
-    await stranger.page.getByText("Run not found").first().waitFor();
+    await stranger.page.getByText("Workspace not found").first().waitFor();
     await go("/acme/workspaces/audited");
     await page.getByRole("heading", { name: "Recent runs" }).waitFor();
     await expectCount(page.getByRole("button", { name: "Start run" }), 0);
