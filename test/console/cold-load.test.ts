@@ -88,7 +88,7 @@ test("a member finds no refusal behind any link of the navigation or of a worksp
   };
   const places = [
     ...(await linksOf("/acme", "Organization")),
-    ...(await linksOf("/acme/workspaces/network-production", "Parts of this page")),
+    ...(await linksOf("/acme/workspaces/network-production", "Page sections")),
   ];
   expect(places.length).toBeGreaterThan(15);
   for (const address of places) {

@@ -60,7 +60,7 @@ test("a page of many parts that is opened while the server is away says so once,
   const { page, go } = await console.visit(console.api.admin.token);
   await go("/acme/workspaces/parts/settings");
   await vanish(page);
-  await page.getByRole("navigation", { name: "Parts of this page" }).getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("navigation", { name: "Page sections" }).getByRole("link", { name: "Overview" }).click();
   await said(page).first().waitFor();
   await expectCount(said(page), 1);
   await expectFrame(page, true);
