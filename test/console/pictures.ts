@@ -18,6 +18,12 @@ beforeAll(async () => {
 
 type Prepare = (page: Page) => Promise<void>;
 
+function moveOfThree(): string {
+  const some = ["lake-curated", "lake-raw", "reports"].map((name) => scene.workspaces[name]);
+  return `/acme/move?workspaces=${some.join(",")}&to=${scene.projects["Platform"]}`;
+}
+
+/** A name that ends in `-phone` is taken on a narrow screen. */
 const shots: [name: string, path: () => string, prepare?: Prepare][] = [
   ["workspaces", () => "/acme/workspaces"],
   ["organization", () => "/acme"],
@@ -55,21 +61,18 @@ const shots: [name: string, path: () => string, prepare?: Prepare][] = [
     },
   ],
   ["states", () => `/acme/workspaces/network-production/states/${scene.state}`],
-  [
-    "move",
-    () => {
-      const some = ["lake-curated", "lake-raw", "reports"].map((name) => scene.workspaces[name]);
-      return `/acme/move?workspaces=${some.join(",")}&to=${scene.projects["Platform"]}`;
-    },
-    (page) => page.getByRole("button", { name: "Move 3 workspaces" }).waitFor(),
-  ],
+  ["move", moveOfThree, (page) => page.getByRole("button", { name: "Move 3 workspaces" }).waitFor()],
+  ["move-phone", moveOfThree],
+  ["runs", () => "/acme/runs"],
   ["audit", () => "/acme/audit"],
   ["tokens", () => "/acme/tokens"],
 ];
 
 test.each(shots)("%s", async (name, path, prepare) => {
   for (const colorScheme of ["light", "dark"] as const) {
-    const { page, load, complaints } = await watchful(console, scene.owner, { colorScheme, deviceScaleFactor: 1 });
+    const screen = name.endsWith("-phone") ? { viewport: { width: 390, height: 844 } } : {};
+    const options = { colorScheme, deviceScaleFactor: 1, ...screen };
+    const { page, load, complaints } = await watchful(console, scene.owner, options);
     await load(path());
     await prepare?.(page);
     await settle(page);
