@@ -7,7 +7,7 @@ import { paths } from "./paths.ts";
 import { useGo } from "./ui/link.tsx";
 
 const keys: [string, string][] = [
-  ["Ctrl K", "Search projects, workspaces, teams and people"],
+  ["Ctrl K", "Search, go to a page, or run an action"],
   ["/", "Search the list on this page"],
   ["g w", "Go to workspaces"],
   ["g p", "Go to projects"],

@@ -13,12 +13,11 @@ export function organizationActions(organization: string, rights: Rights, manage
   const offered: [boolean | undefined, string, string][] = [
     [rights?.["can-create-workspace"], "New workspace", paths.newWorkspace(organization)],
     [rights?.["can-create-project"], "New project", paths.opening(paths.projects(organization), "create")],
-    [rights?.["can-create-team"], "Create team", paths.opening(paths.teams(organization), "create")],
-    [rights?.["can-manage-memberships"], "Invite a person", paths.opening(paths.people(organization), "invite")],
+    [rights?.["can-create-team"], "New team", paths.opening(paths.teams(organization), "create")],
+    [rights?.["can-manage-memberships"], "Invite member", paths.opening(paths.people(organization), "invite")],
     [managesProject, "Grant access", paths.grant(organization)],
     [managesProject, "Move workspaces", paths.move(organization)],
     [true, "Create token", paths.opening(paths.tokens(organization), "create")],
-    [rights?.["can-manage-auditing"], "Audit webhooks", paths.auditWebhooks(organization)],
   ];
   return offered.flatMap(([may, label, to]) => (may ? [{ label, to }] : []));
 }
@@ -55,10 +54,3 @@ export function verbIn(text: string): { readonly verb: string; readonly rest: st
   const rest = words.filter((word) => !isVerb(word)).join(" ");
   return verb === "" || rest === "" ? undefined : { verb, rest };
 }
-
-/** As the server searches: every word, in any order. */
-export const hasWords = (label: string, text: string): boolean =>
-  text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => label.toLowerCase().includes(word));

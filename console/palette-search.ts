@@ -2,16 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { account, askingOn, organization as organizationQuery, workspaceNamed } from "./api/queries.ts";
-import {
-  type Action,
-  hasWords,
-  organizationActions,
-  verbIn,
-  type Workspace,
-  workspaceActions,
-} from "./palette-actions.ts";
+import { type Action, organizationActions, verbIn, type Workspace, workspaceActions } from "./palette-actions.ts";
 import { paths } from "./paths.ts";
 import { placesOf } from "./places.ts";
+import { hasWords } from "./ui/text.tsx";
 
 /** Of each kind; and how many actions a search by a verb and a name offers. */
 const each = 6;
@@ -58,7 +52,10 @@ export function useSearch(organization: string, text: string, scope: Workspace |
     }));
     return filled([{ group: scope.attributes.name, items: items.filter(({ label }) => hasWords(label, text)) }], false);
   }
-  const places = placesOf(organization, rights).flatMap(([, some]) => some.map(toPlace));
+  const places = [
+    ...placesOf(organization, rights).flatMap(([, some]) => some),
+    ...(rights?.["can-manage-auditing"] ? [["Audit webhooks", paths.auditWebhooks(organization)] as const] : []),
+  ].map(toPlace);
   const goTo = { group: "Go to", items: places.filter(({ label }) => hasWords(label, text)) };
   if (text === "") return filled([...actions, goTo], false);
   const named = actions.map(({ group, items }) => ({

@@ -77,7 +77,7 @@ export function Reach({ organization, of }: ReachProps) {
             {list.data.length === 0 ? (
               <Empty title="No access">
                 {search["permission"]
-                  ? "Nothing that you can see is in reach with this permission."
+                  ? "No access with this permission that you can see."
                   : "No project or workspace that you can see is in reach."}
               </Empty>
             ) : (

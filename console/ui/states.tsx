@@ -141,7 +141,7 @@ export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined
 function Gone({ onRetry }: { readonly onRetry: () => void }) {
   return (
     <Alert color="yellow" title="This no longer exists" role="alert">
-      Someone deleted or renamed it, or removed your access to it. Go back to the list, or search with Ctrl-K.
+      Someone deleted or renamed it, or removed your access to it. Go back to the list, or search with Ctrl K.
       <Group mt="sm">
         <Button variant="default" onClick={onRetry}>
           Try again

@@ -99,3 +99,10 @@ export function bytes(count: number): string {
   const value = count / 1000 ** step;
   return `${step === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${sizes[step]}`;
 }
+
+/** As the server searches: every word, in any order. */
+export const hasWords = (label: string, text: string): boolean =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => label.toLowerCase().includes(word));

@@ -92,7 +92,7 @@ describe("an agent pool", () => {
     await org.owner.patch(`/agent-pools/${id}`, resource("agent-pools", { "organization-scoped": true }));
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
-    await page.getByText("Agent pool saved.").waitFor();
+    await page.getByText("Saved the agent pool.").waitFor();
     await page.getByRole("button", { name: "Delete agent pool" }).click();
     await page.getByLabel("Type cellar-2 to confirm").fill("cellar-2");
     await page.getByRole("dialog").getByRole("button", { name: "Delete agent pool" }).click();

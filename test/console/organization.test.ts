@@ -139,7 +139,7 @@ describe("settings", () => {
     await page.getByRole("button", { name: "Save", exact: true }).first().click();
     await page.getByText("Someone else changed this").waitFor();
     await page.getByRole("button", { name: "Reload and apply mine" }).click();
-    await page.getByText("Settings saved.").waitFor();
+    await page.getByText("Saved the settings.").waitFor();
     const { attributes } = data(await org.owner.get(`/organizations/${org.name}`));
     expect(attributes).toMatchObject({ email: "mine@acme.example", "session-timeout": 30 });
     await expectAccessible(page);

@@ -68,7 +68,7 @@ describe("an organization", () => {
     await page.getByLabel("Limit token lifetime").click();
     await page.getByLabel("Team tokens, days").fill("30");
     await page.getByRole("button", { name: "Save limits" }).click();
-    await page.getByText("Token limits saved.").waitFor();
+    await page.getByText("Saved the token limits.").waitFor();
     const policies = data(await other.owner.get(`/organizations/${other.name}/token-ttl-policies`));
     const limits = policies.map(({ attributes }: Json) => [attributes["token-type"], attributes["max-ttl-ms"]]);
     expect(limits).toContainEqual(["team", 30 * 86_400_000]);
@@ -205,7 +205,7 @@ describe("a variable set", () => {
 
     await page.getByLabel("Priority").check();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Variable set saved.").waitFor();
+    await page.getByText("Saved the variable set.").waitFor();
     const { attributes } = data(await org.owner.get(`/varsets/${id}`));
     expect(attributes).toMatchObject({ priority: true, "workspace-count": 1, "project-count": 0, "var-count": 1 });
 

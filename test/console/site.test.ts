@@ -76,7 +76,7 @@ describe("a site admin", () => {
     await page.getByRole("button", { name: "Edit grace" }).click();
     await page.getByLabel("Site admin").check();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("User saved.").waitFor();
+    await page.getByText("Saved the user.").waitFor();
     await page.getByRole("row").filter({ hasText: "grace" }).getByText("site admin").waitFor();
     await page.getByRole("button", { name: "Delete grace" }).click();
     await page.getByLabel("Type grace to confirm").fill("grace");
@@ -155,7 +155,7 @@ describe("a site admin", () => {
     await expectAccessible(page);
     await page.getByRole("textbox", { name: "Name" }).fill("everyone");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Agent pool saved.").waitFor();
+    await page.getByText("Saved the agent pool.").waitFor();
     await page.getByRole("button", { name: "Delete agent pool" }).click();
     await page.getByLabel("Type everyone to confirm").fill("everyone");
     await page.getByRole("dialog").getByRole("button", { name: "Delete agent pool" }).click();
@@ -247,7 +247,7 @@ describe("single sign-on", () => {
     await page.getByRole("button", { name: "Edit Acme" }).click();
     await page.getByLabel("Name").fill("Acme accounts");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Provider saved.").waitFor();
+    await page.getByText("Saved the provider.").waitFor();
     await ada.reload();
     await ada.getByRole("link", { name: "Sign in with Acme accounts" }).waitFor();
     await page.getByRole("button", { name: "Delete Acme accounts" }).click();

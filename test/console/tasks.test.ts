@@ -206,7 +206,7 @@ test("11. add a sensitive variable", async () => {
 
 test("12. invite a person into a team", async () => {
   const { page, clicks, press, find, choose } = await atHome();
-  await find("Invite a person", /\/acme\/people\?open=invite$/);
+  await find("Invite member", /\/acme\/people\?open=invite$/);
   await page.getByRole("dialog").waitFor();
   await page.getByLabel("Email").fill("grace@acme.example");
   await choose("Teams", "auditors");

@@ -13,7 +13,7 @@ import { useGo } from "../../ui/link.tsx";
 export function Profile({ user }: { readonly user: Resource<"users"> }) {
   const { username, email, permissions, "unconfirmed-email": asked } = user.attributes;
   const draft = useDraft({ username, email: email ?? "" });
-  const save = useAction("PATCH /account/update", { done: "Profile saved.", refusal: "form" });
+  const save = useAction("PATCH /account/update", { done: "Saved the profile.", refusal: "form" });
   return (
     <Section title="Profile">
       <Box maw="34rem">

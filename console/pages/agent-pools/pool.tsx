@@ -85,7 +85,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
         operation="PATCH /agent-pools/{agent_pool_id}"
         query={poolQuery(pool.id)}
         etag={etag}
-        done="Agent pool saved."
+        done="Saved the agent pool."
         input={(ifMatch) => ({
           path,
           ifMatch,
@@ -101,7 +101,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
         input={{ path }}
         to={paths.agentPools(organization)}
       >
-        This revokes all tokens of the pool, and its agents can no longer connect. You can't undo it.
+        This revokes all tokens of the pool, and its agents can no longer connect. You can't undo this.
       </End>
     </>
   );

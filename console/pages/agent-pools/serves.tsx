@@ -22,7 +22,7 @@ const lists = {
 export function Serves({ organization, answer, mayUpdate }: ServesProps) {
   const { data: pool, etag } = answer;
   const isForAll = pool.attributes["organization-scoped"];
-  const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Scope saved." });
+  const change = useAction("PATCH /agent-pools/{agent_pool_id}", { done: "Saved the scope." });
   const send = (changes: object) =>
     change.mutate({
       path: { agent_pool_id: pool.id },

@@ -16,18 +16,19 @@ const regranted: Sentence = (event) => {
   const { before, after } = event;
   if (before["access"] !== level)
     return ["changed ", team, ` from ${before["access"]} to ${level} on `, place, until(after["expires-at"])];
-  const end = before["expires-at"] === after["expires-at"] ? until(after["expires-at"]) : expires(after["expires-at"]);
-  return ["changed ", team, ` ${level} on `, place, end];
+  if (before["expires-at"] !== after["expires-at"])
+    return ["changed the expiry of ", team, `: ${level} on `, place, expires(after["expires-at"])];
+  return ["changed the access of ", team, `: ${level} on `, place, until(after["expires-at"])];
 };
 
 const revoked: Sentence = (event) => {
   const { team, place, level } = grantOf(event);
-  return ["revoked ", team, ` ${level} on `, place];
+  return [`revoked ${level} on `, place, " from ", team];
 };
 
 const expired: Sentence = (event) => {
   const { team, place, level } = grantOf(event);
-  return ["removed expired access: ", team, ` ${level} on `, place];
+  return ["removed expired access of ", team, `: ${level} on `, place];
 };
 
 interface Member {

@@ -41,8 +41,10 @@ export class EventParts {
 
   /** The subject's name; its id where it has none. */
   get subject(): Part {
-    const { "subject-id": id, "subject-name": name } = this.#event.attributes;
-    if (name === null) return { name: id };
+    const { "subject-id": id, "subject-name": fullName } = this.#event.attributes;
+    if (fullName === null) return { name: id };
+    // A run is known by its message, which may be a whole commit message.
+    const name = fullName.split("\n", 1)[0]!;
     return this.verb === "delete" ? { name } : { name, to: pageOf(this.#organization, { type: this.type, id, name }) };
   }
 

@@ -86,12 +86,12 @@ const runSentences: Record<string, Sentence> = {
   claim: (event) => ofRun(phaseOf(event) === "applying" ? "started applying" : "started")(event),
   "phase-finished": (event) => ofRun(`finished ${phaseOf(event)}`)(event),
   "phase-errored": (event) => ofRun(`failed while ${phaseOf(event)}`)(event),
-  "phase-returned": ofRun("returned to the queue"),
+  "phase-returned": (event) => [...ofRun("returned")(event), " to the queue"],
   apply: ofRun("confirmed"),
   discard: ofRun("discarded"),
   cancel: ofRun("canceled"),
   "force-cancel": ofRun("force-canceled"),
-  "force-execute": ofRun("moved to the front"),
+  "force-execute": (event) => [...ofRun("moved")(event), " to the front of the queue"],
   stale: ofRun("discarded outdated"),
   refuse: ofRun("rejected"),
   "workspace-deleted": ofRun("canceled"),
@@ -118,7 +118,7 @@ const membershipSentences: Record<string, Sentence> = {
   delete: ({ subject }) => ["removed ", subject, " from the organization"],
   "accept-invitation": ({ subject }) => ["accepted the invitation of ", subject],
   "renew-invitation": ({ subject, after }) => ["sent a new invitation to ", subject, expires(after["expires-at"])],
-  "end-invitation": ({ subject }) => ["ended the invitation link of ", subject],
+  "end-invitation": ({ subject }) => ["revoked the invitation link of ", subject],
 };
 
 const ofOwner = (event: EventParts): Part[] =>

@@ -50,7 +50,7 @@ function Settings({
   const client = useQueryClient();
   const draft = useDraft({ name: data.attributes.name ?? "", "oauth-token-string": "" });
   const save = useAction("PATCH /oauth-clients/{oauth_client_id}", {
-    done: "Saved connection.",
+    done: "Saved the connection.",
     refusal: "form",
     after: onClose,
   });

@@ -13,7 +13,7 @@ export function CloningKey({ tokenId }: { readonly tokenId: string }) {
   const query = useQuery(asking("GET /oauth-tokens/{oauth_token_id}", { path }));
   const draft = useDraft({ "ssh-key": "" });
   const save = useAction("PATCH /oauth-tokens/{oauth_token_id}", {
-    done: "Saved SSH key.",
+    done: "Saved the SSH key.",
     refusal: "form",
     after: () => draft.reset(),
   });

@@ -8,7 +8,7 @@ import { useRows } from "../../api/pages.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LongTable } from "../../ui/long-table.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { LoadingRows, NoMatches, Refusal } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { counted } from "../../ui/text.tsx";
 import { Name } from "../../ui/name.tsx";
@@ -60,9 +60,7 @@ export function ChooseWorkspaces({ organization, selection }: ChooseProps) {
       </Group>
       {rows.error ? <Refusal error={rows.error} /> : null}
       {rows.isLoading && <LoadingRows rows={12} height={34} />}
-      {rows.count === 0 && (
-        <Empty title={search["q"] ? `No workspaces match “${search["q"]}”` : "No workspaces in this project"} />
-      )}
+      {rows.count === 0 && <NoMatches many="workspaces" search={search["q"]} />}
       {rows.count !== undefined && rows.count > 0 && (
         <LongTable
           label="Workspaces to move"

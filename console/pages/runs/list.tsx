@@ -150,7 +150,7 @@ export const StatusFilter = ({ value, onChange }: StatusFilterProps) => (
 
 /** The title of a list without runs. */
 export function noRunsTitle(search: Search): string {
-  if (search["q"]) return `No runs match "${search["q"]}"`;
+  if (search["q"]) return `No runs match "${search["q"]}".`;
   return isFiltered(search) ? "No runs match these filters" : "No runs yet";
 }
 

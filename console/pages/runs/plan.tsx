@@ -7,7 +7,7 @@ import { asking } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { SearchInput } from "../../ui/search-input.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
-import { counted } from "../../ui/text.tsx";
+import { counted, hasWords } from "../../ui/text.tsx";
 import { Differences } from "./differences.tsx";
 import {
   type ActionInvocation,
@@ -51,9 +51,8 @@ function DrawnPlan({ plan }: { readonly plan: Plan }) {
   const drift = drawnOf(plan.resource_drift);
   const outputs = Object.entries(plan.output_changes ?? {}).filter(([, change]) => deedOf({ change }) !== undefined);
   const counts = countsOf(all);
-  const wanted = (search["find"] ?? "").toLowerCase();
   const shown = all.filter(
-    ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && address.toLowerCase().includes(wanted),
+    ({ deed, address }) => (!search["deed"] || deed === search["deed"]) && hasWords(address, search["find"] ?? ""),
   );
   const actions = plan.action_invocations ?? [];
   if (all.length + drift.length + outputs.length + actions.length === 0)

@@ -32,7 +32,7 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
       query={organizationQuery(attributes.name)}
       etag={etag}
       mayUpdate={mayUpdate}
-      done="Settings saved."
+      done="Saved the settings."
       after={({ data: saved }) => {
         if (saved.attributes.name !== attributes.name)
           go(paths.organizationSettings(saved.attributes.name), { replace: true });
@@ -71,7 +71,7 @@ function Fields({ draft, organization, mayUpdate }: FieldsProps) {
         disabled={!mayUpdate}
       />
       <Switch
-        label="Allow workspace admins to force-delete workspaces"
+        label="Allow workspace admins to force delete workspaces"
         description="When off, only owners can delete a workspace that still manages resources."
         {...draft.getInputProps("allow-force-delete-workspaces", { type: "checkbox" })}
       />

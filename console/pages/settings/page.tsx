@@ -46,8 +46,8 @@ function Danger({ organization }: { readonly organization: string }) {
       input={{ path: { organization_name: organization } }}
       to={paths.home()}
     >
-      This deletes every project, workspace, state, variable, team and token of {organization}. You can't undo it. The
-      infrastructure that its workspaces manage is not destroyed, but nothing manages it any more.
+      This deletes every project, workspace, state, variable, team and token of {organization}. You can't undo this. The
+      infrastructure that its workspaces manage is not destroyed, but nothing manages it afterwards.
     </End>
   );
 }

@@ -54,7 +54,7 @@ function Change({ organization, days }: { readonly organization: string; readonl
   const path = { organization_name: organization };
   const draft = useDraft<{ "delete-older-than-n-days": number | string }>({ "delete-older-than-n-days": days ?? "" });
   const save = useAction("POST /organizations/{organization_name}/relationships/data-retention-policy", {
-    done: "Retention saved.",
+    done: "Saved the retention policy.",
     refusal: "form",
   });
   const remove = useAction("DELETE /organizations/{organization_name}/relationships/data-retention-policy", {

@@ -61,7 +61,7 @@ export function TokenLifetimes({ organization }: { readonly organization: string
 function Limits({ organization, days }: { readonly organization: string; readonly days: Days }) {
   const draft = useDraft<Days>(days);
   const save = useAction("PATCH /organizations/{organization_name}/token-ttl-policies", {
-    done: "Token limits saved.",
+    done: "Saved the token limits.",
     refusal: "form",
   });
   return (

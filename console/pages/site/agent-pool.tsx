@@ -82,7 +82,7 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
         operation="PATCH /admin/agent-pools/{site_agent_pool_id}"
         query={poolQuery(pool.id)}
         etag={etag}
-        done="Agent pool saved."
+        done="Saved the agent pool."
         input={(ifMatch) => ({ path, ifMatch, body: { data: { type: "agent-pools", attributes: draft.getValues() } } })}
       >
         <TextInput label="Name" {...draft.getInputProps("name")} />
@@ -95,7 +95,7 @@ function Settings({ answer: { data: pool, etag } }: { readonly answer: PoolAnswe
         to={paths.siteAgentPools()}
       >
         This revokes all tokens of the pool, its agents can no longer connect, and runs on them are lost. You can't undo
-        it.
+        this.
       </End>
     </>
   );

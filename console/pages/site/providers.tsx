@@ -86,7 +86,7 @@ function Delete({ provider: { id, attributes } }: { readonly provider: Provider 
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate({ path: { sso_provider_id: id } })}
     >
-      Nobody can sign in with {attributes.name} any more. People without a password need one, or another provider.
+      Nobody can sign in with {attributes.name} after this. People without a password need one, or another provider.
     </DangerButton>
   );
 }
@@ -109,8 +109,8 @@ function ProviderForm({
     "create-users": known?.["create-users"] ?? false,
   });
   const options = { refusal: "form", after: onClose } as const;
-  const create = useAction("POST /admin/sso-providers", { ...options, done: "Provider added." });
-  const update = useAction("PATCH /admin/sso-providers/{sso_provider_id}", { ...options, done: "Provider saved." });
+  const create = useAction("POST /admin/sso-providers", { ...options, done: "Added the provider." });
+  const update = useAction("PATCH /admin/sso-providers/{sso_provider_id}", { ...options, done: "Saved the provider." });
   const bodyOf = ({ organization, ...values }: ReturnType<typeof draft.getValues>) => {
     const { "client-secret": secret, "groups-claim": groups, ...rest } = values;
     return {
@@ -189,7 +189,7 @@ function Fields({ draft, provider }: FieldsProps) {
       <TextInput
         label="Groups claim"
         placeholder="groups"
-        description="People join the teams whose SSO group is in this claim. Leave empty to ignore groups."
+        description="People join the teams whose identity provider group is in this claim. Leave empty to ignore groups."
         {...draft.getInputProps("groups-claim")}
       />
       <TextInput

@@ -106,7 +106,7 @@ function ForceCancel({ run: { id, attributes } }: { readonly run: Resource<"runs
       isQuiet
       verb="Force cancel"
       label={`Force cancel ${id}`}
-      title={`Force-cancel ${id}?`}
+      title={`Force cancel ${id}?`}
       isBusy={end.isPending}
       onConfirm={() => end.mutate({ path: { run_id: id }, body: {} })}
     >

@@ -136,8 +136,8 @@ function UserForm({ user, onClose }: { readonly user: User | undefined; readonly
     "is-site-admin": known?.["is-site-admin"] ?? false,
   });
   const options = { refusal: "form", after: onClose } as const;
-  const create = useAction("POST /admin/users", { ...options, done: "User created." });
-  const update = useAction("PATCH /admin/users/{user_id}", { ...options, done: "User saved." });
+  const create = useAction("POST /admin/users", { ...options, done: "Created the user." });
+  const update = useAction("PATCH /admin/users/{user_id}", { ...options, done: "Saved the user." });
   const bodyOf = ({ password, ...rest }: { password: string }) =>
     ({ data: { type: "users", attributes: { ...rest, ...(password !== "" && { password }) } } }) as never;
   const fields = (

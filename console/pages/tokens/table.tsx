@@ -26,7 +26,7 @@ export interface TokensTableProps {
 export function TokensTable({ label, tokens, holder, organization, reachable, more }: TokensTableProps) {
   const now = useNow();
   const columns: Column<Token>[] = [
-    ...(holder ? [{ title: "Owner", cell: holder }] : []),
+    ...(holder ? [{ title: "Belongs to", cell: holder }] : []),
     {
       title: "Description",
       cell: (token) => token.attributes.description || <Identifier value={token.id} />,

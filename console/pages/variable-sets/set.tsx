@@ -57,7 +57,7 @@ function Settings({ answer: { data: set, etag } }: SetPlace) {
       operation="PATCH /varsets/{varset_id}"
       query={setQuery(set.id)}
       etag={etag}
-      done="Variable set saved."
+      done="Saved the variable set."
       input={(ifMatch) => ({
         path: { varset_id: set.id },
         ifMatch,
@@ -91,7 +91,7 @@ function Danger({ organization, answer: { data: set } }: SetPlace) {
       to={paths.variableSets(organization)}
     >
       This deletes the set and its {counted(count, "variable")}. It applies to {whereOf(set)}, where runs no longer get
-      them. You can't undo it.
+      them. You can't undo this.
     </End>
   );
 }

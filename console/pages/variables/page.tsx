@@ -11,6 +11,7 @@ import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
 import { Asked, Empty } from "../../ui/states.tsx";
+import { hasWords } from "../../ui/text.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Value } from "../../ui/value.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
@@ -31,7 +32,6 @@ function Variables({ place }: { readonly place: Place }) {
   const { search, set } = useAddress();
   const [editing, setEditing] = useState<Resource<"vars"> | "new">();
   const mayWrite = workspace.attributes.permissions["can-update-variable"] === true;
-  const wanted = (search["q"] ?? "").toLowerCase();
   return (
     <>
       <Section
@@ -50,7 +50,7 @@ function Variables({ place }: { readonly place: Place }) {
         <Asked query={inForce}>
           {({ data }) => {
             const all = ranked(data, own.data?.data ?? [], sets.data?.data ?? [], sets.data?.included ?? []);
-            const rows = all.filter(({ variable }) => variable.attributes.key.toLowerCase().includes(wanted));
+            const rows = all.filter(({ variable }) => hasWords(variable.attributes.key, search["q"] ?? ""));
             if (all.length === 0)
               return (
                 <Empty title="No variables yet">

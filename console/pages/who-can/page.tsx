@@ -71,7 +71,7 @@ export default function WhoCanPage() {
             {({ data, meta }) => (
               <>
                 {data.length === 0 ? (
-                  <Empty title="Nobody">Nobody that you can see has this permission.</Empty>
+                  <Empty title="Nobody has this permission">You see only people and teams that you can manage.</Empty>
                 ) : (
                   <Table
                     label="Who has access"

@@ -73,7 +73,7 @@ function ForceDelete({ place }: { readonly place: Place }) {
   return (
     <Section
       title="Force delete"
-      about="Deletes the workspace even if it manages resources. The resources keep running, but nothing tracks them anymore."
+      about="Deletes the workspace even if it manages resources. The resources keep running, but nothing tracks them afterwards."
     >
       <Button color="red" w="fit-content" onClick={open}>
         Force delete
