@@ -20,7 +20,8 @@ export class ApiError extends Error {
     this.operation = operation;
   }
 
-  get isNotFound(): boolean {
+  /** Not `isNotFound`: the router takes an error with that name for its own. */
+  get isMissing(): boolean {
     return this.status === 404;
   }
 

@@ -69,7 +69,7 @@ export function PageFailed({ error, reset }: ErrorComponentProps) {
     reset();
     void router.invalidate();
   };
-  if (error instanceof ApiError && error.isNotFound)
+  if (error instanceof ApiError && error.isMissing)
     return (
       <Page title={notFoundTitle(error)}>
         <Empty

@@ -37,13 +37,13 @@ export const Opening = () => (
 function titleOf(error: unknown): string {
   if (error instanceof SessionEnded) return "You are signed out";
   if (isNoAnswer(error)) return unreachableTitle;
-  return error instanceof ApiError && error.isNotFound ? notFoundTitle(error) : "Couldn't load this page";
+  return error instanceof ApiError && error.isMissing ? notFoundTitle(error) : "Couldn't load this page";
 }
 
 /** The server's own; but what it says of something that is not found is for those who call the API by hand. */
 function sentencesOf(error: unknown): readonly string[] {
   if (!(error instanceof ApiError)) return [String(error)];
-  return error.isNotFound ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
+  return error.isMissing ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
 }
 
 interface RefusalProps {

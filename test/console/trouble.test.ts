@@ -104,8 +104,7 @@ test("a session that ended: a form says so and keeps what was typed; a page lead
   await page.getByRole("button", { name: "I have copied it" }).click();
 
   await end();
-  await page.getByRole("button", { name: "Account of ana" }).click();
-  await page.getByRole("menuitem", { name: "All organizations" }).click();
+  await page.getByRole("link", { name: "Cadastre: all organizations" }).click();
   await page.getByText("Your session has ended").waitFor();
   await expectAccessible(page);
   await signIn(page);
