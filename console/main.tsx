@@ -1,5 +1,5 @@
 /** The console's entry: the theme, the query cache and the router. */
-import "@mantine/core/styles.css";
+import "./mantine.css";
 import "@mantine/notifications/styles.css";
 import "./style.css";
 import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";

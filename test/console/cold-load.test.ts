@@ -1,4 +1,5 @@
 /** A first visit: how much every page asks the server for, that the browser's console stays empty, and what is seen before the code is there. */
+import { readdirSync, readFileSync } from "node:fs";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { data } from "../support/builders.ts";
@@ -15,6 +16,7 @@ const callsMax = 4;
 /** Pages that need more calls of the API than the others. The numbers may only go down. */
 const callsOf: Readonly<Record<string, number>> = {
   "/$organization/agent-pools/$pool": 5,
+  "/$organization/new-workspace": 5,
   "/$organization/tokens": 9,
   "/$organization/audit": 6,
   "/$organization/people/$user/leaving": 6,
@@ -75,6 +77,19 @@ test("fewer than a quarter of the pages take more calls than the others", () => 
   const known = routes.map(({ path }) => path);
   for (const path of Object.keys(callsOf)) expect(known).toContain(path);
   expect(Object.keys(callsOf).length).toBeLessThan(known.length / 4);
+});
+
+test("every component of the library that the code uses has its style", () => {
+  const folder = "dist/console/~/assets/";
+  const textOf = (end: string) =>
+    readdirSync(folder)
+      .filter((name) => name.endsWith(end))
+      .map((name) => readFileSync(`${folder}${name}`, "utf8"))
+      .join("");
+  const [code, style] = [textOf(".js"), textOf(".css")];
+  const known = readFileSync("node_modules/@mantine/core/styles.css", "utf8").match(/(?<=\.)m_[0-9a-f]+/g) ?? [];
+  expect(known.length).toBeGreaterThan(100);
+  expect(known.filter((name) => code.includes(name) && !style.includes(name))).toEqual([]);
 });
 
 test("a member finds no refusal behind any link of the navigation or of a workspace", async () => {

@@ -125,7 +125,7 @@ describe("the audit log", () => {
     expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
     await expectCount(page.getByRole("button", { name: /^Delete/ }), 0);
     await page.getByRole("region", { name: "Retention" }).getByText("Old states are never deleted.").waitFor();
-    await expectCount(page.getByLabel("Delete old states after"), 0);
+    await expectCount(page.getByLabel("Delete old states after, days"), 0);
     await expectAccessible(page);
   });
 });

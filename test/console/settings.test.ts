@@ -25,7 +25,7 @@ describe("an organization", () => {
     await go(`/${org.name}/settings`);
     const retention = page.getByRole("region", { name: "Retention" });
     await retention.getByText("Old states are never deleted.").waitFor();
-    await retention.getByLabel("Delete old states after").fill("30");
+    await retention.getByLabel("Delete old states after, days").fill("30");
     await retention.getByRole("button", { name: "Save" }).click();
     await retention.getByText("Old states are deleted after 30 days.").waitFor();
     expect(data(await policy()).attributes["delete-older-than-n-days"]).toBe(30);

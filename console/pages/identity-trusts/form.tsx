@@ -1,9 +1,10 @@
 /** A trust: who signs, for whom, what must be said, and the team that follows from it. */
-import { Button, Group, Input, NumberInput, Stack, TextInput } from "@mantine/core";
+import { Button, Group, Input, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../pickers.tsx";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
 import { MakeOrSave } from "../../ui/make-or-save.tsx";
+import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
 
 export type Trust = Resource<"identity-trusts">;
 
@@ -110,7 +111,7 @@ function Fields({ draft, organization, isThere }: FieldsProps) {
           error={draft.errors["team"]}
         />
       )}
-      <NumberInput
+      <WholeNumberInput
         label="Token lifetime, seconds"
         description="From 60 to 3,600. After that, the pipeline exchanges its token again."
         min={60}

@@ -1,5 +1,5 @@
 /** How long old states and configurations are kept. */
-import { Group, NumberInput, Text } from "@mantine/core";
+import { Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
@@ -8,6 +8,7 @@ import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { LoadingRows, Refusal } from "../../ui/states.tsx";
 import { counted } from "../../ui/text.tsx";
+import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
 
 interface RetentionProps {
   readonly organization: string;
@@ -72,10 +73,9 @@ function Change({ organization, days }: { readonly organization: string; readonl
           body: { data: { type: "data-retention-policy-delete-olders", attributes } } as never,
         })}
       >
-        <NumberInput
-          label="Delete old states after"
-          suffix=" days"
-          placeholder="365 days"
+        <WholeNumberInput
+          label="Delete old states after, days"
+          placeholder="365"
           min={1}
           w={200}
           {...draft.getInputProps("delete-older-than-n-days")}

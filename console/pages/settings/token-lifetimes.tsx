@@ -1,11 +1,12 @@
 /** How long tokens may work here, by whose they are. */
-import { NumberInput, Stack, Switch } from "@mantine/core";
+import { Stack, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
 import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
+import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
 
 const dayMs = 86_400_000;
 const kinds = [
@@ -86,7 +87,7 @@ function Limits({ organization, days }: { readonly organization: string; readonl
     >
       <Stack gap="xs">
         {kinds.map(([kind, label]) => (
-          <NumberInput key={kind} label={label} min={1} w={260} {...draft.getInputProps(kind)} />
+          <WholeNumberInput key={kind} label={label} min={1} w={260} {...draft.getInputProps(kind)} />
         ))}
       </Stack>
     </ActionForm>

@@ -1,5 +1,5 @@
 /** The SSH key that runs use, and the retention of old state versions. */
-import { Button, Group, NumberInput, Radio, Select, Stack, Text } from "@mantine/core";
+import { Button, Group, Radio, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -9,6 +9,7 @@ import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
 import type { Place } from "./place.ts";
 
 export function Keeping({ place }: { readonly place: Place }) {
@@ -136,7 +137,7 @@ function RetentionForm({ workspace, policy }: { readonly workspace: Place["works
         </Stack>
       </Radio.Group>
       {choice === "days" && (
-        <NumberInput
+        <WholeNumberInput
           label="Delete after, days"
           min={1}
           max={36_500}
