@@ -65,8 +65,26 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   const isMeant = named.some(({ items }) =>
     items.some(({ label }) => label.toLowerCase().startsWith(text.toLowerCase())),
   );
-  const groups = isMeant ? [...named, ...found.groups] : [...found.groups, ...named];
+  const names = closestFirst(found.groups, text);
+  const groups = isMeant ? [...named, ...names] : [...names, ...named];
   return filled([...groups, ...onFound.groups, goTo], found.isSearching || onFound.isSearching);
+}
+
+/** 0 for the very name, 1 for its beginning, 2 for a part of it. */
+const distanceOf = (label: string, text: string): number => {
+  const [name, wanted] = [label.toLowerCase(), text.toLowerCase()];
+  return name === wanted ? 0 : name.startsWith(wanted) ? 1 : 2;
+};
+
+/** So that Enter after a person's name does not open a workspace that has it somewhere inside. */
+function closestFirst(groups: readonly ItemGroup[], text: string): ItemGroup[] {
+  const nearest = ({ items }: ItemGroup) => Math.min(...items.map(({ label }) => distanceOf(label, text)));
+  return groups
+    .map(({ group, items }) => ({
+      group,
+      items: items.toSorted((one, other) => distanceOf(one.label, text) - distanceOf(other.label, text)),
+    }))
+    .toSorted((one, other) => nearest(one) - nearest(other));
 }
 
 const filled = (groups: readonly ItemGroup[], isSearching: boolean): Search => ({

@@ -35,6 +35,8 @@ export const theme = createTheme({
         hover: "color-mix(in srgb, var(--mantine-color-red-9), black 15%)",
         color: "var(--mantine-color-white)",
       };
+    if ((input.variant === "subtle" || input.variant === "outline") && color === "red")
+      return { ...colours, color: "var(--sign-red)" };
     if (input.variant !== "light" || !isThemeColor) return colours;
     return {
       ...colours,

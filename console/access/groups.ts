@@ -66,13 +66,16 @@ function extentOf(differences: readonly Difference[]): string | undefined {
   return undefined;
 }
 
-/** Whether anybody comes to see something, or sees it no more; else only what they can do there is another. */
-const isAboutReading = (differences: readonly Difference[]): boolean =>
-  differences.some(({ projects, workspaces }) =>
-    [...projects, ...workspaces].some(({ permissions }) =>
-      permissions.some((name) => name === "can-read" || name === "can-read-settings"),
-    ),
+/** Whether somebody comes to see something, or no longer sees it; else only what they can do there changes. */
+const isAboutReading = ({ projects, workspaces }: Difference): boolean =>
+  [...projects, ...workspaces].some(({ permissions }) =>
+    permissions.some((name) => name === "can-read" || name === "can-read-settings"),
   );
+
+function objectOf(differences: readonly Difference[]): string {
+  if (differences.every(isAboutReading)) return "access to";
+  return differences.some(isAboutReading) ? "access or permissions on" : "permissions on";
+}
 
 function sentenceOf(verb: "gain" | "lose", differences: readonly Difference[], unseen: Unseen): string | undefined {
   const seen = (type: string) => differences.filter(({ subject }) => subject.type === type).length;
@@ -89,9 +92,7 @@ function sentenceOf(verb: "gain" | "lose", differences: readonly Difference[], u
       ? differences.length === 0
         ? "access"
         : "permissions in the organization"
-      : isAboutReading(differences)
-        ? `access to ${extent}`
-        : `permissions on ${extent}`;
+      : `${objectOf(differences)} ${extent}`;
   return `${who} ${people + teams > 1 ? verb : `${verb}s`} ${what}.`;
 }
 

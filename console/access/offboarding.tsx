@@ -6,7 +6,7 @@ import { includedIn } from "../api/client.ts";
 import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
 import { Expires } from "../ui/expires.tsx";
-import { Link } from "../ui/link.tsx";
+import { Link, useGo } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
@@ -59,6 +59,8 @@ function useMembership({ organization, user }: OffboardingProps) {
 
 type Team = ReturnType<typeof useMembership>["teams"][number];
 
+const organizationKey = "organization";
+
 /** Everything that can be asked for: out of a team, out of all of them, out of the organization. */
 function leavingsOf({ organization, user }: OffboardingProps, teams: readonly Team[], membership: string | undefined) {
   const outOf = ({ id, name }: Team): Leaving => ({
@@ -74,7 +76,7 @@ function leavingsOf({ organization, user }: OffboardingProps, teams: readonly Te
     changes: teams.map(({ id }) => leavingTeam(id, user.name)),
   };
   const outOfHere: Leaving = {
-    key: "organization",
+    key: organizationKey,
     verb: `Remove from ${organization}`,
     done: `Removed ${user.name} from ${organization}.`,
     changes: [leavingOrganization(membership ?? "")],
@@ -87,6 +89,7 @@ function Memberships(props: OffboardingProps) {
   const { query, membership, teams } = useMembership(props);
   const { outOf, outOfAll, outOfHere } = leavingsOf(props, teams, membership?.id);
   const [leaving, setLeaving] = useState<Leaving>();
+  const go = useGo();
   const close = () => setLeaving(undefined);
   return (
     <Section
@@ -128,7 +131,7 @@ function Memberships(props: OffboardingProps) {
           verb={leaving.verb}
           color="red"
           done={leaving.done}
-          after={close}
+          after={leaving.key === organizationKey ? () => go(paths.people(organization)) : close}
           onCancel={close}
         />
       )}

@@ -76,7 +76,8 @@ export function inWords(permissions: readonly string[], kind: ThingKind): string
 }
 
 /** "can-manage-run-tasks" → "manage run tasks". */
-export const plain = (name: string): string => name.replace(/^can-/, "").replaceAll("-", " ");
+export const plain = (name: string): string =>
+  name === "can-traverse" ? "be a member" : name.replace(/^can-/, "").replaceAll("-", " ");
 
 /** Every permission that can be asked for, in words. */
 export const askable: readonly { readonly value: string; readonly label: string }[] = [

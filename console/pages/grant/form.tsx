@@ -1,5 +1,5 @@
 /** The level, expiry and reason of a grant; and below them what it would change. */
-import { Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Alert, Checkbox, Group, Input, SegmentedControl, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useId, useState } from "react";
 import { giving } from "../../access/changes.ts";
@@ -91,6 +91,12 @@ export function GrantForm(props: GrantFormProps) {
         error={faults["reason"]}
         onChange={(event) => set({ reason: event.currentTarget.value })}
       />
+      {record && draft.expiry !== null && (
+        <Alert color="yellow" variant="light" p="xs" role="note">
+          This replaces the {record.attributes.access} that {names.team} has now. When it expires, nothing is restored:{" "}
+          {names.team} then has no access to {names.place} from this grant.
+        </Alert>
+      )}
       <Preview
         organization={organization}
         changes={[asked.change]}

@@ -1,5 +1,5 @@
 /** The move board: select workspaces and a project, see what each workspace would lose and gain, then move all of them or none. */
-import { Box, Button, Grid, Group, Title } from "@mantine/core";
+import { Box, Button, Grid, Group, Text, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -49,9 +49,7 @@ export default function MovePage() {
               {selection.ids.length > 0 && target ? (
                 <Board {...{ organization, buttons }} ids={selection.ids} target={target} />
               ) : (
-                <Empty title={selection.ids.length === 0 ? "Select workspaces" : "Select a project"}>
-                  Select workspaces in the list; hold Shift to select a range. A preview of the changes appears here.
-                </Empty>
+                <NothingToPreview isSelected={selection.ids.length > 0} />
               )}
             </Box>
           </Grid.Col>
@@ -63,6 +61,15 @@ export default function MovePage() {
     </Page>
   );
 }
+
+const NothingToPreview = ({ isSelected }: { readonly isSelected: boolean }) =>
+  isSelected ? (
+    <Empty title="Select a project">Choose the project in the bar below to see what changes.</Empty>
+  ) : (
+    <Empty title="Select workspaces">
+      Select workspaces in the list; hold Shift to select a range. A preview of the changes appears here.
+    </Empty>
+  );
 
 interface BarActionsProps {
   readonly organization: string;
@@ -130,6 +137,11 @@ function Board({ organization, ids, target: { id, attributes }, buttons }: Board
       after={() => go(paths.workspaces(organization, { project: id }))}
       buttonsWithin={buttons}
     >
+      {leaving.length < moved.length && (
+        <Text fz="sm" c="dimmed">
+          {counted(moved.length - leaving.length, "selected workspace")} already in {attributes.name}.
+        </Text>
+      )}
       <Title order={2}>Tags and variable sets</Title>
       <Brought moved={leaving} target={id} />
     </Preview>

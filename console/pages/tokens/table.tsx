@@ -34,18 +34,26 @@ export function TokensTable({ label, tokens, holder, organization, reachable, mo
     {
       title: "Last used",
       cell: (token) => (
-        <Group gap={6} wrap="nowrap">
+        <Group gap={6}>
           <When time={token.attributes["last-used-at"]} none="never" />
-          {concernOf(token, now) === "unused" && <Badge color="yellow">unused</Badge>}
+          {concernOf(token, now) === "unused" && (
+            <Badge color="yellow" style={{ flexShrink: 0 }}>
+              unused
+            </Badge>
+          )}
         </Group>
       ),
     },
     {
       title: "Expires",
       cell: (token) => (
-        <Group gap={6} wrap="nowrap">
+        <Group gap={6}>
           <Expires time={token.attributes["expired-at"]} />
-          {concernOf(token, now) === "expiring" && <Badge color="orange">soon</Badge>}
+          {concernOf(token, now) === "expiring" && (
+            <Badge color="orange" style={{ flexShrink: 0 }}>
+              soon
+            </Badge>
+          )}
         </Group>
       ),
     },

@@ -38,6 +38,7 @@ export default function WhoCanPage() {
   return (
     <Page
       title="Who has access"
+      about="People and teams with a permission on at least one workspace or project."
       crumbs={[{ label: organization, to: paths.organization(organization) }]}
       actions={!isHidden && <LinkButton to={paths.grant(organization)}>Grant access</LinkButton>}
     >

@@ -35,7 +35,8 @@ export const columnsOf = (organization: string): Column<Item>[] => [
   {
     title: "Run",
     sort: "current-run.created-at",
-    width: "minmax(0, 1fr)",
+    // Wide enough for the status that people look for, "Needs confirmation".
+    width: "minmax(10.5rem, 1fr)",
     cell: ({ row, page }) => {
       const run = includedIn(page, "runs", row.relationships["current-run"]?.data?.id);
       return run ? (

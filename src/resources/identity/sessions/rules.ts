@@ -13,7 +13,7 @@ export type Signing = Pick<UserTable, "id" | "username" | "isSiteAdmin"> & {
 export const wrongCredentials = (): AppError =>
   new AppError(
     "unauthorized",
-    "The name and the password, or the token, are not right. Check them; a site admin can set another password.",
+    "Wrong username, password or token. Check what you entered; a site admin can set a new password.",
   );
 
 /** The proof that somebody showed who they are. Raises `unauthorized`. */
