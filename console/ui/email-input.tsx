@@ -1,13 +1,14 @@
 /** An email address. The server's check of its form names the attribute; this says what to type. */
 import { TextInput, type TextInputProps } from "@mantine/core";
 
-const hasForm = (value: TextInputProps["value"]): boolean => /^[^\s@]+@[^\s@]+$/.test(`${value ?? ""}`);
+/** As the server has it. */
+export const isEmail = (text: string): boolean => /^[^\s@]+@[^\s@]+$/.test(text);
 
 export const EmailInput = ({ error, ...props }: TextInputProps) => (
   <TextInput
     label="Email"
     type="email"
-    error={error && !hasForm(props.value) ? "Enter a valid email address" : error}
+    error={error && !isEmail(`${props.value ?? ""}`) ? "Enter a valid email address" : error}
     {...props}
   />
 );

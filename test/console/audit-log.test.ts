@@ -91,6 +91,29 @@ describe("the audit log", () => {
     expect(complaints).toEqual([]);
   });
 
+  test("has a custom range that is the same for a colleague in another time zone", async () => {
+    const askedBy = async (timezoneId: string) => {
+      const { page, go } = await console.visit(org.owner.token, { timezoneId });
+      const asked: (string | null)[] = [];
+      page.on("request", (request) => {
+        const url = new URL(request.url());
+        if (url.searchParams.has("filter[since]")) asked.push(url.searchParams.get("filter[since]"));
+      });
+      return { page, go, asked };
+    };
+    const mine = await askedBy("America/New_York");
+    await mine.go(`/${org.name}/audit`);
+    await mine.page.getByRole("button", { name: "Custom" }).click();
+    await mine.page.getByLabel("From", { exact: true }).fill("2026-01-15T09:30");
+    await expect.poll(() => mine.asked.at(-1)).toBe("2026-01-15T14:30:00.000Z");
+    expect(await mine.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-01-15T09:30");
+    const theirs = await askedBy("Asia/Tokyo");
+    const { pathname, search } = new URL(mine.page.url());
+    await theirs.go(`${pathname.replace(/^\/app/, "")}${search}`);
+    await expect.poll(() => theirs.asked.at(-1)).toBe("2026-01-15T14:30:00.000Z");
+    expect(await theirs.page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-01-15T23:30");
+  });
+
   test("names teams, people, projects and workspaces, also those that are gone", async () => {
     const end = new Date(Date.now() + 40 * 24 * hourMs);
     const member = await makeMember(console.api, org.name);

@@ -137,4 +137,30 @@ describe("moving workspaces", () => {
     await page.getByText("213 workspaces").waitFor();
     expect(complaints).toEqual([]);
   });
+
+  test("says nothing of tags and variable sets until they are known, and says so where they can't be had", async () => {
+    const tagged = await makeProject(console.api, org.name, { name: "Tagged" });
+    const binding = { type: "tag-bindings", attributes: { key: "tier", value: "gold" } };
+    expect((await org.owner.patch(`/projects/${tagged.id}/tag-bindings`, { data: [binding] })).status).toBe(200);
+    const { id } = await makeWorkspace(console.api, org.name, { name: "tagged" }, inProject(tagged.id));
+    const { page } = await console.visit(org.owner.token);
+    const errors = [{ status: "403", title: "forbidden", detail: "You can't read these tags." }];
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const tagsOfTarget = `**/api/v2/projects/${billing!.id}/effective-tag-bindings*`;
+    await page.route(tagsOfTarget, async (route) => {
+      await released;
+      await route.fulfill({ status: 403, contentType: "application/vnd.api+json", body: JSON.stringify({ errors }) });
+    });
+    await page.goto(`${console.api.url}/app/${org.name}/move?workspaces=${id}&to=${billing!.id}`);
+    await page.getByRole("heading", { name: "Tags and variable sets" }).waitFor();
+    const brought = page.getByRole("table", { name: "Tags and variable sets" });
+    expect(await brought.count()).toBe(0);
+    release();
+    await page.getByText("You can't read these tags.").waitFor();
+    expect(await brought.count()).toBe(0);
+    await page.unroute(tagsOfTarget);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await brought.getByText("− loses").waitFor();
+    await brought.getByText("tier: gold").waitFor();
+  });
 });

@@ -1,7 +1,15 @@
 /** A new workspace: which project it goes to, and who will have access to it. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/api.ts";
-import { data, makeOrganization, makeProject, makeTeam, makeTeamProject, type Org } from "../support/builders.ts";
+import {
+  data,
+  makeMember,
+  makeOrganization,
+  makeProject,
+  makeTeam,
+  makeTeamProject,
+  type Org,
+} from "../support/builders.ts";
 import { expectAccessible, useConsole } from "./support/browser.ts";
 
 const console = useConsole();
@@ -57,7 +65,50 @@ describe.each([
     await go(`/${org.name}/projects/${accounting!.id}`);
     await page.getByRole("link", { name: "New workspace" }).first().click();
     await expect.poll(() => page.getByRole("combobox", { name: "Project" }).inputValue()).toBe("Accounting");
+    await page.getByLabel("Name").fill("half-filled");
+    const opened = page.waitForEvent("popup");
     await page.getByRole("link", { name: "See who has access" }).click();
-    await page.waitForURL(`**/projects/${accounting!.id}/access`);
+    await (await opened).waitForURL(`**/projects/${accounting!.id}/access`);
+    expect(await page.getByLabel("Name").inputValue()).toBe("half-filled");
   });
+
+  test("keeps what was typed when another project is chosen", async () => {
+    const { page, go, complaints } = await console.visit(org.owner.token, size);
+    await go(`/${org.name}/new-workspace`);
+    const project = page.getByRole("combobox", { name: "Project" });
+    await expect.poll(() => project.inputValue()).toBe("Default Project");
+    await page.getByLabel("Name").fill("typed-first");
+    await page.getByLabel("Description").fill("Before the project");
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route(`**/api/v2/projects/${accounting!.id}`, async (route) => {
+      await released;
+      await route.continue();
+    });
+    await project.click();
+    await project.fill("Account");
+    await page.getByRole("option", { name: "Accounting" }).click();
+    // Until the project is known, the workspace would go to the previous one.
+    const create = page.getByRole("button", { name: "Create workspace" });
+    await expect.poll(() => create.isDisabled()).toBe(true);
+    release();
+    await page.getByText("owners and contractors (maintain) will have access.").waitFor();
+    expect(await project.inputValue()).toBe("Accounting");
+    expect(await page.getByLabel("Name").inputValue()).toBe("typed-first");
+    expect(await page.getByLabel("Description").inputValue()).toBe("Before the project");
+    await expect.poll(() => create.isEnabled()).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+});
+
+test("a link to a project in which somebody can't create workspaces leads to the default project", async () => {
+  const { api } = console;
+  const team = await makeTeam(api, org.name, { name: "newcomers" });
+  const shown = data(await org.owner.get(`/organizations/${org.name}`));
+  const byDefault = shown.relationships["default-project"].data.id;
+  await makeTeamProject(api, accounting!.id, team.id, { access: "maintain" });
+  await makeTeamProject(api, byDefault, team.id, { access: "maintain" });
+  await makeTeamProject(api, network!.id, team.id, { access: "read" });
+  const { page, go } = await console.visit((await makeMember(api, org.name, [team.id])).token);
+  await go(`/${org.name}/new-workspace?project=${network!.id}`);
+  await expect.poll(() => page.getByRole("combobox", { name: "Project" }).inputValue()).toBe("Default Project");
 });

@@ -98,4 +98,25 @@ describe("rolling back", () => {
       expect(complaints).toEqual([]);
     },
   );
+
+  test("shows all changes on the page, with the dialog closed", async () => {
+    const { id } = await makeWorkspace(console.api, org.name, { name: "many" });
+    const many = Array.from({ length: 14 }, (_, index) => resource(`db${index}`, { id: `db-${index}` }));
+    const first = await writeState(org.owner, id, stateOf({ serial: 1, resources: many }));
+    await writeState(org.owner, id, stateOf({ serial: 2, resources: [] }));
+    const { page, go, complaints } = await console.visit(org.owner.token);
+    await go(`/${org.name}/workspaces/many/states/${first.id}?since=previous&change=removed`);
+    const section = page.getByRole("region", { name: "Changes" });
+    await section.getByText("No changes.").waitFor();
+    await page.getByRole("button", { name: "Roll back to this version" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("4 more changes.").waitFor();
+    await dialog.getByText("Show all changes").click();
+    await expectCount(dialog, 0);
+    await expectCount(section.getByRole("row", { name: /added aws_db_instance/ }), 14);
+    await expect
+      .poll(() => section.getByRole("combobox", { name: "Compare with" }).inputValue())
+      .toBe("Current version (serial 2)");
+    expect(complaints).toEqual([]);
+  });
 });

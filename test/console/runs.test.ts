@@ -228,9 +228,15 @@ describe("a run", () => {
     const run = await plannedRun(workspace.id, "Not yours to confirm", [
       change("aws_instance.one", ["create"], null, { a: 1 }),
     ]);
+    const appliers = await makeTeam(console.api, "acme", { name: "appliers", visibility: "organization" });
+    await makeTeamWorkspace(console.api, workspace.id, appliers.id, { access: "write" });
     const { page, go, complaints } = await console.visit(reader.token);
+    const logged: string[] = [];
+    page.on("console", (message) => logged.push(message.text()));
     await go(`${runsOf("audited")}/${run.id}`);
-    await page.getByText("You can't confirm it: that needs apply permission on this workspace's runs.").waitFor();
+    const needed = "You can't confirm it: that needs apply permission on this workspace's runs.";
+    await page.getByText(`${needed} Ask appliers and owners.`).waitFor();
+    expect(logged).toEqual([]);
     const deeds = ["Confirm & apply", "Discard", "Cancel run", "Force cancel", "Run next"];
     for (const name of deeds) await expectCount(page.getByRole("button", { name }), 0, name);
     await page.getByRole("button", { name: /aws_instance\.one add/ }).waitFor();

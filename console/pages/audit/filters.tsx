@@ -1,12 +1,12 @@
 /** The filters of an audit log: labelled fields and quick time ranges, all of them in the address. */
-import { Autocomplete, Button, Group, Select, TextInput } from "@mantine/core";
+import { Autocomplete, Button, Group, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState, type ReactNode } from "react";
 import { includedIn } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
 import { askingWhole } from "../../api/whole.ts";
 import type { Search } from "../../ui/address.ts";
-import { inDays, instantOf } from "../../ui/moment.tsx";
+import { inDays, instantOf, MomentInput } from "../../ui/moment.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
@@ -132,21 +132,12 @@ export function Filters({ organization, search, set, isOfOne, known, actions }: 
   );
 }
 
+/** The address has instants, so that a shared link means the same range in every time zone. */
 function CustomRange({ search, set }: Pick<FiltersProps, "search" | "set">) {
   return (
     <div className={classes["fields"]}>
-      <TextInput
-        type="datetime-local"
-        label="From"
-        value={search["since"] ?? ""}
-        onChange={({ currentTarget }) => set({ range: "custom", since: currentTarget.value })}
-      />
-      <TextInput
-        type="datetime-local"
-        label="To"
-        value={search["until"] ?? ""}
-        onChange={({ currentTarget }) => set({ range: "custom", until: currentTarget.value })}
-      />
+      <MomentInput label="From" value={search["since"] ?? ""} onChange={(since) => set({ range: "custom", since })} />
+      <MomentInput label="To" value={search["until"] ?? ""} onChange={(until) => set({ range: "custom", until })} />
     </div>
   );
 }

@@ -1,10 +1,10 @@
 /** Says which teams will have access to a new workspace: those that have access to its project. */
-import { Skeleton } from "@mantine/core";
+import { Anchor, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
 import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Link } from "../../ui/link.tsx";
+import { prefix } from "../../ui/link.tsx";
 import { counted } from "../../ui/text.tsx";
 
 type Explanation = Resource<"access-explanations">;
@@ -41,7 +41,12 @@ export function AccessSentence({ organization, project }: AccessSentenceProps) {
       query: { "page[size]": 20 },
     }),
   );
-  const link = <Link to={paths.projectAccess(organization, project.id)}>See who has access</Link>;
+  // In a tab of its own: the form beside it may be half filled.
+  const link = (
+    <Anchor inherit href={`${prefix}${paths.projectAccess(organization, project.id)}`} target="_blank">
+      See who has access
+    </Anchor>
+  );
   if (query.isError) return <>Teams with access to {project.attributes.name} will have access.</>;
   if (!query.data) return <Skeleton component="span" display="block" height={14} width="60%" />;
   const { data, meta } = query.data;

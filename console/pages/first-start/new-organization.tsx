@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { EmailInput } from "../../ui/email-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -54,10 +55,8 @@ function NewOrganizationForm({ email }: { readonly email: string | undefined }) 
         autoFocus
         autoComplete="organization"
       />
-      <TextInput
-        label="Email"
+      <EmailInput
         description="Where notifications about the organization are sent."
-        type="email"
         {...draft.getInputProps("email")}
       />
     </ActionForm>

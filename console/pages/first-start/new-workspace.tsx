@@ -1,7 +1,7 @@
 /** Creates a workspace in a project; on a first start the project comes first. The choice of the project is in the address. */
 import { Box, Select, Stack, Text, Textarea, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
@@ -12,7 +12,7 @@ import { useAddress } from "../../ui/address.ts";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
 import { AccessSentence } from "./access-sentence.tsx";
 import { Steps } from "./steps.tsx";
 
@@ -87,20 +87,36 @@ const creatable = (organization: string, q: string) =>
     query: { "filter[permissions][create-workspace]": "true", sort: "name", q, "page[size]": 30 },
   });
 
-/** The project in the address, or the organization's default one; else the first in which a workspace can be created. */
+const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
+  project?.attributes.permissions["can-create-workspace"] === true;
+
+/**
+ * The project in the address; else the organization's default one; else the first in which a workspace can be created. While another
+ * one is read, it is still the previous one, so that the form stays and keeps what was typed.
+ */
 function useChosenProject(organization: string, first: Resource<"projects"> | undefined) {
   const { search } = useAddress();
-  const byDefault = useQuery(organizationQuery(organization)).data?.data.relationships["default-project"]?.data?.id;
-  const id = search["project"] ?? byDefault;
-  const query = useQuery({ ...projectQuery(id ?? ""), enabled: id !== undefined });
-  const found = query.data?.data;
-  if (found?.attributes.permissions["can-create-workspace"]) return found;
-  return query.isLoading ? undefined : first;
+  const known = useQuery(organizationQuery(organization));
+  const defaultId = known.data?.data.relationships["default-project"]?.data?.id;
+  const id = search["project"] ?? defaultId;
+  const addressed = useQuery({
+    ...projectQuery(id ?? ""),
+    enabled: id !== undefined,
+    placeholderData: keepPreviousData,
+  });
+  const isRefused = addressed.isError || (addressed.data !== undefined && !canCreateIn(addressed.data.data));
+  const fallback = useQuery({
+    ...projectQuery(defaultId ?? ""),
+    enabled: isRefused && defaultId !== undefined && defaultId !== id,
+  });
+  const isLoading = known.isLoading || addressed.isLoading || fallback.isLoading;
+  const usable = [addressed.data?.data, fallback.data?.data].find(canCreateIn);
+  return { chosen: usable ?? (isLoading ? undefined : first), isChanging: addressed.isPlaceholderData };
 }
 
 function NewWorkspace({ organization }: { readonly organization: string }) {
   const projects = useQuery(creatable(organization, ""));
-  const chosen = useChosenProject(organization, projects.data?.data[0]);
+  const { chosen, isChanging } = useChosenProject(organization, projects.data?.data[0]);
   return (
     <Asked query={projects}>
       {({ data }) =>
@@ -109,8 +125,10 @@ function NewWorkspace({ organization }: { readonly organization: string }) {
             You need the level <em>maintain</em> or <em>admin</em> on a project, or a team that manages workspaces. An
             owner of {organization} can grant it.
           </Empty>
+        ) : chosen ? (
+          <WorkspaceForm organization={organization} chosen={chosen} isChanging={isChanging} />
         ) : (
-          chosen && <WorkspaceForm organization={organization} chosen={chosen} />
+          <LoadingRows />
         )
       }
     </Asked>
@@ -152,7 +170,12 @@ const modes = [
   { value: "remote", label: "Remote: on this server's workers" },
 ];
 
-function WorkspaceForm({ organization, chosen }: ProjectSelectProps) {
+interface WorkspaceFormProps extends ProjectSelectProps {
+  /** Another project is being read; nothing can be sent until it is there. */
+  readonly isChanging: boolean;
+}
+
+function WorkspaceForm({ organization, chosen, isChanging }: WorkspaceFormProps) {
   const go = useGo();
   const { search } = useAddress();
   const isFirst = search["first"] === "yes";
@@ -167,6 +190,7 @@ function WorkspaceForm({ organization, chosen }: ProjectSelectProps) {
       draft={draft}
       action={create}
       verb="Create workspace"
+      isReady={!isChanging}
       onCancel={() => go(paths.workspaces(organization))}
       input={({ name, description, "execution-mode": mode }) => ({
         path: { organization_name: organization },

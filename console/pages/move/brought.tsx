@@ -4,6 +4,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import classes from "../../access/access.module.css";
 import { asking } from "../../api/queries.ts";
 import { askingWhole } from "../../api/whole.ts";
+import { LoadingRows, Refusal } from "../../ui/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { type Brought as Change, type Moved, setsBrought, tagsBrought } from "./brings.ts";
 
@@ -20,16 +21,28 @@ export function Brought({ moved, target }: BroughtProps) {
   const here = useQueries({ queries: projects.map(setsOf) });
   const there = useQuery(setsOf(target));
   const tags = useQuery(asking("GET /projects/{project_id}/effective-tag-bindings", { path: { project_id: target } }));
+  const all = [...here, there, tags];
+  const failed = all.filter(({ data, isError }) => isError && data === undefined);
+  if (failed[0])
+    return (
+      <Refusal
+        error={failed[0].error}
+        title="Couldn't load tags and variable sets"
+        onRetry={() => failed.forEach((query) => void query.refetch())}
+      />
+    );
+  if (!tags.data || !there.data || here.some(({ data }) => data === undefined)) return <LoadingRows rows={3} />;
+  const bound = tags.data.data.map(({ attributes }) => attributes);
+  const setsThere = there.data.data;
   const rows = moved.map((workspace) => ({
     workspace,
-    tags: tagsBrought(workspace, tags.data?.data.map(({ attributes }) => attributes) ?? []),
-    sets: setsBrought(
-      workspace,
-      here[projects.indexOf(workspace.project.id)]?.data?.data ?? [],
-      there.data?.data ?? [],
-      target,
-    ),
+    tags: tagsBrought(workspace, bound),
+    sets: setsBrought(workspace, here[projects.indexOf(workspace.project.id)]?.data?.data ?? [], setsThere, target),
   }));
+  return <Effects rows={rows} />;
+}
+
+function Effects({ rows }: { readonly rows: readonly Effect[] }) {
   const groups = [...Map.groupBy(rows, groupOf).values()];
   return (
     <Table aria-label="Tags and variable sets" fz="sm" verticalSpacing={4} layout="fixed">
@@ -64,13 +77,13 @@ export function Brought({ moved, target }: BroughtProps) {
   );
 }
 
-interface Effects {
+interface Effect {
   readonly workspace: Moved;
   readonly tags: Change;
   readonly sets: Change;
 }
 
-const groupOf = ({ workspace, tags, sets }: Effects) => JSON.stringify([workspace.project.id, tags, sets]);
+const groupOf = ({ workspace, tags, sets }: Effect) => JSON.stringify([workspace.project.id, tags, sets]);
 
 const namedMax = 3;
 

@@ -30,7 +30,8 @@ export function useSelection(): Selection {
   const { pathname, state } = useLocation();
   const { search } = useAddress();
   const { selected } = state as SelectionState;
-  const ids = selected ?? search["workspaces"]?.split(",") ?? none;
+  const addressed = search["workspaces"];
+  const ids = useMemo(() => selected ?? addressed?.split(",") ?? none, [selected, addressed]);
   return {
     ids,
     set: (next) => {

@@ -1,5 +1,5 @@
 /** The people of an organization: members and invited ones, with their teams. */
-import { Badge, Button, Group, MultiSelect, Select, Stack, TextInput } from "@mantine/core";
+import { Badge, Button, Group, MultiSelect, Select, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -10,6 +10,7 @@ import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
+import { EmailInput, isEmail } from "../../ui/email-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List, useListed } from "../../ui/list.tsx";
@@ -123,9 +124,6 @@ const columnsOf = (answer: Listed, organization: string, mayManage: boolean): Co
   },
 ];
 
-/** As the server has it. */
-const isEmail = (text: string) => /^[^\s@]+@[^\s@]+$/.test(text);
-
 function Invite({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const [link, setLink] = useState<string>();
   const teams = useQuery(
@@ -175,9 +173,7 @@ function Invite({ organization, onClose }: { readonly organization: string; read
         },
       })}
     >
-      <TextInput
-        label="Email"
-        type="email"
+      <EmailInput
         description="People with an account become members at once. Others get an invitation link."
         {...draft.getInputProps("email")}
         onBlur={check}

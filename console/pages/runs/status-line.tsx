@@ -2,6 +2,7 @@
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
+import { counted } from "../../ui/text.tsx";
 import type { RunPlace } from "./place.ts";
 import { makerOf } from "./list.tsx";
 import { listed } from "./words.ts";
@@ -53,22 +54,22 @@ function onAgent(phase: RunPlace["plan"] | RunPlace["apply"]): string {
   return typeof name === "string" ? ` on ${name}` : "";
 }
 
-/** The teams that have the permission, as far as the caller can see them. */
-function WhoCan({ place: { organization, run } }: { readonly place: RunPlace }) {
+const namedMax = 8;
+
+/** The teams that have the permission, as far as the caller can see them: every reader of the workspace can ask for these. */
+function WhoCan({ place: { run } }: { readonly place: RunPlace }) {
   const mine = run.attributes.permissions["can-apply"];
   const query = useQuery({
-    ...asking("GET /organizations/{organization_name}/access-holders", {
-      path: { organization_name: organization },
-      query: {
-        "filter[permission]": "can-queue-apply",
-        "filter[workspace][id]": run.relationships.workspace?.data?.id,
-        "page[size]": 8,
-      },
+    ...asking("GET /workspaces/{workspace_id}/team-access", {
+      path: { workspace_id: run.relationships.workspace?.data?.id },
+      query: { "page[size]": 100 },
     }),
     retry: false,
   });
-  const teams = (query.data?.data ?? []).filter(({ attributes }) => attributes.kind === "team");
-  const others = listed(teams.map(({ attributes }) => attributes.name));
+  const teams = (query.data?.data ?? []).filter(({ attributes }) => attributes.can["can-queue-apply"]);
+  const names = teams.map(({ attributes }) => attributes["subject-name"]);
+  const rest = names.length - namedMax;
+  const others = listed([...names.slice(0, namedMax), ...(rest > 0 ? [counted(rest, "more team")] : [])]);
   if (mine) return `You can confirm or discard this plan${others && `; so can ${others}`}.`;
   const needed = "You can't confirm it: that needs apply permission on this workspace's runs.";
   return others === "" ? needed : `${needed} Ask ${others}.`;

@@ -15,6 +15,8 @@ export interface StateProps {
 
 export const currentOf = ({ workspace }: Place) => workspace.relationships["current-state-version"]?.data?.id;
 
+const createdText = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
 export function Compare({ place, state }: StateProps) {
   const { search, set } = useAddress();
   const current = currentOf(place);
@@ -35,7 +37,7 @@ export function Compare({ place, state }: StateProps) {
       .filter(({ id }) => id !== state.id && id !== current)
       .map(({ id, attributes }) => ({
         value: id,
-        label: `Serial ${attributes.serial}, ${attributes["created-at"].slice(0, 16).replace("T", " ")}`,
+        label: `Serial ${attributes.serial}, ${createdText.format(new Date(attributes["created-at"]))}`,
       })),
   ];
   // Somebody who looks at an old version wants to know what rolling back to it would change.

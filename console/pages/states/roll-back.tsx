@@ -1,13 +1,14 @@
 /** Rolling back to an earlier state version: its contents become a new version, under the workspace's lock, which is taken for that time. */
-import { Button, Stack, Text } from "@mantine/core";
+import { Anchor, Button, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconHistory } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { tell, tellRefusal } from "../../api/actions.ts";
 import { call, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
+import { useAddress } from "../../ui/address.ts";
 import { DangerDialog } from "../../ui/dialog.tsx";
-import { Link, useGo } from "../../ui/link.tsx";
+import { useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
 import { FirstChanges } from "./changes.tsx";
 import { currentOf } from "./compare.tsx";
@@ -25,6 +26,7 @@ export function RollBack({ place, state }: RollBackProps) {
   const { serial, status } = state.attributes;
   const isMine = useHoldsLock(workspace);
   const go = useGo();
+  const { set } = useAddress();
   const client = useQueryClient();
   const action = useMutation({
     mutationFn: () => rollBack(workspace.id, state.id, isMine),
@@ -40,6 +42,11 @@ export function RollBack({ place, state }: RollBackProps) {
     },
   });
   const current = currentOf(place);
+  // The page below the dialog is the whole list.
+  const showAll = () => {
+    close();
+    set({ since: "current", change: undefined, page: undefined });
+  };
   if (state.id === current || status !== "finalized" || !may["can-create-state-versions"] || !may["can-lock"])
     return null;
   return (
@@ -72,7 +79,11 @@ export function RollBack({ place, state }: RollBackProps) {
           <FirstChanges
             stateId={state.id}
             since={current}
-            more={<Link to={paths.state(organization, name, state.id, { since: "current" })}>Show all changes</Link>}
+            more={
+              <Anchor component="button" inherit onClick={showAll}>
+                Show all changes
+              </Anchor>
+            }
           />
         </Stack>
       </DangerDialog>

@@ -4,6 +4,7 @@ import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import type { Draft } from "../../ui/form.tsx";
 import { Link } from "../../ui/link.tsx";
+import { MomentInput } from "../../ui/moment.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";
 import type { Place } from "./place.ts";
 import type { Settings } from "./general-settings.ts";
@@ -173,10 +174,9 @@ export function AutoDestroyFields({ draft, place: { organization, workspace } }:
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...draft.getInputProps("auto-destroy-activity-duration")}
             />
-            <TextInput
-              type="datetime-local"
+            <MomentInput
               label="At"
-              description="In UTC. Leave empty for no fixed time."
+              description="In your time zone. Leave empty for no fixed time."
               inputWrapperOrder={["label", "input", "description", "error"]}
               {...draft.getInputProps("auto-destroy-at")}
             />

@@ -21,6 +21,7 @@ export interface Settings {
   readonly "trigger-patterns": string[];
   readonly "inherits-project-auto-destroy": boolean;
   readonly "auto-destroy-activity-duration": string;
+  /** An instant; empty where there is none. */
   readonly "auto-destroy-at": string;
 }
 
@@ -47,7 +48,7 @@ export function settingsOf({ attributes, relationships }: Resource<"workspaces">
     "auto-destroy-activity-duration": attributes["inherits-project-auto-destroy"]
       ? ""
       : (attributes["auto-destroy-activity-duration"] ?? ""),
-    "auto-destroy-at": attributes["auto-destroy-at"]?.slice(0, 16) ?? "",
+    "auto-destroy-at": attributes["auto-destroy-at"] ?? "",
   };
 }
 
@@ -60,7 +61,7 @@ export function attributesOf(changes: Partial<Settings>, whole: Settings): Recor
   const sent: Record<string, unknown> = { ...rest };
   for (const name of nullable) if (sent[name] === "") sent[name] = null;
   if (mode !== undefined || pool !== undefined) Object.assign(sent, executionOf(whole));
-  if (at !== undefined) sent["auto-destroy-at"] = at === "" ? null : new Date(`${at}Z`).toISOString();
+  if (at !== undefined) sent["auto-destroy-at"] = at === "" ? null : at;
   // One of the two lists is in force: the other one is emptied.
   if (rest["trigger-patterns"]?.length) sent["trigger-prefixes"] = [];
   if (rest["inherits-project-auto-destroy"] === true) {
