@@ -2,7 +2,7 @@
 import "./mantine.css";
 import "@mantine/notifications/styles.css";
 import "./style.css";
-import { localStorageColorSchemeManager, MantineProvider } from "@mantine/core";
+import { localStorageColorSchemeManager, type MantineColorScheme, MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
@@ -45,13 +45,19 @@ const onFound = () => {
 
 /** The server learns of the choice by a cookie, so that the frame in its HTML has the right colours. */
 const stored = localStorageColorSchemeManager();
+const tellScheme = (scheme: MantineColorScheme): void => {
+  document.cookie = `cadastre_scheme=${scheme}; Path=/app; Max-Age=31536000; SameSite=Lax`;
+};
 const colorSchemeManager: typeof stored = {
   ...stored,
   set: (scheme) => {
     stored.set(scheme);
-    document.cookie = `cadastre_scheme=${scheme}; Path=/app; Max-Age=31536000; SameSite=Lax`;
+    tellScheme(scheme);
   },
 };
+// A choice may be older than the cookie, or have outlived it.
+const chosenScheme = stored.get("auto");
+if (chosenScheme !== "auto") tellScheme(chosenScheme);
 
 /** Takes the place of the frame in the HTML, in the same step in which the page is drawn. */
 function Frameless() {

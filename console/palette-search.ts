@@ -22,6 +22,8 @@ export interface Item {
 
 export interface ItemGroup {
   readonly group: string;
+  /** Named after a workspace, which can be called like any other group. */
+  readonly isOfWorkspace?: boolean;
   readonly items: readonly Item[];
 }
 
@@ -50,7 +52,8 @@ export function useSearch(organization: string, text: string, scope: Workspace |
       ...toItem(action),
       workspace: scope,
     }));
-    return filled([{ group: scope.attributes.name, items: items.filter(({ label }) => hasWords(label, text)) }], false);
+    const offered = items.filter(({ label }) => hasWords(label, text));
+    return filled([{ group: scope.attributes.name, isOfWorkspace: true, items: offered }], false);
   }
   const places = [
     ...placesOf(organization, rights).flatMap(([, some]) => some),
@@ -58,8 +61,8 @@ export function useSearch(organization: string, text: string, scope: Workspace |
   ].map(toPlace);
   const goTo = { group: "Go to", items: places.filter(({ label }) => hasWords(label, text)) };
   if (text === "") return filled([...actions, goTo], false);
-  const named = actions.map(({ group, items }) => ({
-    group,
+  const named = actions.map(({ items, ...group }) => ({
+    ...group,
     items: items.filter(({ label, about = "" }) => hasWords(`${label} ${about}`, text)),
   }));
   const isMeant = named.some(({ items }) =>
@@ -107,6 +110,7 @@ function useActions(organization: string, userId: string | undefined): ItemGroup
   return [
     {
       group: name ?? "",
+      isOfWorkspace: true,
       items: own.map((action) => ({ ...toItem(action), id: idOf(`here-${action.label}`), workspace: here! })),
     },
     {

@@ -179,8 +179,8 @@ interface OptionsProps {
 function Options({ list, groups, chosen, onPick, open, onEnter }: OptionsProps) {
   return (
     <div id={list} role="listbox" aria-label="Results" className={classes["list"]}>
-      {groups.map(({ group, items }) => (
-        <div key={group} role="group" aria-label={group}>
+      {groups.map(({ group, isOfWorkspace = false, items }) => (
+        <div key={`${isOfWorkspace} ${group}`} role="group" aria-label={group}>
           <Text aria-hidden fz="xs" fw={500} c="dimmed" px="sm" pt={8} pb={2} className="wrapped">
             {group}
           </Text>
@@ -194,7 +194,7 @@ function Options({ list, groups, chosen, onPick, open, onEnter }: OptionsProps) 
               onMouseMove={() => onPick(item.id)}
               onClick={() => open(item)}
             >
-              {group === "Workspaces" ? <Name>{item.label}</Name> : <span>{item.label}</span>}
+              {group === "Workspaces" && !isOfWorkspace ? <Name>{item.label}</Name> : <span>{item.label}</span>}
               <Beside item={item} onEnter={onEnter} />
             </Box>
           ))}

@@ -1,11 +1,12 @@
 /** A person's locks and tokens. */
-import { Button, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
 import type { Resource } from "../api/client.ts";
 import { account } from "../api/queries.ts";
 import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
+import { DangerButton } from "../ui/dialog.tsx";
 import { Expires } from "../ui/expires.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
@@ -27,7 +28,7 @@ export function Locks({ organization, user }: HeldProps) {
     }),
   );
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
-    done: ({ data }) => `Unlocked ${(data as Resource<"workspaces">).attributes.name}.`,
+    done: ({ data }) => `Force-unlocked ${(data as Resource<"workspaces">).attributes.name}.`,
   });
   const held = query.data?.data.filter(
     ({ relationships }) => (relationships["locked-by"]?.data as { id?: string } | null | undefined)?.id === user.id,
@@ -51,14 +52,15 @@ export function Locks({ organization, user }: HeldProps) {
                   width: 160,
                   cell: ({ id, attributes: { name, permissions } }) =>
                     permissions?.["can-force-unlock"] ? (
-                      <Button
-                        variant="subtle"
-                        size="compact-xs"
-                        aria-label={`Force-unlock ${name}`}
-                        onClick={() => unlock.mutate({ path: { workspace_id: id } } as never)}
+                      <DangerButton
+                        isQuiet
+                        verb="Force-unlock"
+                        label={`Force-unlock ${name}`}
+                        title={`Force-unlock ${name}?`}
+                        onConfirm={() => unlock.mutate({ path: { workspace_id: id } } as never)}
                       >
-                        Force-unlock
-                      </Button>
+                        The unfinished work of {user.name} is abandoned and any state still being uploaded is rejected.
+                      </DangerButton>
                     ) : (
                       "–"
                     ),
@@ -121,15 +123,15 @@ export function Tokens({ organization, user }: HeldProps) {
                     title: "Actions",
                     width: 160,
                     cell: ({ id, attributes }) => (
-                      <Button
-                        variant="subtle"
-                        size="compact-xs"
-                        color="red"
-                        aria-label={`Revoke ${attributes.description || id}`}
-                        onClick={() => revoke.mutate({ path: { token_id: id } })}
+                      <DangerButton
+                        isQuiet
+                        verb="Revoke"
+                        label={`Revoke ${attributes.description || id}`}
+                        title={`Revoke ${attributes.description || id}?`}
+                        onConfirm={() => revoke.mutate({ path: { token_id: id } })}
                       >
-                        Revoke
-                      </Button>
+                        Everything that uses this token stops working at once. You can't undo this.
+                      </DangerButton>
                     ),
                   },
                 ]}

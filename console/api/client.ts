@@ -69,10 +69,11 @@ export async function call<O extends Operation>(
     if (signal?.aborted) throw error;
     throw unreachable();
   });
+  // Before the body is read: one that takes long would count as a difference of the clocks.
+  noteServerTime(response.headers.get("date"));
   const text = await response.text();
   if (response.status === 401 && (await isAboutSession(operation))) throw new SessionEnded();
   if (!response.ok) throw new ApiError(response.status, problemsIn(response, text), operation);
-  noteServerTime(response.headers.get("date"));
   const etag = response.headers.get("etag") ?? undefined;
   // Clients of the hosted service know it by this header, and so do we.
   const isHosted = response.headers.has("tfp-appname");
@@ -93,11 +94,17 @@ function isKnownSignedOut(operation: Operation): boolean {
   return page["session"] === "none" && !forEverybody.test(operation);
 }
 
+// Somebody may have signed in in another tab meanwhile.
+document.addEventListener("visibilitychange", () => {
+  const page = document.documentElement.dataset;
+  if (!document.hidden && page["session"] === "none") page["session"] = "maybe";
+});
+
 /**
  * Whether a 401 means that there is no session any more. An organization also refuses those who have signed in by a token that it does not
  * take, and signing in has errors of its own: these have sentences of their own. However many requests ask, one looks.
  */
-async function isAboutSession(operation: Operation): Promise<boolean> {
+export async function isAboutSession(operation?: Operation): Promise<boolean> {
   if (operation === "POST /sessions") return false;
   if (operation === ofAccount) return true;
   looking ??= isRefused().finally(() => (looking = undefined));

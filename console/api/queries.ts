@@ -8,7 +8,7 @@ import {
   type UseQueryOptions,
 } from "@tanstack/react-query";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
-import { heard } from "./connection.ts";
+import { heard, isNoAnswer } from "./connection.ts";
 import { ApiError, SessionEnded } from "./errors.ts";
 
 export type Reading = Extract<Operation, `GET ${string}`>;
@@ -29,7 +29,7 @@ export const askingOn = <O extends Reading>(operation: O, input: Input<O>) => ({
 });
 
 /** Only what may go better next time: not what the caller has no access to, or did wrong. */
-const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || error.status === 0 || error.status === 503;
+const isWorthRetrying = (error: unknown) => !(error instanceof ApiError) || isNoAnswer(error);
 
 export function newQueryClient(onSignedOut: () => void): QueryClient {
   return new QueryClient({

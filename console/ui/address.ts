@@ -1,6 +1,7 @@
 /** The state of a page is in its address: filters, sort, page, an open panel. Reloaded, shared and gone back to, it is the same page. */
 import { useDisclosure } from "@mantine/hooks";
 import { useLocation, useRouter } from "@tanstack/react-router";
+import { useEffect, useEffectEvent } from "react";
 
 export type Search = Readonly<Record<string, string | undefined>>;
 
@@ -32,13 +33,27 @@ export function useAddress(): Address {
 /** A dialog that a button of the page opens, or its address with `?open=NAME`, so that other pages can lead to it. */
 export function useOpened(name: string | undefined) {
   const { search, set } = useAddress();
+  const { history } = useRouter();
   const [isOpen, { open, close }] = useDisclosure();
   const isInAddress = name !== undefined && search["open"] === name;
   const closeBoth = () => {
     close();
-    if (isInAddress) set({ open: undefined });
+    if (!isInAddress) return;
+    set({ open: undefined });
+    // Written at once: together with a visit to another page that follows, it would be left out, and going back would open it again.
+    history.flush();
   };
   return [isOpen || isInAddress, { open, close: closeBoth }] as const;
+}
+
+/** Takes `?open=NAME` out of the address where that dialog can't be shown, so that it doesn't open by itself once it can. */
+export function useForgotten(name: string, isForgotten: boolean): void {
+  const { search, set } = useAddress();
+  const isStale = isForgotten && search["open"] === name;
+  const forget = useEffectEvent(() => set({ open: undefined }));
+  useEffect(() => {
+    if (isStale) forget();
+  }, [isStale]);
 }
 
 /** Plain words in the address, as people would write them: `?project=prj-1&sort=-name`. */

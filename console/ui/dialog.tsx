@@ -20,19 +20,7 @@ export interface DangerProps {
   readonly onConfirm: () => void;
 }
 
-export function DangerDialog({
-  opened,
-  title,
-  children,
-  verb,
-  typed,
-  isBusy = false,
-  size = "md",
-  onClose,
-  onConfirm,
-}: DangerProps) {
-  const [text, setText] = useState("");
-  const isReady = typed === undefined || text === typed;
+export function DangerDialog({ opened, title, size = "md", onClose, ...form }: DangerProps) {
   return (
     <Modal
       opened={opened}
@@ -46,32 +34,48 @@ export function DangerDialog({
       centered
       closeButtonProps={{ "aria-label": "Close" }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) onConfirm();
-        }}
-      >
-        <Stack gap="md">
-          <Text component="div" className="wrapped">
-            {children}
-          </Text>
-          {typed !== undefined && (
-            <TextInput
-              label={`Type ${typed} to confirm`}
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
-              data-autofocus
-            />
-          )}
-          <FormButtons onCancel={onClose}>
-            <Button type="submit" color="red" disabled={!isReady} loading={isBusy}>
-              {verb}
-            </Button>
-          </FormButtons>
-        </Stack>
-      </form>
+      <DangerForm {...form} onClose={onClose} />
     </Modal>
+  );
+}
+
+/** A part of its own, so that what was typed is forgotten when the dialog closes. */
+function DangerForm({
+  children,
+  verb,
+  typed,
+  isBusy = false,
+  onClose,
+  onConfirm,
+}: Omit<DangerProps, "opened" | "title" | "size">) {
+  const [text, setText] = useState("");
+  const isReady = typed === undefined || text === typed;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady) onConfirm();
+      }}
+    >
+      <Stack gap="md">
+        <Text component="div" className="wrapped">
+          {children}
+        </Text>
+        {typed !== undefined && (
+          <TextInput
+            label={`Type ${typed} to confirm`}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            data-autofocus
+          />
+        )}
+        <FormButtons onCancel={onClose}>
+          <Button type="submit" color="red" disabled={!isReady} loading={isBusy}>
+            {verb}
+          </Button>
+        </FormButtons>
+      </Stack>
+    </form>
   );
 }
 

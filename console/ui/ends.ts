@@ -1,16 +1,17 @@
 /** Ends that are chosen, and ends in words: the day while they are far away, the hour and the time left once they are near. */
+import { serverNow } from "./now.ts";
 
 /** So many seconds after it is sent; a moment, empty until one is chosen; or null for never. */
 export type Expiry = { readonly seconds: number } | { readonly at: string } | null;
 
 /** The moment itself, to be asked for when it is sent. */
-export function momentOf(expiry: Expiry, now = Date.now()): string | null {
+export function momentOf(expiry: Expiry, now = serverNow()): string | null {
   if (expiry === null) return null;
   return "at" in expiry ? expiry.at : new Date(now + expiry.seconds * 1000).toISOString();
 }
 
 /** Why it can't be sent; undefined where it can. */
-export function expiryFault(expiry: Expiry, now = Date.now()): string | undefined {
+export function expiryFault(expiry: Expiry, now = serverNow()): string | undefined {
   if (expiry === null || !("at" in expiry)) return undefined;
   if (expiry.at === "") return "Choose a date and time.";
   return Date.parse(expiry.at) > now ? undefined : "This time has passed. Choose a time in the future.";

@@ -3,7 +3,7 @@ import { Chip, Group, Input, TextInput } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
 import { localOf, instantOf } from "./moment.tsx";
-import { useNow } from "./now.ts";
+import { serverNow, useNow } from "./now.ts";
 
 interface Choice {
   readonly seconds: number;
@@ -57,7 +57,7 @@ export function ExpiryInput({
   const isCustom = value !== null && "at" in value;
   const chosen = (key: string): Expiry => {
     if (key === "never") return null;
-    return key === "custom" ? { at: momentOf(value) ?? soon(Date.now()) } : { seconds: Number(key) };
+    return key === "custom" ? { at: momentOf(value) ?? soon(serverNow()) } : { seconds: Number(key) };
   };
   return (
     <Input.Wrapper label="Expires" labelElement="div" labelProps={{ id }} error={!isCustom && error}>

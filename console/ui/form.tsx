@@ -89,7 +89,7 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
             Nothing was saved, and what you typed is still here. Apply it to the new version, or leave the form to see
             that version first.
             <Group mt="sm">
-              <Button variant="default" onClick={() => void reload().then(send)}>
+              <Button variant="default" onClick={() => void reload().then(send).catch(setRest)}>
                 Reload and apply mine
               </Button>
             </Group>

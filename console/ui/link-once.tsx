@@ -1,5 +1,5 @@
 /** A button that has a link made which is shown once, in a dialog, to be copied. */
-import { Button, Stack } from "@mantine/core";
+import { Button } from "@mantine/core";
 import type { ReactNode } from "react";
 import { FormDialog } from "./dialog.tsx";
 import { SecretOnce } from "./secret.tsx";
@@ -25,14 +25,9 @@ export function LinkOnce({ verb, label, title, what, link, isBusy, onMake, onClo
         {verb}
       </Button>
       <FormDialog opened={link !== undefined} onClose={onClose} title={title}>
-        <Stack>
-          <SecretOnce title="New link" label={what} secret={link ?? ""}>
-            {children}
-          </SecretOnce>
-          <Button onClick={onClose} ml="auto" display="block">
-            I have copied it
-          </Button>
-        </Stack>
+        <SecretOnce title="New link" label={what} secret={link ?? ""} onDone={onClose}>
+          {children}
+        </SecretOnce>
       </FormDialog>
     </>
   );

@@ -1,5 +1,6 @@
 /** A moment to come: a day and a time as the person's clock has them; sent as an instant. Empty where there is none. */
 import { TextInput, type TextInputProps } from "@mantine/core";
+import { serverNow } from "./now.ts";
 
 interface MomentInputProps extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   /** An instant, or nothing. */
@@ -32,4 +33,4 @@ export function instantOf(local: string): string {
 
 const dayMs = 86_400_000;
 
-export const inDays = (days: number): string => new Date(Date.now() + days * dayMs).toISOString();
+export const inDays = (days: number): string => new Date(serverNow() + days * dayMs).toISOString();

@@ -20,7 +20,9 @@ export function noteServerTime(date: string | null): void {
   aheadMs = Math.abs(difference) < skewMinMs ? 0 : difference;
 }
 
-const serverNow = () => Date.now() + aheadMs;
+/** Also for what is sent: a browser whose clock is behind would ask for an end that has passed. */
+export const serverNow = (): number => Date.now() + aheadMs;
+
 let timer: ReturnType<typeof setInterval> | undefined;
 
 function subscribe(listener: () => void): () => void {

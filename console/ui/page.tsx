@@ -70,7 +70,7 @@ export function Section({
   about,
   actions,
   children,
-}: Pick<PageProps, "title" | "about" | "actions" | "children">) {
+}: Pick<PageProps, "title" | "about" | "actions"> & Partial<Pick<PageProps, "children">>) {
   return (
     <Stack gap="xs" mb="xl" component="section" aria-label={title}>
       <Group justify="space-between" align="baseline" gap="sm">

@@ -229,6 +229,25 @@ describe("a grant for a time", () => {
   });
 });
 
+test("what is sent is counted by the server's clock, with a browser an hour behind", async () => {
+  const { org, project, onCall } = await prepare(0);
+  const { page, go } = await visit(org, screens[0]!);
+  await page.clock.setFixedTime(Date.now() - hourMs);
+  await go(`/${org.name}/grant?team=${onCall.id}&project=${project.id}`);
+  await choose(page, "1 hour");
+  // The server's clock is known by whole seconds.
+  const from = Date.now() - 60_000;
+  await page.locator("button:enabled", { hasText: "Grant access" }).click();
+  await page.waitForURL(`**/projects/${project.id}/access`);
+  const [record] = data(await org.owner.get(`/team-projects?filter[project][id]=${project.id}`));
+  expectEnd(record.attributes["expires-at"], [from, Date.now()], hourMs);
+  await go(`/${org.name}/audit`);
+  const sent = page.waitForRequest(/since/);
+  await page.getByRole("button", { name: "Last hour" }).click();
+  const since = new URL((await sent).url()).searchParams.get("filter[since]")!;
+  expectEnd(since, [from, Date.now()], -hourMs);
+});
+
 describe("tokens", () => {
   let org: Org;
   beforeAll(async () => {

@@ -186,6 +186,8 @@ describe("somebody who leaves", () => {
     await go(`/${org.name}/people/${ana.id}/leaving`);
     await page.getByRole("row", { name: /network-staging incident 42/ }).waitFor();
     await page.getByRole("button", { name: "Force-unlock network-staging" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Force-unlock" }).click();
+    await page.getByText("Force-unlocked network-staging.").waitFor();
     await page.getByText("No locks that you can see.").waitFor();
     expect(data(await org.owner.get(`/workspaces/${staging.id}`)).attributes.locked).toBe(false);
     await page.getByRole("button", { name: "Remove from all teams…" }).click();
@@ -197,6 +199,7 @@ describe("somebody who leaves", () => {
       .getByRole("button", { name: /^Revoke/ })
       .first()
       .click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByText("Revoked the token.").waitFor();
     expect((await ana.get("/account/details")).status).toBe(401);
     await page.getByRole("button", { name: "Remove from organization…" }).click();

@@ -129,6 +129,18 @@ test.each([
   await expect.poll(() => page.url()).not.toContain("open=");
 });
 
+test("going back from what was created doesn't open its dialog again", async () => {
+  const { page, go } = await console.visit(console.api.admin.token);
+  await go("/acme/teams?open=create");
+  await page.getByRole("dialog").getByLabel("Name").fill(`night-shift-${Date.now()}`);
+  await page.getByRole("button", { name: "Create team" }).click();
+  await page.waitForURL(/teams\/team-/);
+  await page.goBack();
+  await page.waitForURL(/teams$/);
+  await page.getByRole("table", { name: "Teams" }).waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
 test("nothing is offered that the caller can't do", async () => {
   const { page, go } = await console.visit(reader.token);
   await go("/acme/workspaces/prod-network");

@@ -60,8 +60,10 @@ describe("a workspace", () => {
     await makeTeamWorkspace(console.api, workspace.id, team.id, { access: "write" });
     const operator = await makeMember(console.api, "acme", [team.id]);
     data(await operator.post(`/workspaces/${workspace.id}/actions/lock`, { reason: "Mine" }));
-    await page.reload();
+    // A link to a dialog that can't be shown is forgotten, so that it doesn't open once the workspace is unlocked.
+    await go("/acme/workspaces/network?open=lock");
     await page.getByRole("button", { name: "Force-unlock" }).click();
+    await expect.poll(() => page.url()).not.toContain("open=");
     await page.getByRole("dialog").getByText(operator.username).first().waitFor();
     await expectAccessible(page);
     await page.getByRole("dialog").getByRole("button", { name: "Force-unlock" }).click();
@@ -230,6 +232,11 @@ describe("a workspace", () => {
     await page.getByRole("button", { name: "Force delete" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("1 resource will be left without a state.").waitFor();
+    expect(await dialog.getByRole("button", { name: "Force delete" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Type doomed to confirm").fill("doomed");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Force delete" }).click();
     expect(await dialog.getByRole("button", { name: "Force delete" }).isDisabled()).toBe(true);
     await dialog.getByLabel("Type doomed to confirm").fill("doomed");
     await dialog.getByRole("button", { name: "Force delete" }).click();

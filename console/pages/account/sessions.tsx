@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { askingWhole } from "../../api/whole.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
+import { Expires } from "../../ui/expires.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -50,7 +51,11 @@ export function Sessions() {
                 cell: ({ attributes }) => <When time={attributes["last-used-at"]} none="just now" />,
               },
               { title: "Signed in", isExtra: true, cell: ({ attributes }) => <When time={attributes["created-at"]} /> },
-              { title: "Expires", isExtra: true, cell: ({ attributes }) => <When time={attributes["expires-at"]} /> },
+              {
+                title: "Expires",
+                isExtra: true,
+                cell: ({ attributes }) => <Expires time={attributes["expires-at"]} />,
+              },
               {
                 title: "Actions",
                 width: 1,

@@ -1,6 +1,7 @@
 /** The words of an event's parts: kinds of things, names, times, and what changed. */
 import type { Attributes } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
+import { serverNow } from "../../ui/now.ts";
 
 export type Event = { readonly id: string; readonly attributes: Attributes<"audit-events"> };
 
@@ -51,7 +52,7 @@ const yearToo = new Intl.DateTimeFormat("en-GB", {
 });
 
 /** "19:00" of today, "17 Nov, 19:19" of this year, else with the year. */
-export function timeOf(instant: string, now = Date.now()): string {
+export function timeOf(instant: string, now = serverNow()): string {
   const [time, today] = [new Date(instant), new Date(now)];
   if (time.toDateString() === today.toDateString()) return hour.format(time);
   return (time.getFullYear() === today.getFullYear() ? dayAndHour : yearToo).format(time);

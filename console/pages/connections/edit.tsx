@@ -138,14 +138,9 @@ function WebhookSecret({ id }: { readonly id: string }) {
           Generate new secret
         </Button>
       ) : (
-        <>
-          <SecretOnce title="New secret" label="Webhook secret" secret={secret}>
-            Update webhooks that you created by hand within a day.
-          </SecretOnce>
-          <Button variant="default" mr="auto" onClick={() => setSecret(undefined)}>
-            I have copied it
-          </Button>
-        </>
+        <SecretOnce title="New secret" label="Webhook secret" secret={secret} onDone={() => setSecret(undefined)}>
+          Update webhooks that you created by hand within a day.
+        </SecretOnce>
       )}
     </Section>
   );

@@ -1,5 +1,5 @@
 /** Connections to version control: where repositories are, and the token with which they are read. */
-import { Button, Group, PasswordInput, Select, Stack, TextInput } from "@mantine/core";
+import { Button, Group, PasswordInput, Select, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -138,14 +138,9 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
   };
   if (secret !== undefined)
     return (
-      <Stack>
-        <SecretOnce title="Connected" label="Webhook secret" secret={secret}>
-          Cadastre creates webhooks at the provider. If the token can't do that, create them by hand with this secret.
-        </SecretOnce>
-        <Button onClick={onClose} ml="auto" display="block">
-          I have copied it
-        </Button>
-      </Stack>
+      <SecretOnce title="Connected" label="Webhook secret" secret={secret} onDone={onClose}>
+        Cadastre creates webhooks at the provider. If the token can't do that, create them by hand with this secret.
+      </SecretOnce>
     );
   return (
     <ActionForm

@@ -80,7 +80,10 @@ function NewProject({ organization, onClose }: { readonly organization: string; 
   const create = useAction("POST /organizations/{organization_name}/projects", {
     done: ({ data }) => `Created project ${data.attributes.name}.`,
     refusal: "form",
-    after: ({ data }) => go(paths.project(organization, data.id)),
+    after: ({ data }) => {
+      onClose();
+      go(paths.project(organization, data.id));
+    },
   });
   return (
     <ActionForm

@@ -20,6 +20,8 @@ interface LogViewProps {
 }
 
 const rowHeight = 20;
+/** The keys that scroll towards the beginning. */
+const keysUp = new Set(["ArrowUp", "PageUp", "Home"]);
 
 export function LogView({ label, source, linkTo }: LogViewProps) {
   const { search, set } = useAddress();
@@ -38,7 +40,8 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
   const show = (number: number) => rows.scrollToIndex(number - firstNumber, { align: "center" });
   useEffect(() => {
     if (isFollowing && lines.length > 0) rows.scrollToIndex(lines.length - 1, { align: "end" });
-  }, [isFollowing, lines.length, rows]);
+    // Not by their number, which stays the same once the oldest are dropped.
+  }, [isFollowing, lines, rows]);
   const isThere = named !== undefined && named >= firstNumber && named < firstNumber + lines.length;
   useEffect(() => {
     if (isThere && named !== undefined) show(named);
@@ -66,6 +69,8 @@ export function LogView({ label, source, linkTo }: LogViewProps) {
         role="region"
         aria-label={label}
         onWheel={({ deltaY }) => deltaY < 0 && setFollowing(false)}
+        onTouchMove={() => setFollowing(false)}
+        onKeyDown={({ key }) => keysUp.has(key) && setFollowing(false)}
       >
         <div style={{ height: rows.getTotalSize(), position: "relative" }}>
           {rows.getVirtualItems().map(({ index, start }) => (
@@ -215,17 +220,7 @@ function Line({ line, top, isNamed, isCurrent, find, href, onName }: LineProps) 
       </a>
       <span>
         {line.spans.map(({ text, look }, index) => (
-          <span
-            key={index}
-            className={
-              look === ""
-                ? undefined
-                : look
-                    .split(" ")
-                    .map((word) => classes[word])
-                    .join(" ")
-            }
-          >
+          <span key={index} className={classesOf(look)}>
             {marked(text, find)}
           </span>
         ))}
@@ -233,6 +228,9 @@ function Line({ line, top, isNamed, isCurrent, find, href, onName }: LineProps) 
     </div>
   );
 }
+
+const classesOf = (look: string): string | undefined =>
+  look === "" ? undefined : look.replaceAll(/\S+/g, (word) => classes[word] ?? "");
 
 function marked(text: string, find: string | undefined) {
   if (!find) return text;

@@ -1,7 +1,8 @@
 /** The actions on a run, each with an optional comment: confirm, discard, cancel, force-cancel, and run before others. */
-import { Button, Modal, Text, Textarea } from "@mantine/core";
+import { Button, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { countsInWords } from "./counts.tsx";
 import type { RunPlace } from "./place.ts";
@@ -66,14 +67,9 @@ export function RunActions({ place }: { readonly place: RunPlace }) {
           {deeds[each].verb}
         </Button>
       ))}
-      <Modal
-        opened={deed !== undefined}
-        onClose={() => setDeed(undefined)}
-        title={deed && deeds[deed].verb}
-        closeButtonProps={{ "aria-label": "Close" }}
-      >
+      <FormDialog opened={deed !== undefined} onClose={() => setDeed(undefined)} title={deed ? deeds[deed].verb : ""}>
         {deed && <DeedForm place={place} deed={deed} onClose={() => setDeed(undefined)} />}
-      </Modal>
+      </FormDialog>
     </>
   );
 }

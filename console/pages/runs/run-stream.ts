@@ -29,7 +29,8 @@ export class LogReading {
   }
 
   get isPaused(): boolean {
-    const { lines, isFull } = this.lines;
+    const { lines, isFull, hasEnded } = this.lines;
+    if (hasEnded) return false;
     return this.#keptLine !== undefined && isFull && this.#keptLine + linesAfter <= (lines.at(-1)?.number ?? 0);
   }
 
@@ -121,6 +122,8 @@ export class RunStream {
   };
 
   #open(): void {
+    // Nobody would close what is opened after the stream was stopped.
+    if (this.#stopped.signal.aborted) return;
     this.#clear("retry");
     const position = (kind: LogKind) => this.logs[kind]?.offset ?? pastEnd;
     const address = addressOf("GET /runs/{run_id}/events", {

@@ -1,11 +1,12 @@
 /** Starting a run: its type, its message, and options that are seldom needed. */
-import { Alert, Button, Checkbox, Collapse, Modal, Select, TagsInput, Textarea } from "@mantine/core";
+import { Alert, Button, Checkbox, Collapse, Select, TagsInput, Textarea } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
-import { useOpened } from "../../ui/address.ts";
+import { useForgotten, useOpened } from "../../ui/address.ts";
+import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft, type Draft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
@@ -14,21 +15,17 @@ export function StartRun({ place }: { readonly place: Place }) {
   const [opened, { open, close }] = useOpened("start-run");
   const { permissions: may, "execution-mode": mode, name } = place.workspace.attributes;
   // In local mode, runs start where Terraform is used.
-  if (!may["can-queue-run"] || mode === "local") return null;
+  const isOffered = may["can-queue-run"] && mode !== "local";
+  useForgotten("start-run", !isOffered);
+  if (!isOffered) return null;
   return (
     <>
       <Button leftSection={<IconPlayerPlay size={14} />} onClick={open}>
         Start run
       </Button>
-      <Modal
-        opened={opened}
-        onClose={close}
-        title={`Start a run in ${name}`}
-        size="lg"
-        closeButtonProps={{ "aria-label": "Close" }}
-      >
-        <StartForm place={place} onCancel={close} />
-      </Modal>
+      <FormDialog opened={opened} onClose={close} title={`Start a run in ${name}`}>
+        <StartForm place={place} onClose={close} />
+      </FormDialog>
     </>
   );
 }
@@ -78,7 +75,7 @@ const told: Record<Kind, { readonly label: string; readonly about: string; reado
   },
 };
 
-function StartForm({ place, onCancel }: { readonly place: Place; readonly onCancel: () => void }) {
+function StartForm({ place, onClose }: { readonly place: Place; readonly onClose: () => void }) {
   const { organization, workspace } = place;
   const {
     permissions: may,
@@ -100,7 +97,10 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
   const { kind, "auto-apply": autoApply } = draft.values;
   const action = useAction("POST /runs", {
     done: "Run started.",
-    after: ({ data }) => go(paths.run(organization, name, data.id)),
+    after: ({ data }) => {
+      onClose();
+      go(paths.run(organization, name, data.id));
+    },
     refusal: "form",
   });
   const offered = (Object.keys(told) as Kind[]).filter(
@@ -113,7 +113,7 @@ function StartForm({ place, onCancel }: { readonly place: Place; readonly onCanc
       input={(values) => bodyOf(workspace.id, values)}
       verb={kind === "destroy" ? "Plan to destroy" : "Start run"}
       {...(kind === "destroy" && { color: "red" })}
-      onCancel={onCancel}
+      onCancel={onClose}
     >
       <Select
         label="Run type"

@@ -7,10 +7,10 @@ import { useAction } from "../../api/actions.ts";
 import { call, type Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
+import { Expires } from "../../ui/expires.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
 import { LinkButton, useGo } from "../../ui/link.tsx";
 import { Asked, LoadingRows } from "../../ui/states.tsx";
-import { When } from "../../ui/text.tsx";
 
 type Invitation = Answer<"GET /invitations/{invitation_secret}">["data"];
 
@@ -64,7 +64,7 @@ function Welcome({ secret, invitation }: InvitationProps) {
             Choose a password for <b>{invitation.attributes.username ?? email}</b>.
           </>
         )}{" "}
-        This link can be used once and expires <When time={ends} />.
+        This link can be used once and <Expires time={ends} isSentence />.
       </Text>
       {me.isLoading && <LoadingRows rows={2} />}
       {organization && name && <Accept secret={secret} organization={organization} name={name} />}

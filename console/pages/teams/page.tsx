@@ -71,7 +71,10 @@ function NewTeam({ organization, onClose }: { readonly organization: string; rea
   const create = useAction("POST /organizations/{organization_name}/teams", {
     done: ({ data }) => `Created team ${data.attributes.name}.`,
     refusal: "form",
-    after: ({ data }) => go(paths.team(organization, data.id)),
+    after: ({ data }) => {
+      onClose();
+      go(paths.team(organization, data.id));
+    },
   });
   return (
     <ActionForm

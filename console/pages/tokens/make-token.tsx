@@ -1,5 +1,5 @@
 /** Creates a token of any kind: description and expiry; then shows the secret, once. */
-import { Button, Stack, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Input } from "../../api/client.ts";
@@ -64,15 +64,7 @@ function MakeTokenForm<O extends Making>(props: MakeTokenProps<O> & { readonly o
     refusal: "form",
     after: ({ data }) => setSecret(data.attributes.token ?? undefined),
   });
-  if (secret !== undefined)
-    return (
-      <Stack>
-        <SecretOnce title="New token" label="New token" secret={secret} />
-        <Button onClick={onClose} ml="auto" display="block">
-          I have copied it
-        </Button>
-      </Stack>
-    );
+  if (secret !== undefined) return <SecretOnce title="New token" label="New token" secret={secret} onDone={onClose} />;
   return (
     <ActionForm
       draft={draft}

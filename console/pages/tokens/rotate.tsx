@@ -7,6 +7,7 @@ import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { serverNow } from "../../ui/now.ts";
 import { SecretOnce } from "../../ui/secret.tsx";
 import type { Token } from "./words.ts";
 
@@ -18,7 +19,7 @@ export interface RotateProps {
     | { readonly kind: "organizations"; readonly id: string; readonly query?: Record<string, string> };
 }
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 /** A lifetime is measured by two clocks. */
 const roundingMs = 300_000;
 
@@ -26,9 +27,9 @@ const roundingMs = 300_000;
 function lifetimeOf({ attributes }: Token): Expiry {
   const { "created-at": created, "expired-at": ends } = attributes;
   if (ends === null) return null;
-  const ms = Math.max(dayMs, Date.parse(ends) - Date.parse(created));
+  const ms = Math.max(hourMs, Date.parse(ends) - Date.parse(created));
   const choice = longExpiries.find(({ seconds }) => Math.abs(seconds * 1000 - ms) < roundingMs);
-  return choice ? { seconds: choice.seconds } : { at: new Date(Date.now() + ms).toISOString() };
+  return choice ? { seconds: choice.seconds } : { at: new Date(serverNow() + ms).toISOString() };
 }
 
 /** Descriptions of a team's tokens are unique, so the new one says when it was created. */
@@ -107,12 +108,8 @@ function Rotation({ token, holder, onClose }: RotateProps & { readonly onClose: 
     );
   return (
     <Stack>
-      <SecretOnce title="New token" label="New token" secret={secret} />
-      {isReplaced ? (
-        <Button onClick={onClose} ml="auto" display="block">
-          I have copied it
-        </Button>
-      ) : (
+      <SecretOnce title="New token" label="New token" secret={secret} {...(isReplaced && { onDone: onClose })} />
+      {!isReplaced && (
         <>
           <Text>Replace the old token wherever it is used. Then revoke it, now or from the list.</Text>
           <Group justify="flex-end" gap="xs">

@@ -1,11 +1,11 @@
 /** Locks a workspace with a reason and an expiry, renews the lock, and unlocks; another's lock by force. */
-import { Button, Modal, Text, Textarea } from "@mantine/core";
+import { Button, Text, Textarea } from "@mantine/core";
 import { IconLock, IconLockOpen } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { account } from "../../api/queries.ts";
-import { useOpened } from "../../ui/address.ts";
-import { DangerDialog } from "../../ui/dialog.tsx";
+import { account, workspaceNamed } from "../../api/queries.ts";
+import { useForgotten, useOpened } from "../../ui/address.ts";
+import { DangerDialog, FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
@@ -19,12 +19,18 @@ export function useHoldsLock(workspace: Place["workspace"]): boolean {
 }
 
 export function LockActions({ place }: { readonly place: Place }) {
-  const { locked, permissions: may } = place.workspace.attributes;
+  const { locked, name, permissions: may } = place.workspace.attributes;
   const isMine = useHoldsLock(place.workspace);
-  if (!locked) return may["can-lock"] ? <Lock place={place} /> : null;
-  if (isMine) return <LetGo place={place} />;
   const isOfRun = place.workspace.relationships["locked-by"]?.data?.type === "runs";
-  return may["can-force-unlock"] && !isOfRun ? <ForceUnlock place={place} /> : null;
+  const mayLock = !locked && may["can-lock"];
+  const mayForce = locked && !isMine && !isOfRun && may["can-force-unlock"];
+  // What is being read anew may be another's lock, or none, in a moment.
+  const { isFetching } = useQuery(workspaceNamed(place.organization, name));
+  useForgotten("lock", !mayLock && !isFetching);
+  useForgotten("force-unlock", !mayForce && !isFetching);
+  if (mayLock) return <Lock place={place} />;
+  if (locked && isMine) return <LetGo place={place} />;
+  return mayForce ? <ForceUnlock place={place} /> : null;
 }
 
 /** A time is counted by the server's clock; a moment is sent as it is. */
@@ -35,48 +41,50 @@ const leaseOf = (expiry: Expiry) => {
 
 function Lock({ place: { workspace } }: { readonly place: Place }) {
   const [opened, { open, close }] = useOpened("lock");
-  const { name } = workspace.attributes;
-  const draft = useDraft({ reason: "", "expires-at": null as Expiry });
-  const action = useAction("POST /workspaces/{workspace_id}/actions/lock", {
-    done: `Locked ${name}.`,
-    after: () => {
-      close();
-      draft.reset();
-    },
-    refusal: "form",
-  });
   return (
     <>
       <Button variant="default" leftSection={<IconLock size={14} />} onClick={open}>
         Lock
       </Button>
-      <Modal opened={opened} onClose={close} title={`Lock ${name}`} closeButtonProps={{ "aria-label": "Close" }}>
-        <ActionForm
-          draft={draft}
-          action={action}
-          input={(values) => ({
-            path: { workspace_id: workspace.id },
-            body: { data: { attributes: { reason: values.reason, ...leaseOf(values["expires-at"]) } } },
-          })}
-          verb="Lock"
-          isReady={expiryFault(draft.getValues()["expires-at"]) === undefined}
-          onCancel={close}
-        >
-          <Text c="dimmed" fz="sm">
-            While the workspace is locked, nobody else can write its state, and runs wait.
-          </Text>
-          <Textarea
-            label="Reason"
-            description="Shown to people who find the workspace locked."
-            autosize
-            minRows={2}
-            data-autofocus
-            {...draft.getInputProps("reason")}
-          />
-          <ExpiryInput never="The workspace stays locked until you unlock it." {...draft.getInputProps("expires-at")} />
-        </ActionForm>
-      </Modal>
+      <FormDialog opened={opened} onClose={close} title={`Lock ${workspace.attributes.name}`}>
+        <LockForm workspace={workspace} onClose={close} />
+      </FormDialog>
     </>
+  );
+}
+
+function LockForm({ workspace, onClose }: Pick<Place, "workspace"> & { readonly onClose: () => void }) {
+  const draft = useDraft({ reason: "", "expires-at": null as Expiry });
+  const action = useAction("POST /workspaces/{workspace_id}/actions/lock", {
+    done: `Locked ${workspace.attributes.name}.`,
+    after: onClose,
+    refusal: "form",
+  });
+  return (
+    <ActionForm
+      draft={draft}
+      action={action}
+      input={(values) => ({
+        path: { workspace_id: workspace.id },
+        body: { data: { attributes: { reason: values.reason, ...leaseOf(values["expires-at"]) } } },
+      })}
+      verb="Lock"
+      isReady={expiryFault(draft.getValues()["expires-at"]) === undefined}
+      onCancel={onClose}
+    >
+      <Text c="dimmed" fz="sm">
+        While the workspace is locked, nobody else can write its state, and runs wait.
+      </Text>
+      <Textarea
+        label="Reason"
+        description="Shown to people who find the workspace locked."
+        autosize
+        minRows={2}
+        data-autofocus
+        {...draft.getInputProps("reason")}
+      />
+      <ExpiryInput never="The workspace stays locked until you unlock it." {...draft.getInputProps("expires-at")} />
+    </ActionForm>
   );
 }
 
@@ -126,8 +134,9 @@ function ForceUnlock({ place: { workspace, included } }: { readonly place: Place
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } })}
       >
-        Locked by <LockedBy workspace={workspace} included={included} />. {holderOf({ workspace, included })}’s
-        unfinished work is abandoned and any state still being uploaded is rejected. Ask them first if you can.
+        Locked by <LockedBy workspace={workspace} included={included} />. The unfinished work of{" "}
+        {holderOf({ workspace, included })} is abandoned and any state still being uploaded is rejected. Ask them first
+        if you can.
       </DangerDialog>
     </>
   );

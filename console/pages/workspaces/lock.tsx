@@ -40,7 +40,7 @@ export function LockedBy({ workspace, included }: LockedByProps) {
 
 export function holderOf({ workspace, included }: LockedByProps): string {
   const holder = workspace.relationships["locked-by"]?.data as { type: string; id: string } | null | undefined;
-  if (!holder) return "locked";
+  if (!holder) return "someone";
   const known = includedIn({ included: included ?? [] }, holder.type as "users", holder.id) as any;
   return known?.attributes.username ?? known?.attributes.name ?? holder.id;
 }
