@@ -157,7 +157,8 @@ describe("the audit log", () => {
     ])
       expect(text).toContain(`${org.owner.username} ${entry}`);
     expect(text.match(/\b(tprj|team|ws|prj|ou|user)-\w{16}/g) ?? []).toEqual([]);
-    const edge = await page.getByRole("search").evaluate((search) => search.getBoundingClientRect().right);
+    const filters = (await page.getByRole("search").boundingBox())!;
+    const edge = filters.x + filters.width;
     for (const field of await page.getByRole("search").locator("input:visible, button:visible").all())
       expect((await field.boundingBox())!.x + (await field.boundingBox())!.width).toBeLessThanOrEqual(edge + 1);
     expect(edge).toBeLessThanOrEqual(390);
