@@ -80,7 +80,7 @@ export function RollBack({ place, state }: RollBackProps) {
             stateId={state.id}
             since={current}
             more={
-              <Anchor component="button" inherit onClick={showAll}>
+              <Anchor component="button" type="button" inherit onClick={showAll}>
                 Show all changes
               </Anchor>
             }
