@@ -105,7 +105,7 @@ describe("the page of a run", () => {
     const seen = watchRequests(page);
     await go(path);
     await logOf(page).getByText("one", { exact: true }).waitFor();
-    await page.getByRole("navigation", { name: "Where this is" }).getByRole("link", { name: "Runs" }).click();
+    await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Runs" }).click();
     await until(() => seen.open === 0);
     await page.getByRole("link", { name: message }).click();
     await logOf(page).getByText("one", { exact: true }).waitFor();
