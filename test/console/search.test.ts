@@ -35,7 +35,7 @@ beforeAll(async () => {
 const phone = { viewport: { width: 390, height: 780 }, hasTouch: true };
 
 async function openPalette(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Find anything" }).first().click();
+  await page.getByRole("button", { name: "Search" }).first().click();
   await page.locator("[role=combobox]:focus").waitFor();
 }
 
