@@ -80,7 +80,7 @@ test("signs in, finds a workspace, locks it, and asks who can and why", async ()
   await keyboard.press("Escape");
   await reaches(page, "All workspaces");
   await openFinder(page);
-  await keyboard.type("network");
+  await keyboard.type("network-");
   await page.getByRole("option", { name: /^network-production/, selected: true }).waitFor();
   await keyboard.press("ArrowDown");
   await page.getByRole("option", { name: /^network-staging/, selected: true }).waitFor();
