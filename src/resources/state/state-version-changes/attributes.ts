@@ -15,20 +15,47 @@ export interface Budget {
 }
 export const pageBudget = (): Budget => ({ left: 4 * 1024 * 1024 });
 
-const secretName =
-  /passw|secret|token|credential|private_?key|access_?key|api_?key|auth_?key|encryption_?key|connection_?string|user_?data/i;
+const secretName = new RegExp(
+  [
+    "passw|passphrase|pwd|psk|jwt|secret|token|credential|connection[_-]?string|kube[_-]?config|(user|custom)[_-]?data",
+    "(private|access|api|auth|encryption|shared|client|primary|secondary|account|signing|hmac|tls)[_-]?key",
+    // Only as a word: `bypass` and `fieldsname` hold them too.
+    "(?<![a-z])(pass|dsn|pem)(?![a-z])",
+  ].join("|"),
+  "i",
+);
 const secretType = /password|secret|private_key|access_key|api_key|token|credential/i;
 
 type Mark = readonly string[];
 /** Everything below the root. */
 const everything: Mark = [];
 
+/** Marks by their steps: a look at them takes as long as the path, however many there are. */
+interface MarkTree {
+  isEnd: boolean;
+  readonly below: Map<string, MarkTree>;
+}
+
+function treeOf(marks: readonly Mark[]): MarkTree {
+  const root: MarkTree = { isEnd: false, below: new Map() };
+  for (const mark of marks) {
+    let node = root;
+    for (const step of mark) {
+      const next = node.below.get(step) ?? { isEnd: false, below: new Map() };
+      node.below.set(step, next);
+      node = next;
+    }
+    node.isEnd = true;
+  }
+  return root;
+}
+
 interface Compared {
   readonly listed: AttributeChange[];
   readonly path: string[];
   /** Whether each step of the path is the place in a list. */
   readonly isIndex: boolean[];
-  readonly marks: readonly Mark[];
+  readonly marks: MarkTree;
   readonly budget: Budget;
   count: number;
 }
@@ -41,17 +68,22 @@ export function attributeChangesOf(
   budget: Budget,
 ): { listed: AttributeChange[]; count: number } {
   const [before, after] = [instanceOf(beforeText), instanceOf(afterText)];
-  const marks = secretType.test(type) ? [everything] : [...before.marks, ...after.marks];
+  const marked = [...before.marks, ...after.marks];
+  // The keys of flat attributes are paths already (`a.b`), which the steps of a mark don't fit.
+  const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
+  const marks = treeOf(hidesAll ? [everything] : marked);
   const compared: Compared = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
   compare(compared, before.attributes, after.attributes);
   return { listed: compared.listed, count: compared.count };
 }
 
-function instanceOf(text: string): { attributes: unknown; marks: Mark[] } {
+function instanceOf(text: string): { attributes: unknown; isFlat: boolean; marks: Mark[] } {
   const instance = JSON.parse(text, exactNumbers) as Readonly<Record<string, unknown>>;
   const marks = instance["sensitive_attributes"] ?? [];
+  const isFlat = isAbsent(instance["attributes"]);
   return {
-    attributes: instance["attributes"] ?? instance["attributes_flat"],
+    attributes: instance[isFlat ? "attributes_flat" : "attributes"],
+    isFlat,
     marks: Array.isArray(marks) ? marks.map(markOf) : [everything],
   };
 }
@@ -147,9 +179,19 @@ function pathText({ path, isIndex }: Compared): string {
 
 function isSecret({ path, isIndex, marks }: Compared, before: unknown, after: unknown): boolean {
   if (path.some((key, step) => !isIndex[step] && secretName.test(key))) return true;
-  // A mark above it, at it, or below it: what is replaced as a whole holds what is marked.
-  const isMarked = (mark: Mark) => mark.every((step, place) => place >= path.length || step === path[place]);
-  return marks.some(isMarked) || hasSecretName(before) || hasSecretName(after);
+  return isMarked(marks, path) || hasSecretName(before) || hasSecretName(after);
+}
+
+/** A mark above it, at it, or below it: what is replaced as a whole holds what is marked. */
+function isMarked(marks: MarkTree, path: readonly string[]): boolean {
+  let node = marks;
+  for (const step of path) {
+    if (node.isEnd) return true;
+    const next = node.below.get(step);
+    if (next === undefined) return false;
+    node = next;
+  }
+  return node.isEnd || node.below.size > 0;
 }
 
 const hasSecretName = (value: unknown): boolean =>
