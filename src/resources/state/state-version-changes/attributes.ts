@@ -3,6 +3,7 @@
  * name or the resource's type says that it is secret: older engines mark only what a configuration does, not what a provider does.
  */
 import type { AttributeChange } from "./definition.ts";
+import { everything, type Mark, markOf, Marks } from "./marks.ts";
 
 /** More are counted, but not listed. */
 const listedMax = 200;
@@ -26,36 +27,12 @@ const secretName = new RegExp(
 );
 const secretType = /password|secret|private_key|access_key|api_key|token|credential/i;
 
-type Mark = readonly string[];
-/** Everything below the root. */
-const everything: Mark = [];
-
-/** Marks by their steps: a look at them takes as long as the path, however many there are. */
-interface MarkTree {
-  isEnd: boolean;
-  readonly below: Map<string, MarkTree>;
-}
-
-function treeOf(marks: readonly Mark[]): MarkTree {
-  const root: MarkTree = { isEnd: false, below: new Map() };
-  for (const mark of marks) {
-    let node = root;
-    for (const step of mark) {
-      const next = node.below.get(step) ?? { isEnd: false, below: new Map() };
-      node.below.set(step, next);
-      node = next;
-    }
-    node.isEnd = true;
-  }
-  return root;
-}
-
 interface Compared {
   readonly listed: AttributeChange[];
   readonly path: string[];
   /** Whether each step of the path is the place in a list. */
   readonly isIndex: boolean[];
-  readonly marks: MarkTree;
+  readonly marks: Marks;
   readonly budget: Budget;
   count: number;
 }
@@ -71,7 +48,7 @@ export function attributeChangesOf(
   const marked = [...before.marks, ...after.marks];
   // The keys of flat attributes are paths already (`a.b`), which the steps of a mark don't fit.
   const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
-  const marks = treeOf(hidesAll ? [everything] : marked);
+  const marks = new Marks(hidesAll ? [everything] : marked);
   const compared: Compared = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
   compare(compared, before.attributes, after.attributes);
   return { listed: compared.listed, count: compared.count };
@@ -93,20 +70,6 @@ const exactNumbers = (_: string, value: unknown, { source }: { source?: string }
   typeof value === "number" && source !== undefined && !isExact(value, source) ? source : value;
 
 const isExact = (value: number, source: string): boolean => Number.isSafeInteger(value) || String(value) === source;
-
-/** A mark that can't be read hides everything: better too much than too little. */
-function markOf(mark: unknown): Mark {
-  if (!Array.isArray(mark)) return everything;
-  const steps = mark.map(stepOf);
-  return steps.every((step) => step !== undefined) ? steps : everything;
-}
-
-function stepOf(step: unknown): string | undefined {
-  const { type, value } = (step ?? {}) as { type?: unknown; value?: unknown };
-  const key = type === "index" ? (value as { value?: unknown } | null | undefined)?.value : value;
-  const isKnown = (type === "get_attr" || type === "index") && (typeof key === "string" || typeof key === "number");
-  return isKnown ? String(key) : undefined;
-}
 
 // --- the comparison
 
@@ -179,19 +142,7 @@ function pathText({ path, isIndex }: Compared): string {
 
 function isSecret({ path, isIndex, marks }: Compared, before: unknown, after: unknown): boolean {
   if (path.some((key, step) => !isIndex[step] && secretName.test(key))) return true;
-  return isMarked(marks, path) || hasSecretName(before) || hasSecretName(after);
-}
-
-/** A mark above it, at it, or below it: what is replaced as a whole holds what is marked. */
-function isMarked(marks: MarkTree, path: readonly string[]): boolean {
-  let node = marks;
-  for (const step of path) {
-    if (node.isEnd) return true;
-    const next = node.below.get(step);
-    if (next === undefined) return false;
-    node = next;
-  }
-  return node.isEnd || node.below.size > 0;
+  return marks.hide(path) || hasSecretName(before) || hasSecretName(after);
 }
 
 const hasSecretName = (value: unknown): boolean =>

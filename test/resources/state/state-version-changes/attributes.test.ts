@@ -1,7 +1,7 @@
 /** GET /state-versions/:state_version_id/changes: a changed resource, attribute by attribute, without what is secret. */
 import { createHook } from "node:async_hooks";
 import { beforeAll, describe, expect, it } from "vitest";
-import { attributeChangesOf, pageBudget } from "../../../../src/resources/state/state-version-changes/attributes.ts";
+import { Marks } from "../../../../src/resources/state/state-version-changes/marks.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 import { expectLinear } from "../../../support/growth.ts";
@@ -196,20 +196,14 @@ describe("listStateVersionChanges: attribute-changes", () => {
 
 describe("listStateVersionChanges: a state made to take long", () => {
   it("twice as many marks and attributes take about twice as long", async () => {
-    // At most 200 attributes are listed, and a resource of at most 256 KiB is compared.
-    const [attributesMax, marksMax, sizeMax] = [200, 6000, 256 * 1024];
-    const text = (size: number, value: number) =>
-      JSON.stringify({
-        attributes: Object.fromEntries(
-          Array.from({ length: (attributesMax * size) / sizeMax }, (_, index) => [`z${index}`, value]),
-        ),
-        sensitive_attributes: Array.from({ length: (marksMax * size) / sizeMax }, () => [attribute("a")]),
-      });
-    const compareSome = (size: number) => {
-      const [before, after] = [text(size, 1), text(size, 2)];
-      for (let count = 0; count < 4; count++) attributeChangesOf("aws_x", before, after, pageBudget());
+    const pathsOf = (size: number, name: string) =>
+      Array.from({ length: size / 16 }, (_, index) => ["a", `${name}${index}`]);
+    const work = (size: number) => {
+      const marks = new Marks(pathsOf(size, "marked"));
+      expect(pathsOf(size, "open").some((path) => marks.hide(path))).toBe(false);
+      expect(pathsOf(size, "marked").every((path) => marks.hide(path))).toBe(true);
     };
-    await expectLinear("marks", compareSome, sizeMax, 1);
+    await expectLinear("marks", work, 256 * 1024);
   });
 
   it("others have a turn between two resources of a page", async () => {
