@@ -12,6 +12,7 @@ import {
 import { text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
 import { ageMs } from "../../../kernel/durations.ts";
 import { now } from "../../../kernel/time.ts";
+import { type LeaseBody, leaseIn } from "./holder.ts";
 
 const byId = "/workspaces/:workspace_id";
 const byName = "/organizations/:organization_name/workspaces/:workspace_name";
@@ -150,15 +151,16 @@ const lockAttributes = { reason, ...leaseAttributes };
 
 /** The attributes of a lock or its renewal, at the top of the body or in `data`. */
 function lockBody<Shape extends typeof leaseAttributes>(shape: Shape) {
-  const hasOneEnd = (body: unknown) => {
-    const lease = body as { readonly [Name in keyof Shape]?: unknown };
-    return lease["lease-seconds"] == null || lease["expires-at"] == null;
-  };
-  const refusal = { path: ["expires-at"], error: "can't be sent together with lease-seconds: send one of them" };
-  const attributes = z.object(shape).refine(hasOneEnd, refusal);
   return z
-    .object({ ...shape, data: z.object({ attributes: attributes.optional() }).optional() })
-    .refine(hasOneEnd, refusal)
+    .object({ ...shape, data: z.object({ attributes: z.object(shape).optional() }).optional() })
+    .superRefine((sent, context) => {
+      const body = sent as LeaseBody;
+      const { seconds, expiresAt } = leaseIn(body);
+      if (seconds == null || expiresAt == null) return;
+      const path = [...(body["expires-at"] == null ? ["data", "attributes"] : []), "expires-at"];
+      const message = "can't be sent together with lease-seconds: send one of them";
+      context.addIssue({ code: "custom", path, message });
+    })
     .optional();
 }
 

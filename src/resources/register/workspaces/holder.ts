@@ -25,6 +25,18 @@ export interface LeaseInput {
   readonly expiresAt?: string | null | undefined;
 }
 
+interface SentLease {
+  readonly "lease-seconds"?: number | null | undefined;
+  readonly "expires-at"?: string | null | undefined;
+}
+export type LeaseBody = SentLease & { readonly data?: { readonly attributes?: SentLease | undefined } | undefined };
+
+/** Both are sent at the top of a body, or in `data`. */
+export const leaseIn = (body: LeaseBody | undefined): LeaseInput => ({
+  seconds: body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"],
+  expiresAt: body?.["expires-at"] ?? body?.data?.attributes?.["expires-at"],
+});
+
 /** The lease of a lock that is given now; none for a lock that stays until somebody unlocks. */
 export function leaseOf({ seconds, expiresAt }: LeaseInput, at: string): Lease {
   // A renewal without an end of its own takes as long again, in whole seconds.

@@ -20,7 +20,7 @@ import { newestRelease } from "../../site/terraform-versions/reads.ts";
 import { movedTo, ownDuration } from "./auto-destroy.ts";
 import { workspaces } from "./definition.ts";
 import { includedWith, withBindings } from "./includes.ts";
-import type { LeaseInput } from "./holder.ts";
+import { leaseIn } from "./holder.ts";
 import { assignSshKey, forceUnlock, lock, renewLock, unlock } from "./lock.ts";
 import { listReadableWorkspaces, loadOrganizationToList } from "./list.ts";
 import { grantWorkspace, loadSettledWorkspace, loadWorkspace } from "./reads.ts";
@@ -143,18 +143,6 @@ async function unknownProject(tx: Tx, { id, standing }: OrganizationView, name: 
   const taken = readsAll ? referenceFaults({ name }, await lookUpReferences(tx, id, { name })) : [];
   return invalid([relationshipFault("project", "Project does not exist in this organization"), ...taken]);
 }
-
-interface SentLease {
-  readonly "lease-seconds"?: number | null | undefined;
-  readonly "expires-at"?: string | null | undefined;
-}
-
-const leaseIn = (
-  body: (SentLease & { readonly data?: { readonly attributes?: SentLease | undefined } | undefined }) | undefined,
-): LeaseInput => ({
-  seconds: body?.["lease-seconds"] ?? body?.data?.attributes?.["lease-seconds"],
-  expiresAt: body?.["expires-at"] ?? body?.data?.attributes?.["expires-at"],
-});
 
 async function show(context: Context, reference: WorkspaceReference, include: ReadonlySet<string>) {
   const tx = context.database.reader;

@@ -3,6 +3,7 @@
  * name or the resource's type says that it is secret: older engines mark only what a configuration does, not what a provider does.
  */
 import type { AttributeChange } from "./definition.ts";
+import { everything, type Mark, markOf, Marks } from "./marks.ts";
 
 /** More are counted, but not listed. */
 const listedMax = 200;
@@ -15,20 +16,23 @@ export interface Budget {
 }
 export const pageBudget = (): Budget => ({ left: 4 * 1024 * 1024 });
 
-const secretName =
-  /passw|secret|token|credential|private_?key|access_?key|api_?key|auth_?key|encryption_?key|connection_?string|user_?data/i;
+const secretName = new RegExp(
+  [
+    "passw|passphrase|pwd|psk|jwt|secret|token|credential|connection[_-]?string|kube[_-]?config|(user|custom)[_-]?data",
+    "(private|access|api|auth|encryption|shared|client|primary|secondary|account|signing|hmac|tls)[_-]?key",
+    // Only as a word: `bypass` and `fieldsname` hold them too.
+    "(?<![a-z])(pass|dsn|pem)(?![a-z])",
+  ].join("|"),
+  "i",
+);
 const secretType = /password|secret|private_key|access_key|api_key|token|credential/i;
-
-type Mark = readonly string[];
-/** Everything below the root. */
-const everything: Mark = [];
 
 interface Compared {
   readonly listed: AttributeChange[];
   readonly path: string[];
   /** Whether each step of the path is the place in a list. */
   readonly isIndex: boolean[];
-  readonly marks: readonly Mark[];
+  readonly marks: Marks;
   readonly budget: Budget;
   count: number;
 }
@@ -41,17 +45,22 @@ export function attributeChangesOf(
   budget: Budget,
 ): { listed: AttributeChange[]; count: number } {
   const [before, after] = [instanceOf(beforeText), instanceOf(afterText)];
-  const marks = secretType.test(type) ? [everything] : [...before.marks, ...after.marks];
+  const marked = [...before.marks, ...after.marks];
+  // The keys of flat attributes are paths already (`a.b`), which the steps of a mark don't fit.
+  const hidesAll = secretType.test(type) || (marked.length > 0 && (before.isFlat || after.isFlat));
+  const marks = new Marks(hidesAll ? [everything] : marked);
   const compared: Compared = { listed: [], path: [], isIndex: [], marks, budget, count: 0 };
   compare(compared, before.attributes, after.attributes);
   return { listed: compared.listed, count: compared.count };
 }
 
-function instanceOf(text: string): { attributes: unknown; marks: Mark[] } {
+function instanceOf(text: string): { attributes: unknown; isFlat: boolean; marks: Mark[] } {
   const instance = JSON.parse(text, exactNumbers) as Readonly<Record<string, unknown>>;
   const marks = instance["sensitive_attributes"] ?? [];
+  const isFlat = isAbsent(instance["attributes"]);
   return {
-    attributes: instance["attributes"] ?? instance["attributes_flat"],
+    attributes: instance[isFlat ? "attributes_flat" : "attributes"],
+    isFlat,
     marks: Array.isArray(marks) ? marks.map(markOf) : [everything],
   };
 }
@@ -61,20 +70,6 @@ const exactNumbers = (_: string, value: unknown, { source }: { source?: string }
   typeof value === "number" && source !== undefined && !isExact(value, source) ? source : value;
 
 const isExact = (value: number, source: string): boolean => Number.isSafeInteger(value) || String(value) === source;
-
-/** A mark that can't be read hides everything: better too much than too little. */
-function markOf(mark: unknown): Mark {
-  if (!Array.isArray(mark)) return everything;
-  const steps = mark.map(stepOf);
-  return steps.every((step) => step !== undefined) ? steps : everything;
-}
-
-function stepOf(step: unknown): string | undefined {
-  const { type, value } = (step ?? {}) as { type?: unknown; value?: unknown };
-  const key = type === "index" ? (value as { value?: unknown } | null | undefined)?.value : value;
-  const isKnown = (type === "get_attr" || type === "index") && (typeof key === "string" || typeof key === "number");
-  return isKnown ? String(key) : undefined;
-}
 
 // --- the comparison
 
@@ -147,9 +142,7 @@ function pathText({ path, isIndex }: Compared): string {
 
 function isSecret({ path, isIndex, marks }: Compared, before: unknown, after: unknown): boolean {
   if (path.some((key, step) => !isIndex[step] && secretName.test(key))) return true;
-  // A mark above it, at it, or below it: what is replaced as a whole holds what is marked.
-  const isMarked = (mark: Mark) => mark.every((step, place) => place >= path.length || step === path[place]);
-  return marks.some(isMarked) || hasSecretName(before) || hasSecretName(after);
+  return marks.hide(path) || hasSecretName(before) || hasSecretName(after);
 }
 
 const hasSecretName = (value: unknown): boolean =>

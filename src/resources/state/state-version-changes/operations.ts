@@ -1,4 +1,5 @@
 /** The difference of two states: both are read as they stream out of their contents, and compared in memory. */
+import { setImmediate as turn } from "node:timers/promises";
 import { AppError, conflict } from "../../../kernel/errors.ts";
 import { type StateInstance, StateFileReader } from "../../../statefile/state-file.ts";
 import { InstanceTextReader } from "../../../statefile/state-instances.ts";
@@ -8,6 +9,7 @@ import { type Context, implement } from "../../shared/context.ts";
 import type { StateVersionView } from "../state-versions/definition.ts";
 import { ofStateVersion } from "../state-versions/kinds.ts";
 import { findPreviousVersion, loadStateVersion } from "../state-versions/reads.ts";
+import { pageBudget } from "./attributes.ts";
 import { type StateChange, stateVersionChanges } from "./definition.ts";
 import { changedIn, differencesOf, type Inventory, nothing, withAttributes } from "./rules.ts";
 
@@ -60,7 +62,14 @@ async function inDetail(
     for await (const piece of readContent(context, state.content)) reader.write(piece);
     return { ...state, texts: reader.texts };
   };
-  return withAttributes(views, await textsOf(before), await textsOf(after));
+  const [old, current, budget] = [await textsOf(before), await textsOf(after), pageBudget()];
+  const detailed: StateChange[] = [];
+  for (const view of views) {
+    detailed.push(withAttributes(view, old, current, budget));
+    // Others have a turn: a page can hold some megabytes of instances.
+    await turn();
+  }
+  return detailed;
 }
 
 interface ReadState extends Inventory {

@@ -1,6 +1,6 @@
 /** Pure rules: how two states differ. */
 import type { StateInstance, StateOutput } from "../../../statefile/state-file.ts";
-import { attributeChangesOf, pageBudget } from "./attributes.ts";
+import { attributeChangesOf, type Budget } from "./attributes.ts";
 import type { StateChange } from "./definition.ts";
 
 /** What a state has, as far as it is compared. */
@@ -84,20 +84,18 @@ export const changedIn = (changes: readonly StateChange[], { instances }: Invent
     ),
   );
 
-/** The same changes with the attributes of changed resources, where the texts of both instances are known, by fingerprint. */
+/** One change with the attributes of a changed resource, where the texts of both instances are known, by fingerprint. */
 export function withAttributes(
-  changes: readonly StateChange[],
+  each: StateChange,
   before: Inventory & { readonly texts: Texts },
   after: Inventory & { readonly texts: Texts },
-): StateChange[] {
-  const budget = pageBudget();
-  return changes.map((each) => {
-    if (each.kind !== "resource" || each.change !== "changed") return each;
-    const [old, current] = [before, after].map(({ instances, texts }) =>
-      texts.get(instances.get(each.address)?.fingerprint ?? ""),
-    );
-    if (old === undefined || current === undefined) return each;
-    const { listed, count } = attributeChangesOf(each.providerType ?? "", old, current, budget);
-    return { ...each, attributeChanges: listed, attributeChangeCount: count };
-  });
+  budget: Budget,
+): StateChange {
+  if (each.kind !== "resource" || each.change !== "changed") return each;
+  const [old, current] = [before, after].map(({ instances, texts }) =>
+    texts.get(instances.get(each.address)?.fingerprint ?? ""),
+  );
+  if (old === undefined || current === undefined) return each;
+  const { listed, count } = attributeChangesOf(each.providerType ?? "", old, current, budget);
+  return { ...each, attributeChanges: listed, attributeChangeCount: count };
 }

@@ -1,7 +1,10 @@
 /** GET /state-versions/:state_version_id/changes: a changed resource, attribute by attribute, without what is secret. */
+import { createHook } from "node:async_hooks";
 import { beforeAll, describe, expect, it } from "vitest";
+import { Marks } from "../../../../src/resources/state/state-version-changes/marks.ts";
 import { type Json, useApi } from "../../../support/api.ts";
 import { data, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
+import { expectLinear } from "../../../support/growth.ts";
 import { announced, lock, post, put, stateOf, stateOfSize, unlock, writeState } from "../../../support/states.ts";
 
 const api = useApi();
@@ -119,6 +122,38 @@ describe("listStateVersionChanges: attribute-changes", () => {
     expect(named.text + typed.text).not.toContain("hush");
   });
 
+  it("secrets by the names that providers and people give them; not what only looks like one", async () => {
+    const secret =
+      "passphrase DB_PASS pwd psk tunnel1_preshared_key shared_key client_key client-key primary_key secondary_key " +
+      "account_key signing_key kube_config kube_config_raw custom_data jwt dsn key_pem";
+    const open = "bypass_rules fieldsName kms_key_id public_key size";
+    const all = [...secret.split(" "), ...open.split(" ")].sort();
+    const of = (value: string) => instance("aws_x", Object.fromEntries(all.map((name) => [name, `${value}-${name}`])));
+    const { changes, text } = await compared(of("old"), of("new"));
+    const namesOf = (sensitive: boolean) =>
+      changes.filter((each: Json) => each.sensitive === sensitive).map(({ path }: Json) => path);
+    expect(namesOf(false)).toEqual(open.split(" "));
+    expect(namesOf(true)).toHaveLength(all.length - open.split(" ").length);
+    for (const name of secret.split(" ")) expect(text).not.toMatch(`old-${name}`);
+  });
+
+  it("attributes as old engines flattened them are hidden where anything is marked, and shown where nothing is", async () => {
+    const mark = [[attribute("a"), attribute("b")]];
+    const flat = (value: string, marks: object[][]) =>
+      instance("aws_x", {}, marks, { attributes: undefined, attributes_flat: { "a.b": value } });
+    const nested = instance("aws_x", { a: { b: "hush-3" } }, mark);
+    for (const [before, after] of [
+      [flat("hush-1", mark), flat("hush-2", [])],
+      [flat("hush-1", []), nested],
+    ] as const) {
+      const { changes, text } = await compared(before, after);
+      expect(changes[0]).toMatchObject({ sensitive: true });
+      expect(text).not.toContain("hush");
+    }
+    const { changes } = await compared(flat("1", []), flat("2", []));
+    expect(changes).toEqual([shown('["a.b"]', "changed", "1", "2")]);
+  });
+
   it("marks that can't be read hide everything", async () => {
     const { changes, text } = await compared(
       instance("aws_db", { login: "hush-1" }, [[{ type: "splat" }]]),
@@ -156,5 +191,35 @@ describe("listStateVersionChanges: attribute-changes", () => {
       await org.owner.get(`/state-versions/${version.id}/changes?since=${first.id}&filter[change]=changed`),
     );
     expect(change.attributes).toMatchObject({ change: "changed", address: "aws_x.one", "attribute-changes": null });
+  });
+});
+
+describe("listStateVersionChanges: a state made to take long", () => {
+  it("twice as many marks and attributes take about twice as long", async () => {
+    const pathsOf = (size: number, name: string) =>
+      Array.from({ length: size / 16 }, (_, index) => ["a", `${name}${index}`]);
+    const work = (size: number) => {
+      const marks = new Marks(pathsOf(size, "marked"));
+      expect(pathsOf(size, "open").some((path) => marks.hide(path))).toBe(false);
+      expect(pathsOf(size, "marked").every((path) => marks.hide(path))).toBe(true);
+    };
+    await expectLinear("marks", work, 256 * 1024);
+  });
+
+  it("others have a turn between two resources of a page", async () => {
+    const workspaceId = (await makeWorkspace(api, org.name)).id;
+    const all = (size: string) =>
+      Array.from({ length: 40 }, (_, index) => ({ ...instance("aws_x", { size }), name: `r${index}` }));
+    await writeState(org.owner, workspaceId, stateOf({ serial: 1, resources: all("s") }));
+    const version = await writeState(org.owner, workspaceId, stateOf({ serial: 2, resources: all("l") }));
+    const turnsFor = async (size: number) => {
+      let turns = 0;
+      const hook = createHook({ init: (_, type) => void (turns += Number(type === "Immediate")) }).enable();
+      const listed = data(await org.owner.get(`/state-versions/${version.id}/changes?page[size]=${size}`));
+      hook.disable();
+      expect(listed).toHaveLength(size);
+      return turns;
+    };
+    expect((await turnsFor(40)) - (await turnsFor(1))).toBeGreaterThan(20);
   });
 });
