@@ -111,12 +111,15 @@ describe("listAuditEvents as text/csv", () => {
     }
   });
 
-  it.each(["*/*", "application/vnd.api+json, text/csv;q=0.5", "text/csv;q=0", "text/*"])(
-    "stays a document for Accept: %s",
-    async (accept) => {
-      expect(data(await org.owner.get(path(org), { accept })).length).toBeGreaterThan(1);
-    },
-  );
+  it.each([
+    "*/*",
+    "application/vnd.api+json, text/csv",
+    "text/csv;q=0.5, application/json;q=0.5",
+    "text/csv;q=0",
+    "text/*",
+  ])("stays a document for Accept: %s", async (accept) => {
+    expect(data(await org.owner.get(path(org), { accept })).length).toBeGreaterThan(1);
+  });
 
   it("thousands of events, each once and in order, in few statements", async () => {
     const { id, ...large } = await makeOrganization(api);
@@ -126,8 +129,9 @@ describe("listAuditEvents as text/csv", () => {
     await large.owner.get(`${address}&page[size]=1`);
     const before = api.database.statementCount();
     const rows = rowsIn(await large.owner.get(address, csv));
-    // The organization, each chunk with the names in it, the last one that finds nothing, and the token where it is not known from before.
-    expect(api.database.statementCount() - before).toBeLessThanOrEqual(3 + 3 * Math.ceil(count / 1000));
+    // The organization, each chunk with the names in it, the last one that finds nothing, and the token where it is not known from before;
+    // where it takes long, the token and the organization again.
+    expect(api.database.statementCount() - before).toBeLessThanOrEqual(3 + 5 * Math.ceil(count / 200));
     expect(new Set(rows.map((row) => row["id"]))).toEqual(new Set(ids));
     const order = rows.map((row) => `${row["created-at"]} ${row["id"]}`);
     expect(order).toEqual(order.toSorted().toReversed());
