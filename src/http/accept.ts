@@ -18,10 +18,10 @@ function acceptedIn(header: string): Accepted[] {
 export const accepts = (header: string | undefined, encoding: string): boolean =>
   header !== undefined && acceptedIn(header).some(({ type, quality }) => type === encoding && quality > 0);
 
-/** Whether a media type is named, and none of the usual ones is wanted more. A wildcard names nothing. */
+/** Whether a media type is wanted more than each of the usual ones that are named. A wildcard names nothing. */
 export function prefers(header: string | undefined, type: string, usual: readonly string[]): boolean {
   if (header === undefined) return false;
   const accepted = acceptedIn(header);
   const wanted = accepted.find((each) => each.type === type)?.quality ?? 0;
-  return wanted > 0 && !accepted.some((each) => usual.includes(each.type) && each.quality > wanted);
+  return wanted > 0 && !accepted.some((each) => usual.includes(each.type) && each.quality >= wanted);
 }

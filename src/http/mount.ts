@@ -22,13 +22,13 @@ import type { Context, ServiceOptions } from "../resources/shared/context.ts";
 import type { Authenticator, KnownSession } from "./authenticate.ts";
 import { isLarge, LargeBodies, passBodiesOn } from "./body.ts";
 import { browserOf } from "./browser.ts";
-import { sendEvents } from "./events.ts";
 import type { Keeper } from "./kept.ts";
 import type { Allowance } from "./limits.ts";
 import { parseQueryString } from "./query.ts";
 import { prefers } from "./accept.ts";
-import { basePath, mediaType, sendAnswer, sendTable, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
+import { basePath, mediaType, sendAnswer, sendWritten, tableMediaType, writeAnswer } from "./respond.ts";
 import { smaller, wantsSmaller } from "./smaller.ts";
+import { sendEvents, sendTable } from "./streams.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -135,7 +135,7 @@ function mountOperation(server: FastifyInstance, mounted: MountedOperation, moun
         lastEventId: request.headers["last-event-id"] as string | undefined,
       });
       if (operation.answer === "events") return sendEvents(reply, answer as EventsAnswer, mount.isStopping);
-      if (asTable) return sendTable(reply, answer as Table);
+      if (asTable) return sendTable(reply, answer as Table, mount.isStopping);
       const facts = { definition: answered, operation, page: query["page"] as Page, url: pathOf(request.url) };
       if (!keeps) return sendAnswer(reply, facts, answer);
       const until = lastingUntil(answered, answer);

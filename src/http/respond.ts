@@ -15,7 +15,6 @@ import { writeIncluded, writeResource, writeResources } from "../jsonapi/documen
 import { openPagination, pagination, withParameters } from "../jsonapi/pagination.ts";
 import type { HttpFacts } from "../jsonapi/openapi.ts";
 import type { Page } from "../jsonapi/query.ts";
-import { csvLines, type Table } from "../kernel/csv.ts";
 import { AppError, type ErrorCode } from "../kernel/errors.ts";
 import { etagOf } from "../resources/shared/preconditions.ts";
 
@@ -159,17 +158,11 @@ function sendContent(reply: FastifyReply, type: string, { size, bytes }: Content
     .send(Readable.from(bytes, { objectMode: false }));
 }
 
-/** Of unknown length, and so in chunks: to whom it breaks off, the last one is missing. */
-export function sendTable(reply: FastifyReply, { name, columns, pieces }: Table): FastifyReply {
-  async function* lines(): AsyncIterable<Buffer> {
-    yield Buffer.from(csvLines([columns]));
-    for await (const rows of pieces) yield Buffer.from(csvLines(rows));
-  }
+export function tableHeaders(reply: FastifyReply, name: string): FastifyReply {
   return reply
     .code(statusOf.list)
     .header("content-type", `${tableMediaType}; charset=utf-8; header=present`)
-    .header("content-disposition", `attachment; filename="${name}.csv"`)
-    .send(Readable.from(lines(), { objectMode: false }));
+    .header("content-disposition", `attachment; filename="${name}.csv"`);
 }
 
 /** Caches must not keep it, and proxies not gather it. */

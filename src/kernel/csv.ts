@@ -11,6 +11,8 @@ export interface Table {
   readonly name: string;
   readonly columns: readonly string[];
   readonly pieces: AsyncIterable<readonly (readonly Cell[])[]>;
+  /** Called once when it is over, also where nobody has read any of it. */
+  readonly close: () => void;
 }
 
 const needsQuotes = /[",\r\n]/;

@@ -37,13 +37,16 @@ export interface ServiceOptions {
 /** Bounds of streams of events. */
 export interface StreamLimits {
   readonly perCaller: number;
+  readonly perOrganization: number;
   readonly perServer: number;
-  /** How often a stream looks whether its caller can still read what it follows. */
+  /** How often a stream, or an export, looks whether its caller can still read it. */
   readonly checkMs: number;
   readonly heartbeatMs: number;
   /** How long a stream stays open; then the client continues with another. */
   readonly lifeMs: number;
 }
+
+export const accessCheckMs = 2_000;
 
 export interface Browser {
   /** What it calls itself. */

@@ -1,6 +1,7 @@
 /** The one operation on the audit log. */
 import { AppError } from "../../../kernel/errors.ts";
 import { parseTimestamp } from "../../../kernel/time.ts";
+import { exported } from "../authentication-tokens/exports.ts";
 import { loadOrganizationToAudit } from "../organizations/reads.ts";
 import { implement } from "../../shared/context.ts";
 import { auditEvents } from "./definition.ts";
@@ -21,7 +22,10 @@ export const auditEventResource = implement(auditEvents, {
       since: query.filterSince,
       until: query.filterUntil,
     };
-    if (asTable) return tableOf(tx, organization, filter);
+    if (asTable)
+      return exported(context, organization.id, tableOf(tx, organization, filter), (actor) =>
+        loadOrganizationToAudit(tx, { actor }, params.organizationName),
+      );
     const { size } = query.page;
     const rows = await findEvents(tx, organization.id, filter, { size, after });
     const shown = rows.slice(0, size);

@@ -50,7 +50,8 @@ export async function findEvents(
     .execute();
 }
 
-const chunkRows = 1000;
+/** Few: nothing else is done on SQLite while a chunk is read. */
+const chunkRows = 200;
 /** Of facts in one chunk, unless one event alone has more: an event of a large move takes megabytes. */
 const chunkBytes = 4 * 2 ** 20;
 

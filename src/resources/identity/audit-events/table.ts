@@ -39,7 +39,7 @@ async function* chunks(tx: Tx, organization: Audited, filter: AuditFilter): Asyn
   }
 }
 
-export const tableOf = (tx: Tx, organization: Audited, filter: AuditFilter): Table => ({
+export const tableOf = (tx: Tx, organization: Audited, filter: AuditFilter): Omit<Table, "close"> => ({
   name: `audit-${organization.name}-${now().slice(0, 10)}`,
   columns: auditColumns,
   pieces: chunks(tx, organization, filter),

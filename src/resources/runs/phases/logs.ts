@@ -112,8 +112,7 @@ export async function readLog(
   if (end <= offset) return new Uint8Array();
   const chunks = await readChunks(tx, { phaseId: id, from: offset, before: offset - chunkBytesMax, end });
   const pieces = chunks.map(({ start, bytes }) => {
-    const plain = opened(vault, id, start, bytes);
-    freeBuffersAfter(plain.length);
+    const plain = openedOnce(vault, id, start, bytes);
     return plain.subarray(Math.max(offset - start, 0), end - start);
   });
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
@@ -175,6 +174,22 @@ function sealed(
       : Buffer.concat([compressed, zstdCompressSync(piece, { params: { [constants.ZSTD_c_compressionLevel]: 1 } })]);
   const bytes = vault.seal(ownerOf(id, start), stored);
   return { organizationId, phaseId: id, attempt, start, length: piece.length, bytes };
+}
+
+/** A reader takes a stored piece in several parts, and many read the same: the last pieces stay open, a few MiB. */
+const keptOpen = new Map<string, { readonly sealed: Uint8Array; readonly plain: Uint8Array }>();
+const keptOpenMax = 32;
+
+function openedOnce(vault: Vault, phaseId: string, start: number, sealed: Uint8Array): Uint8Array {
+  const place = ownerOf(phaseId, start);
+  const known = keptOpen.get(place);
+  keptOpen.delete(place);
+  const isSame = known !== undefined && Buffer.compare(known.sealed, sealed) === 0;
+  const kept = isSame ? known : { sealed, plain: opened(vault, phaseId, start, sealed) };
+  if (!isSame) freeBuffersAfter(kept.plain.length);
+  keptOpen.set(place, kept);
+  if (keptOpen.size > keptOpenMax) keptOpen.delete(keptOpen.keys().next().value ?? "");
+  return kept.plain;
 }
 
 function opened(vault: Vault, phaseId: string, start: number, bytes: Uint8Array): Uint8Array {

@@ -12,7 +12,7 @@ export const runStreamResource = implement(runStreams, {
     const sent = positionIn(lastEventId) ?? query.lastEventId;
     const view = await loadRun(context.database.reader, context, params.runId);
     const limits = { ...streamLimits, ...context.options.streams };
-    const close = placesOf(context.database).take(context.actor, limits);
+    const close = placesOf(context.database).take(context.actor, view.organizationId, limits);
     const stream = new RunStream(context, view, sent ?? positionAtOpening(view), limits);
     return { events: stream.events(), close };
   },

@@ -1,4 +1,4 @@
-/** How many streams are open: bounded for a server and for each caller. */
+/** How many streams are open: bounded for a server, each organization and each caller. */
 import { type Actor, principalOf, tokenIdOf } from "../../../access/actor.ts";
 import type { Database } from "../../../database/database.ts";
 import { AppError } from "../../../kernel/errors.ts";
@@ -7,35 +7,52 @@ import type { StreamLimits } from "../../shared/context.ts";
 
 class StreamPlaces {
   #count = 0;
-  readonly #byCaller = new Map<string, number>();
+  /** By caller and by organization. */
+  readonly #counts = new Map<string, number>();
 
   /** Gives the function that frees the place again. Raises `too-many-requests` and `unavailable`. */
-  take(actor: Actor, { perCaller, perServer }: StreamLimits): () => void {
-    const caller = principalOf(actor) || (tokenIdOf(actor) ?? "");
-    const own = this.#byCaller.get(caller) ?? 0;
-    if (own >= perCaller)
-      throw new AppError(
-        "too-many-requests",
-        `You have ${counted(own, "open stream")} on this server, the most that one caller can have. Close one of them, or poll the run.`,
-        { retryAfterSeconds: 30 },
-      );
+  take(actor: Actor, organizationId: string, { perCaller, perOrganization, perServer }: StreamLimits): () => void {
+    const caller = `caller ${principalOf(actor) || (tokenIdOf(actor) ?? "")}`;
+    const organization = `organization ${organizationId}`;
+    this.#refuseBeyond(
+      caller,
+      perCaller,
+      (open) => `You have ${open} on this server, the most that one caller can have.`,
+    );
+    this.#refuseBeyond(
+      organization,
+      perOrganization,
+      (open) => `This organization has ${open} on this server, the most that one organization can have.`,
+    );
     if (this.#count >= perServer)
       throw new AppError(
         "unavailable",
         `This server has ${counted(this.#count, "open stream")}, the most that it can have. Poll the run, or try again later.`,
         { retryAfterSeconds: 30 },
       );
-    this.#count += 1;
-    this.#byCaller.set(caller, own + 1);
+    const add = (number: 1 | -1) => {
+      this.#count += number;
+      for (const key of [caller, organization]) this.#add(key, number);
+    };
+    add(1);
     let isTaken = true;
     return () => {
-      if (!isTaken) return;
+      if (isTaken) add(-1);
       isTaken = false;
-      this.#count -= 1;
-      const left = (this.#byCaller.get(caller) ?? 1) - 1;
-      if (left > 0) this.#byCaller.set(caller, left);
-      else this.#byCaller.delete(caller);
     };
+  }
+
+  #refuseBeyond(key: string, max: number, sentence: (open: string) => string): void {
+    const count = this.#counts.get(key) ?? 0;
+    if (count < max) return;
+    const detail = `${sentence(counted(count, "open stream"))} Close one of them, or poll the run.`;
+    throw new AppError("too-many-requests", detail, { retryAfterSeconds: 30 });
+  }
+
+  #add(key: string, number: 1 | -1): void {
+    const count = (this.#counts.get(key) ?? 0) + number;
+    if (count > 0) this.#counts.set(key, count);
+    else this.#counts.delete(key);
   }
 }
 

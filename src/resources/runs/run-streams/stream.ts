@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { tokenIdOf } from "../../../access/actor.ts";
 import { writeResource } from "../../../jsonapi/document.ts";
 import { AppError } from "../../../kernel/errors.ts";
-import type { Context, StreamLimits } from "../../shared/context.ts";
+import { accessCheckMs, type Context, type StreamLimits } from "../../shared/context.ts";
 import { actorOfToken } from "../../identity/authentication-tokens/reads.ts";
 import { loggedPhase, readLog } from "../phases/logs.ts";
 import { runs } from "../runs/definition.ts";
@@ -26,8 +26,9 @@ import { feedOf, type Following } from "./feed.ts";
 
 export const streamLimits: StreamLimits = {
   perCaller: 32,
+  perOrganization: 200,
   perServer: 1_000,
-  checkMs: 2_000,
+  checkMs: accessCheckMs,
   heartbeatMs: 15_000,
   lifeMs: 15 * 60_000,
 };

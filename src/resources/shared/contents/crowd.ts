@@ -1,6 +1,8 @@
 /** How many may do something at once: in all, and of each kind of group. */
 import { AppError } from "../../../kernel/errors.ts";
 
+type Groups<Group extends string> = Readonly<Record<Exclude<Group, "all">, string>>;
+
 export class Crowd<Group extends string> {
   readonly #sentence: string;
   readonly #max: Readonly<Record<Group | "all", number>>;
@@ -12,17 +14,25 @@ export class Crowd<Group extends string> {
   }
 
   /** Raises `too-many-requests` where any of the groups is full. */
-  async among<T>(groups: Readonly<Record<Exclude<Group, "all">, string>>, work: () => Promise<T>): Promise<T> {
+  async among<T>(groups: Groups<Group>, work: () => Promise<T>): Promise<T> {
+    const leave = this.take(groups);
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
+  /** Gives the function that frees the place again, to be called once. Raises `too-many-requests` where any of the groups is full. */
+  take(groups: Groups<Group>): () => void {
     const places = Object.entries<string>({ ...groups, all: "" }) as [Group | "all", string][];
     const keys = places.map(([group, name]) => `${group} ${name}`);
     const isFull = places.some(([group], index) => (this.#counts.get(keys[index] ?? "") ?? 0) >= this.#max[group]);
     if (isFull) throw new AppError("too-many-requests", this.#sentence, { retryAfterSeconds: 2 });
     for (const key of keys) this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
-    try {
-      return await work();
-    } finally {
+    return () => {
       for (const key of keys) this.#leave(key);
-    }
+    };
   }
 
   #leave(key: string): void {

@@ -1,6 +1,7 @@
 /** Operations on reach. They only read: two statements for a page, and one for each piece of the whole. */
 import { nowMs } from "../../../kernel/time.ts";
 import type { Page, Sort } from "../../../jsonapi/query.ts";
+import { exported } from "../../identity/authentication-tokens/exports.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { reaches } from "./definition.ts";
 import { askedOf, grantReach, metaOf, subjectOf, viewOf, visibleIn } from "./rules.ts";
@@ -34,7 +35,13 @@ async function listReach(context: Context, reference: SubjectReference, query: R
   const subject = subjectOf(actor, grantReach(actor, reference, row), nowMs());
   const asked = askedOf(actor, subject, permission);
   const descending = query.sort?.descending ?? false;
-  if (asTable) return tableOf(database.reader, subject, asked, descending);
+  if (asTable)
+    return exported(
+      context,
+      subject.organizationId,
+      tableOf(database.reader, subject, asked, descending),
+      async (now) => grantReach(now, reference, await findSubject(database.reader, now, reference, permission)),
+    );
   const cut = { descending, limit: page.size, offset: (page.number - 1) * page.size };
   const found = subject.refused === undefined ? await findReached(database.reader, asked, cut) : [];
   return {

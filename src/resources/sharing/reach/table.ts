@@ -52,7 +52,7 @@ async function* pieces(tx: Tx, subject: ReachSubject, asked: Asked, descending: 
 
 async function* nothing(): AsyncGenerator<Cell[][]> {}
 
-export function tableOf(tx: Tx, subject: ReachSubject, asked: Asked, descending: boolean): Table {
+export function tableOf(tx: Tx, subject: ReachSubject, asked: Asked, descending: boolean): Omit<Table, "close"> {
   const rows = subject.refused === undefined ? pieces(tx, subject, asked, descending) : nothing();
   return { name: `reach-${subject.shown.id}`, columns: reachColumns, pieces: rows };
 }

@@ -135,6 +135,33 @@ describe("limits", () => {
     });
   });
 
+  it("429 beyond those of one organization, whoever asks; another organization has its own", async () => {
+    const narrow = await startApiOn(
+      { address: api.address, database: api.database, drop: async () => {} },
+      { options: { streams: { ...limits, perOrganization: 2 } } },
+    );
+    const [own, other] = [await makeOrganization(api), await makeOrganization(api)];
+    const runOf = async ({ id, name }: Org) => storeRun(api, await makeWorkspace(api, name), id);
+    const [ownRun, otherRun] = [await runOf(own), await runOf(other)];
+    const first = await openStream(narrow, ownRun.id, { token: own.owner.token });
+    const second = await openStream(narrow, ownRun.id, { token: api.admin.token });
+    const beyond = await openStream(narrow, ownRun.id, { token: own.owner.token });
+    expect(beyond.status).toBe(429);
+    expect(beyond.headers["retry-after"]).toBe("30");
+    expect(beyond.refusal.errors[0].detail).toBe(
+      "This organization has 2 open streams on this server, the most that one organization can have. Close one of them, or poll the run.",
+    );
+    const elsewhere = await openStream(narrow, otherRun.id, { token: api.admin.token });
+    expect([first, second, elsewhere].map(({ status }) => status)).toEqual([200, 200, 200]);
+    second.close();
+    const again = await until(async () => {
+      const stream = await openStream(narrow, ownRun.id, { token: own.owner.token });
+      return stream.status === 200 && stream;
+    });
+    for (const stream of [first, elsewhere, again]) stream.close();
+    await narrow.server.close();
+  });
+
   it("comments come while nothing happens, and few statements are made", async () => {
     const stream = await openAs(member.token);
     await stream.until(({ event }) => event === "run");

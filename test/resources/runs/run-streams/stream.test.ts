@@ -1,11 +1,15 @@
 /** Following a run by server-sent events: what comes, in which order, and that a client continues without loss or repetition. */
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Vault } from "../../../../src/database/vault.ts";
+import { readLog } from "../../../../src/resources/runs/phases/logs.ts";
 import { wholeCharacters } from "../../../../src/resources/runs/run-streams/events.ts";
+import { feedOf } from "../../../../src/resources/runs/run-streams/feed.ts";
 import { useApi } from "../../../support/api.ts";
 import { details, makeOrganization, makeWorkspace, type Org } from "../../../support/builders.ts";
 import { openStream } from "../../../support/event-stream.ts";
-import { endedRun, type StoredRun, storeRun } from "../../../support/phases.ts";
+import { endedRun, type StoredRun, storeRun, testVault } from "../../../support/phases.ts";
 import { makeRun, makeRunnable } from "../../../support/runs.ts";
+import { mostStatementsInATurn } from "../../../support/turns.ts";
 import { appendToLog, endLogOf } from "./writing.ts";
 
 const api = useApi();
@@ -51,6 +55,36 @@ describe("streamRunEvents", () => {
     const second = await stream.until(({ data }) => data.text === "two\n");
     expect(second.data).toEqual({ phase: "plan", offset: 5, "next-offset": 9, text: "two\n", ended: false });
     stream.close();
+  });
+
+  it("others have their turns while it catches up on a log, and a stored piece is opened once", async () => {
+    const text = `${"x".repeat(99)}\n`.repeat(20_000);
+    await appendToLog(api, run.plan.id, 0, text);
+    const most = await mostStatementsInATurn(api.database, async () => {
+      const stream = await open({ query: "?last-event-id=0.0." });
+      await stream.until(() => stream.text().length === text.length);
+      stream.close();
+    });
+    // 62 pieces of the log, each with a statement of its own; a check and the shared look may come in between.
+    expect(most).toBeLessThanOrEqual(6);
+    let opened = 0;
+    const vault = {
+      ...testVault,
+      open: (...parts: Parameters<Vault["open"]>) => ((opened += 1), testVault.open(...parts)),
+    };
+    const log = { id: (await storeRun(api, await makeWorkspace(api, org.name), org.id)).plan.id, logBytes: 200_001 };
+    await appendToLog(api, log.id, 0, text.slice(0, 200_000));
+    for (let offset = 0; offset < log.logBytes; offset += 32_768)
+      await readLog(api.database.reader, vault, log, offset, 32_768);
+    expect(opened).toBe(1);
+  });
+
+  it("HEAD follows nothing, and takes no place", async () => {
+    const follow = vi.spyOn(feedOf(api.database), "follow");
+    for (let asked = 0; asked < 40; asked += 1)
+      expect((await org.owner.send("HEAD", `/runs/${run.id}/events`)).status).toBe(200);
+    expect(follow).not.toHaveBeenCalled();
+    follow.mockRestore();
   });
 
   it("tells the end of a run after the last line of its log, and ends", async () => {

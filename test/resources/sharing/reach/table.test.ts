@@ -61,8 +61,8 @@ describe("listTeamReach as text/csv", () => {
     expect((await org.owner.get(`${path}?filter[permission]=can-fly`, csv)).status).toBe(400);
   });
 
-  it("a document, unless a table is wanted at least as much", async () => {
-    for (const accept of ["*/*", "application/vnd.api+json, text/csv;q=0.5", "text/csv;q=0", "text/*"])
+  it("a document, unless a table is wanted more", async () => {
+    for (const accept of ["*/*", "application/vnd.api+json, text/csv", "text/csv;q=0", "text/*"])
       expect(data(await org.owner.get(path, { accept }))).toHaveLength(3);
     for (const accept of ["text/csv, */*;q=0.1", "application/json;q=0.5, TEXT/CSV"])
       expect(rowsIn(await org.owner.get(path, { accept }))).toHaveLength(3);
@@ -81,8 +81,8 @@ describe("listTeamReach as text/csv", () => {
         const before = api.database.statementCount();
         const rows = rowsIn(await large.owner.get(`/teams/${teamId}/reach?sort=${sort}`, csv));
         expect(rows.map(({ name }) => name)).toEqual(expected);
-        // The team, three pieces, and the token where it is not known from before.
-        expect(api.database.statementCount() - before).toBeLessThanOrEqual(5);
+        // The team, three pieces, and the token where it is not known from before; where it takes long, the token and the team again.
+        expect(api.database.statementCount() - before).toBeLessThanOrEqual(5 + 2 * 3);
       }
     }
     const documents = await large.owner.get(`/teams/${everyone.id}/reach?page[size]=1`);

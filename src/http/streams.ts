@@ -1,0 +1,69 @@
+/**
+ * Answers that are made while they are read, server-sent events and tables: no faster than they are read, with a turn for other requests
+ * between two pieces, and ended where nobody reads or the server stops.
+ */
+import { Readable } from "node:stream";
+import { setImmediate as turn } from "node:timers/promises";
+import type { FastifyReply } from "fastify";
+import type { EventsAnswer } from "../jsonapi/define.ts";
+import { csvLines, type Table } from "../kernel/csv.ts";
+import { eventHeaders, tableHeaders } from "./respond.ts";
+
+const watchMs = 500;
+/** How long a reader may take nothing of what waits for it. */
+const stalledMs = 30_000;
+
+type IsStopping = (() => boolean) | undefined;
+
+export function sendEvents(reply: FastifyReply, { events, close }: EventsAnswer, isStopping: IsStopping): FastifyReply {
+  return send(eventHeaders(reply), events, close, isStopping);
+}
+
+/** Of unknown length, and so in chunks: to whom it breaks off, the last one is missing. */
+export function sendTable(reply: FastifyReply, table: Table, isStopping: IsStopping): FastifyReply {
+  return send(tableHeaders(reply, table.name), linesOf(table), table.close, isStopping);
+}
+
+async function* linesOf({ columns, pieces }: Table): AsyncGenerator<string> {
+  yield csvLines([columns]);
+  for await (const rows of pieces) yield csvLines(rows);
+}
+
+function send(
+  reply: FastifyReply,
+  pieces: AsyncIterable<string>,
+  close: () => void,
+  isStopping: IsStopping,
+): FastifyReply {
+  // The framework reads to its end what it does not send.
+  const isWanted = reply.request.method !== "HEAD";
+  if (isWanted) watch(reply, close, isStopping);
+  else close();
+  const sent = isWanted ? inTurns(pieces) : [];
+  return reply.send(Readable.from(sent, { objectMode: false, highWaterMark: 16 * 1024 }));
+}
+
+/** SQLite answers without waiting, and a fast reader takes at once: nothing else would have a turn before the end. */
+async function* inTurns(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    yield piece;
+    await turn();
+  }
+}
+
+function watch({ raw }: FastifyReply, close: () => void, isStopping: IsStopping): void {
+  let [written, movedAt, stoppingFor] = [0, performance.now(), 0];
+  const timer = setInterval(() => {
+    const now = raw.socket?.bytesWritten ?? 0;
+    if (now !== written || !raw.writableNeedDrain) [written, movedAt] = [now, performance.now()];
+    // A stream of events ends by itself when the server stops; a table, or one whose reader is slow, would wait for that reader.
+    stoppingFor = isStopping?.() === true ? stoppingFor + 1 : 0;
+    if (stoppingFor > 1 || performance.now() - movedAt > stalledMs) raw.destroy();
+  }, watchMs);
+  const over = () => {
+    clearInterval(timer);
+    close();
+  };
+  if (raw.destroyed) over();
+  else raw.once("close", over);
+}
