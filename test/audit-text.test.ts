@@ -123,6 +123,19 @@ describe("an event of the audit log", () => {
     );
   });
 
+  it("says which access ended with a team or a project", () => {
+    const members = ["bo", "mia"].map((username) => ({ membership: "ou", username }));
+    const before = { name: "on-call", grants: [{ project: "prj-1", access: "write" }], members };
+    const deleted = (facts: Facts) => textOf("teams.delete", { name: "on-call", related: names, before: facts });
+    expect(deleted(before)).toBe("deleted team on-call, which had write on Payments and members bo and mia");
+    expect(deleted({ ...before, members: undefined })).toBe("deleted team on-call, which had write on Payments");
+    expect(deleted({ name: "on-call" })).toBe("deleted team on-call");
+    const grants = [{ team: "team-1", access: "write" }];
+    expect(textOf("projects.delete", { name: "Payments", related: names, before: { grants } })).toBe(
+      "deleted project Payments, where on-call had write",
+    );
+  });
+
   it("says whose data was deleted", () => {
     const workspace: Told["related"] = [["workspaces", "ws-1", "ledger"]];
     const run: Told["related"] = [["runs", "run-1", "Open the peering\n\nAs agreed."], ...workspace];

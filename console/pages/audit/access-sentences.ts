@@ -86,7 +86,27 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Part[]
   return [...listOf(each), joint, event.subject];
 }
 
+/** Which access ended with it: ", which had write on Payments and members bo and kim". */
+const deletedTeam: Sentence = (event) => {
+  const { grants = [], members = [] } = event.before;
+  const held = (grants as Facts[]).map(({ access, project, workspace }) => [
+    `${access} on `,
+    event.thing(project ?? workspace),
+  ]);
+  const seats: Part[][] = members.length > 0 ? [["members ", ...membersOf(event)]] : [];
+  const all = [...(held.length > 0 ? [listOf(held)] : []), ...seats];
+  return ["deleted team ", event.subject, ...(all.length > 0 ? [", which had ", ...listOf(all)] : [])];
+};
+
+/** ", where on-call had write". */
+export const deletedProject: Sentence = (event) => {
+  const grants: Facts[] = event.before["grants"] ?? [];
+  const held = listOf(grants.map(({ team, access }) => [event.thing(team), ` had ${access}`]));
+  return ["deleted project ", event.subject, ...(held.length > 0 ? [", where ", ...held] : [])];
+};
+
 export const memberSentences: Record<string, Sentence> = {
+  delete: deletedTeam,
   "add-members": (event) => ["added ", ...withEnds(event, " to ", until)],
   "update-members": (event) => ["changed ", ...withEnds(event, " in ", expires)],
   "remove-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject],

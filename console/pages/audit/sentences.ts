@@ -1,6 +1,6 @@
 /** An event as a sentence: what its actor did, with the names of the things that it is about. */
 import { EventParts, expires, type Facts, listOf, quoted, until, type Part, type Sentence } from "./event-parts.ts";
-import { accessSentences, memberSentences } from "./access-sentences.ts";
+import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
 import { type Event, spanOf } from "./words.ts";
 
 // --- tags, sets, moves
@@ -148,6 +148,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "workspaces.bind-tags": boundTags,
   "projects.bind-tags": boundTags,
   "projects.move-workspaces": moved,
+  "projects.delete": deletedProject,
   "workspaces.assign-ssh-key": (event) =>
     event.after["ssh-key"]
       ? ["set SSH key ", event.thing(event.after["ssh-key"]), " on ", event.subject]

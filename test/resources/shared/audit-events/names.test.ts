@@ -8,6 +8,7 @@ import {
   makeProject,
   makeTeam,
   makeTeamProject,
+  makeTeamWorkspace,
   makeWorkspace,
   type Org,
   resource,
@@ -126,6 +127,38 @@ describe("listAuditEvents: names", () => {
     );
     expect((await org.owner.delete(`/organization-memberships/${membership.id}`)).status).toBe(204);
     expect((await newest("filter[action]=organization-memberships.delete"))["subject-name"]).toBe(member.username);
+  });
+
+  it("a deleted team or project leaves the access that ended with it", async () => {
+    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const [project, kept] = [await makeProject(api, org.name), await makeProject(api, org.name, { name: "Kept" })];
+    const workspace = await makeWorkspace(api, org.name, { name: unique("granted") });
+    const member = await makeMember(api, org.name, [team.id]);
+    const [expiresAt, reason] = ["2099-01-01T00:00:00.000Z", "incident 7"];
+    await makeTeamProject(api, kept.id, team.id, { access: "write", "expires-at": expiresAt, reason });
+    await makeTeamWorkspace(api, workspace.id, team.id, { access: "plan" });
+    await makeTeamProject(api, project.id, other.id, { access: "read" });
+    const deleting = async (path: string) => {
+      const before = api.database.statementCount();
+      expect((await org.owner.delete(path)).status).toBe(204);
+      return api.database.statementCount() - before;
+    };
+    const [plain, empty] = [await makeTeam(api, org.name), await makeProject(api, org.name)];
+    expect(await deleting(`/teams/${team.id}`)).toBe(await deleting(`/teams/${plain.id}`));
+    expect(await deleting(`/projects/${project.id}`)).toBe(await deleting(`/projects/${empty.id}`));
+    const ofTeam = await newest(`filter[subject][id]=${team.id}`);
+    expect(ofTeam.before).toMatchObject({
+      grants: [
+        { project: kept.id, access: "write", "expires-at": expiresAt, reason },
+        { workspace: workspace.id, access: "plan" },
+      ],
+      members: [{ membership: expect.stringMatching(/^ou-/), username: member.username }],
+    });
+    expect(namesIn(ofTeam)).toContain("projects Kept");
+    expect((await newest(`filter[subject][id]=${plain.id}`)).before).not.toHaveProperty("grants");
+    expect((await newest(`filter[subject][id]=${project.id}`)).before).toMatchObject({
+      grants: [{ team: other.id, access: "read" }],
+    });
   });
 
   it("in a number of statements that does not grow", async () => {
