@@ -14,7 +14,7 @@ const pure = [
   "test/goldens.test.ts",
   "test/{dependencies,documents,house,in-force,migrations,owners,proofs}.test.ts",
   "test/deploy/values.test.ts",
-  "test/{paths,log-lines,log-text,drawn-plans,expiry-text}.test.ts",
+  "test/{paths,log-lines,log-text,drawn-plans,expiry-text,audit-text}.test.ts",
 ];
 const onAgents = ["test/agent/**/*.test.ts"];
 const onCommandLine = ["test/cli/**/*.test.ts"];

@@ -145,7 +145,7 @@ describe("the audit log", () => {
     for (const entry of [
       `granted on-call write on Payments until ${later}`,
       "changed on-call from write to read on Payments",
-      "revoked on-call read on Payments",
+      "revoked read on Payments from on-call",
       `added ${member.username} to on-call until ${later}`,
       "locked ledger: “incident 42”",
       `force-unlocked ledger, locked by ${org.owner.username}`,

@@ -33,10 +33,8 @@ interface Worker {
 async function take(page: Page, field: Locator, name: string | RegExp): Promise<void> {
   const option = page.getByRole("option", { name }).first();
   await option.waitFor();
-  const isPicked = () =>
-    option.evaluate((each) =>
-      each.matches("[data-combobox-selected], [aria-selected=true]:not([data-combobox-option])"),
-    );
+  const picked = option.and(page.locator("[data-combobox-selected], [aria-selected=true]:not([data-combobox-option])"));
+  const isPicked = async () => (await picked.count()) > 0;
   for (let tries = 0; tries < 20 && !(await isPicked()); tries += 1) await field.press("ArrowDown");
   await field.press("Enter");
 }

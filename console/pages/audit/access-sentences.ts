@@ -1,24 +1,59 @@
 /** Sentences of events about access: grants of teams, and who is in a team, with levels and expiry. */
-import { type EventParts, expires, listOf, until, type Part, type Sentence } from "./event-parts.ts";
+import {
+  type EventParts,
+  expires,
+  type Facts,
+  listOf,
+  quoted,
+  until,
+  type Part,
+  type Sentence,
+} from "./event-parts.ts";
 
 function grantOf(event: EventParts): { team: Part; place: Part; level: string } {
-  const { team, project, workspace, access } = event.facts;
-  return { team: event.thing(team), place: event.thing(project ?? workspace), level: access };
+  const { team, project, workspace } = event.facts;
+  return { team: event.thing(team), place: event.thing(project ?? workspace), level: levelOf(event.facts) };
+}
+
+/** Permission by permission, as a grant on a project or on a workspace has them. The second name of one that has two is left out. */
+function permissionsOf(facts: Facts): [name: string, value: string | boolean][] {
+  const { "project-access": onProject, "workspace-access": onWorkspaces, ...own } = facts;
+  const all = onProject === undefined ? own : { ...onProject, ...onWorkspaces };
+  const others = ["access", "expires-at", "reason", "team", "workspace", "project", "sentinel-mocks"];
+  return Object.entries<string | boolean>(all).filter(([name]) => !others.includes(name));
+}
+
+/** "runs: apply", "locking", "no locking". */
+const permissionText = ([name, value]: [string, string | boolean]): string =>
+  typeof value === "string" ? `${name}: ${value}` : value ? name : `no ${name}`;
+
+/** "write"; "custom (runs: apply, locking)", with what it has. */
+function levelOf(facts: Facts): string {
+  const held = permissionsOf(facts).filter(([, value]) => value !== "none" && value !== false);
+  if (facts["access"] !== "custom" || held.length === 0) return facts["access"];
+  return `custom (${held.map(permissionText).join(", ")})`;
 }
 
 const granted: Sentence = (event) => {
   const { team, place, level } = grantOf(event);
-  return ["granted ", team, ` ${level} on `, place, until(event.after["expires-at"])];
+  return ["granted ", team, ` ${level} on `, place, until(event.after["expires-at"]), quoted(event.after["reason"])];
 };
 
 const regranted: Sentence = (event) => {
   const { team, place, level } = grantOf(event);
   const { before, after } = event;
-  if (before["access"] !== level)
-    return ["changed ", team, ` from ${before["access"]} to ${level} on `, place, until(after["expires-at"])];
-  if (before["expires-at"] !== after["expires-at"])
-    return ["changed the expiry of ", team, `: ${level} on `, place, expires(after["expires-at"])];
-  return ["changed the access of ", team, `: ${level} on `, place, until(after["expires-at"])];
+  const [end, reason] = [after["expires-at"], quoted(after["reason"])];
+  if (before["access"] !== after["access"])
+    return ["changed ", team, ` from ${levelOf(before)} to ${level} on `, place, until(end), reason];
+  const old = new Map(permissionsOf(before));
+  const changed = permissionsOf(after).filter(([name, value]) => old.get(name) !== value);
+  if (changed.length > 0) {
+    const permissions = changed.map(permissionText).join(", ");
+    return ["changed the access of ", team, " on ", place, ` to ${permissions}`, until(end), reason];
+  }
+  if (before["expires-at"] !== end)
+    return ["changed the expiry of ", team, `: ${after["access"]} on `, place, expires(end), reason];
+  return ["changed the reason for the access of ", team, `: ${after["access"]} on `, place, until(end), reason];
 };
 
 const revoked: Sentence = (event) => {
@@ -37,23 +72,43 @@ interface Member {
   readonly "expires-at"?: string | null;
 }
 
-/** "bo until 19:00 and kim". */
-const membersOf = (event: EventParts): Part[] =>
-  listOf(
-    ((event.facts["members"] ?? []) as Member[]).map(({ username, membership }) =>
-      username === null ? event.thing(membership) : { name: username },
-    ),
-  );
+const membersIn = (event: EventParts): Member[] => event.facts["members"] ?? [];
+const nameOf = (event: EventParts, { username, membership }: Member): Part =>
+  username === null ? event.thing(membership) : { name: username };
+const membersOf = (event: EventParts): Part[] => listOf(membersIn(event).map((member) => nameOf(event, member)));
 
-/** The end that all of them have, where they have the same. */
-function endOf(event: EventParts): string | null {
-  const ends = new Set(((event.facts["members"] ?? []) as Member[]).map((member) => member["expires-at"] ?? null));
-  return ends.size === 1 ? ([...ends][0] ?? null) : null;
+/** "bo and kim to on-call until 19:00"; "bo until 19:00 and kim until 22:00 to on-call" where each has an end of its own. */
+function withEnds(event: EventParts, joint: string, ended: typeof until): Part[] {
+  const members = membersIn(event);
+  const ends = new Set(members.map((member) => member["expires-at"] ?? null));
+  if (ends.size === 1) return [...membersOf(event), joint, event.subject, ended([...ends][0])];
+  const each = members.map((member) => [nameOf(event, member), until(member["expires-at"]) || " with no expiry"]);
+  return [...listOf(each), joint, event.subject];
 }
 
+/** Which access ended with it: ", which had write on Payments and members bo and kim". */
+const deletedTeam: Sentence = (event) => {
+  const { grants = [], members = [] } = event.before;
+  const held = (grants as Facts[]).map(({ access, project, workspace }) => [
+    `${access} on `,
+    event.thing(project ?? workspace),
+  ]);
+  const seats: Part[][] = members.length > 0 ? [["members ", ...membersOf(event)]] : [];
+  const all = [...(held.length > 0 ? [listOf(held)] : []), ...seats];
+  return ["deleted team ", event.subject, ...(all.length > 0 ? [", which had ", ...listOf(all)] : [])];
+};
+
+/** ", where on-call had write". */
+export const deletedProject: Sentence = (event) => {
+  const grants: Facts[] = event.before["grants"] ?? [];
+  const held = listOf(grants.map(({ team, access }) => [event.thing(team), ` had ${access}`]));
+  return ["deleted project ", event.subject, ...(held.length > 0 ? [", where ", ...held] : [])];
+};
+
 export const memberSentences: Record<string, Sentence> = {
-  "add-members": (event) => ["added ", ...membersOf(event), " to ", event.subject, until(endOf(event))],
-  "update-members": (event) => ["changed ", ...membersOf(event), " in ", event.subject, expires(endOf(event))],
+  delete: deletedTeam,
+  "add-members": (event) => ["added ", ...withEnds(event, " to ", until)],
+  "update-members": (event) => ["changed ", ...withEnds(event, " in ", expires)],
   "remove-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject],
   "expire-members": (event) => ["removed ", ...membersOf(event), " from ", event.subject, " (expired)"],
 };

@@ -1,12 +1,33 @@
 /** The parts of an event from which its sentence is made: its subject, the things that it mentions, its facts. */
-import { changesOf, kindOf, pageOf, timeOf, type Event } from "./words.ts";
+import { changesOf, kindOf, pageOf, timeOf, type Event, type Thing } from "./words.ts";
 
 /** Plain text, or the name of a thing, with its page where it has one. */
 export type Part = string | { readonly name: string; readonly to?: string | undefined };
 
 export type Sentence = (event: EventParts) => readonly Part[];
 
-type Facts = Readonly<Record<string, any>>;
+export type Facts = Readonly<Record<string, any>>;
+
+/** What things of a type belong to, by types; the server names a subject's owner before all else that an event mentions. */
+const ownerTypes: Readonly<Record<string, readonly string[]>> = {
+  vars: ["workspaces", "varsets"],
+  agents: ["agent-pools"],
+  "oauth-tokens": ["oauth-clients"],
+  "notification-configurations": ["workspaces", "projects", "teams"],
+  "identity-trusts": ["teams"],
+  ...Object.fromEntries(
+    [
+      "runs",
+      "comments",
+      "plans",
+      "applies",
+      "state-versions",
+      "configuration-versions",
+      "assessment-results",
+      "data-retention-policies",
+    ].map((type) => [type, ["workspaces"]]),
+  ),
+};
 
 export class EventParts {
   readonly type: string;
@@ -32,7 +53,7 @@ export class EventParts {
   /** A thing that the event mentions, by its id. */
   thing(id: string | null | undefined): Part {
     const found = this.#event.attributes.related.find((each) => each.id === id);
-    return found === undefined ? { name: id ?? "–" } : { name: found.name, to: pageOf(this.#organization, found) };
+    return found === undefined ? { name: id ?? "–" } : this.#linked(found);
   }
 
   things(ids: readonly string[] | undefined): Part[] {
@@ -45,36 +66,52 @@ export class EventParts {
     if (fullName === null) return { name: id };
     // A run is known by its message, which may be a whole commit message.
     const name = fullName.split("\n", 1)[0]!;
-    return this.verb === "delete" ? { name } : { name, to: pageOf(this.#organization, { type: this.type, id, name }) };
+    const isGone = this.#event.attributes.related.some((each) => each.id === id && each.deleted);
+    return this.#linked({ type: this.type, id, name, deleted: isGone || this.verb === "delete" });
   }
 
-  /** "variable region", "run Open the peering"; only the kind where there is no name and the workspace says enough. */
+  /** What was deleted has no page any more. */
+  #linked(thing: Thing): Part {
+    return thing.deleted ? { name: thing.name } : { name: thing.name, to: pageOf(this.#organization, thing) };
+  }
+
+  /** "variable region", "run Open the peering"; "the plan of run …", "a configuration version" of what has no name but an owner. */
   get named(): Part[] {
+    const { serial } = this.facts;
+    if (this.type === "state-versions" && serial !== undefined) return [`${this.kind} `, { name: String(serial) }];
     const isNamed = this.#event.attributes["subject-name"] !== null;
-    return isNamed || this.workspace === undefined ? [`${this.kind} `, this.subject] : [this.kind];
+    if (isNamed || this.owner === undefined) return [`${this.kind} `, this.subject];
+    const run = this.#first(["runs"]);
+    return run === undefined
+      ? [`${/^[aeiou]/.test(this.kind) ? "an" : "a"} ${this.kind}`]
+      : [`the ${this.kind} of run `, run];
   }
 
   get kind(): string {
     return kindOf(this.type);
   }
 
-  /** The workspace that the event is about. */
-  get workspace(): Part | undefined {
-    return this.#first("workspaces");
+  /** What the subject belongs to, such as the workspace of a run. */
+  get owner(): Part | undefined {
+    return this.#first(ownerTypes[this.type] ?? []);
   }
 
-  /** " in billing-eu", of what belongs to something. */
-  in(preposition = "in"): Part[] {
-    const owner = ["workspaces", "varsets", "agent-pools", "oauth-clients"]
-      .filter((type) => type !== this.type)
-      .map((type) => this.#first(type))
-      .find((found) => found !== undefined);
-    return owner === undefined ? [] : [` ${preposition} `, owner];
+  /** " in billing-eu", of what belongs to something; " for on-call" where that is a team. */
+  in(preposition?: string): Part[] {
+    const owner = this.#firstOf(ownerTypes[this.type] ?? []);
+    if (owner === undefined) return [];
+    return [` ${preposition ?? (owner.type === "teams" ? "for" : "in")} `, this.#linked(owner)];
   }
 
-  #first(type: string): Part | undefined {
-    const found = this.#event.attributes.related.find((each) => each.type === type);
-    return found && this.thing(found.id);
+  #firstOf(types: readonly string[]): Thing | undefined {
+    return this.#event.attributes.related.find(
+      ({ id, type }) => id !== this.#event.attributes["subject-id"] && types.includes(type),
+    );
+  }
+
+  #first(types: readonly string[]): Part | undefined {
+    const found = this.#firstOf(types);
+    return found && this.#linked({ ...found, name: found.name.split("\n", 1)[0]! });
   }
 
   /** Attributes that are other than before. */
@@ -85,15 +122,15 @@ export class EventParts {
 
 const shownMax = 3;
 
-/** "a, b and 4 more". */
-export function listOf(parts: readonly Part[]): Part[] {
+/** "a, b and 4 more"; each is one part, or some. */
+export function listOf(parts: readonly (Part | readonly Part[])[]): Part[] {
   const shown = parts.slice(0, parts.length === shownMax + 1 ? parts.length : shownMax);
   const more = parts.length - shown.length;
   const ends: Part[] = more > 0 ? [` and ${more} more`] : [];
   return [
     ...shown.flatMap((part, at) => {
       const joint = more === 0 && at === shown.length - 1 ? " and " : ", ";
-      return at === 0 ? [part] : [joint, part];
+      return [...(at === 0 ? [] : [joint]), ...(Array.isArray(part) ? (part as readonly Part[]) : [part as Part])];
     }),
     ...ends,
   ];

@@ -1,18 +1,20 @@
 /** An event as a sentence: what its actor did, with the names of the things that it is about. */
-import { EventParts, expires, listOf, quoted, until, type Part, type Sentence } from "./event-parts.ts";
-import { accessSentences, memberSentences } from "./access-sentences.ts";
-import type { Event } from "./words.ts";
+import { EventParts, expires, type Facts, listOf, quoted, until, type Part, type Sentence } from "./event-parts.ts";
+import { accessSentences, deletedProject, memberSentences } from "./access-sentences.ts";
+import { type Event, spanOf } from "./words.ts";
 
 // --- tags, sets, moves
 
 const tagsOf = ({ facts }: EventParts): Part[] => listOf((facts["tags"] ?? []).map((name: string) => ({ name })));
 
-const boundTags: Sentence = (event) => {
-  const tags = Object.entries<string>(event.facts["tag-bindings"] ?? {}).filter(
-    ([key, value]) => event.before["tag-bindings"]?.[key] !== value,
-  );
-  const names = listOf(tags.map(([key, value]) => ({ name: `${key}=${value}` })));
-  return tags.length > 0 ? ["set ", ...names, " on ", event.subject] : ["removed tags from ", event.subject];
+const boundTags: Sentence = ({ before, after, subject }) => {
+  const [old, now]: Facts[] = [before["tag-bindings"] ?? {}, after["tag-bindings"] ?? {}];
+  const named = (tags: [string, string][]) => listOf(tags.map(([key, value]) => ({ name: `${key}=${value}` })));
+  const set = Object.entries<string>(now!).filter(([key, value]) => old![key] !== value);
+  const removed = Object.entries<string>(old!).filter(([key]) => !Object.hasOwn(now!, key));
+  if (set.length === 0 && removed.length === 0) return ["made no change to the tags of ", subject];
+  if (set.length === 0) return ["removed ", ...named(removed), " from ", subject];
+  return ["set ", ...named(set), " on ", subject, ...(removed.length > 0 ? [" and removed ", ...named(removed)] : [])];
 };
 
 const moved: Sentence = (event) => {
@@ -64,9 +66,10 @@ const lockSentences: Record<string, Sentence> = {
 
 const updatedWorkspace: Sentence = (event) => {
   const { before, after, changed, subject } = event;
+  const others = quotedList(changed.filter((name) => name !== "project"));
   if (before["project"] !== after["project"])
-    return ["moved ", subject, " from ", event.thing(before["project"]), " to ", event.thing(after["project"])];
-  return ["updated workspace ", subject, quotedList(changed)];
+    return ["moved ", subject, " from ", event.thing(before["project"]), " to ", event.thing(after["project"]), others];
+  return ["updated workspace ", subject, others];
 };
 
 /** ": auto-apply, description". */
@@ -122,7 +125,7 @@ const membershipSentences: Record<string, Sentence> = {
 };
 
 const ofOwner = (event: EventParts): Part[] =>
-  event.workspace === undefined ? [" of the organization"] : [" of ", event.workspace];
+  event.owner === undefined ? [" of the organization"] : [" of ", event.owner];
 
 const retention: Sentence = (event) => {
   const days = event.after["delete-older-than-n-days"];
@@ -145,6 +148,7 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "workspaces.bind-tags": boundTags,
   "projects.bind-tags": boundTags,
   "projects.move-workspaces": moved,
+  "projects.delete": deletedProject,
   "workspaces.assign-ssh-key": (event) =>
     event.after["ssh-key"]
       ? ["set SSH key ", event.thing(event.after["ssh-key"]), " on ", event.subject]
@@ -190,10 +194,11 @@ const sentences: Readonly<Record<string, Sentence>> = {
   "data-retention-policies.update": retention,
   "data-retention-policies.delete": (event) => ["removed the retention policy", ...ofOwner(event)],
   "organization-token-ttl-policies.update": ({ facts }) => [
-    `changed the maximum lifetime of ${String(facts["token-type"] ?? "all")} tokens`,
+    `set the maximum lifetime of ${String(facts["token-type"] ?? "all").replace("_", " ")} tokens`,
+    facts["max-ttl-ms"] === undefined ? "" : ` to ${spanOf(facts["max-ttl-ms"])}`,
   ],
-  "oauth-tokens.update": (event) => ["updated the token", ...event.in("of")],
-  "oauth-tokens.delete": (event) => ["deleted the token", ...event.in("of")],
+  "oauth-tokens.update": (event) => ["updated the token", ...event.in("of connection")],
+  "oauth-tokens.delete": (event) => ["deleted the token", ...event.in("of connection")],
   "identity-trusts.exchange": (event) => [
     "signed in through identity trust ",
     event.subject,

@@ -1,9 +1,9 @@
 /** The words of an event's parts: kinds of things, names, times, and what changed. */
-import type { Attributes } from "../../api/client.ts";
+import type { Resources } from "../../api/schema.gen.ts";
 import { paths } from "../../paths.ts";
 import { serverNow } from "../../ui/now.ts";
 
-export type Event = { readonly id: string; readonly attributes: Attributes<"audit-events"> };
+export type Event = { readonly id: string; readonly attributes: Resources["audit-events"]["attributes"] };
 
 /** Where people say another word than the API. */
 const kinds: Readonly<Record<string, string>> = {
@@ -58,7 +58,13 @@ export function timeOf(instant: string, now = serverNow()): string {
   return (time.getFullYear() === today.getFullYear() ? dayAndHour : yearToo).format(time);
 }
 
-type Thing = Attributes<"audit-events">["related"][number];
+const dayMs = 86_400_000;
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+/** "90 days"; of less than a day, in minutes. */
+export const spanOf = (ms: number): string =>
+  ms < dayMs ? countOf(Math.round(ms / 60_000), "minute") : countOf(Math.round(ms / dayMs), "day");
+
+export type Thing = Resources["audit-events"]["attributes"]["related"][number];
 
 /** Where a thing is shown, if it has a page. */
 export function pageOf(organization: string, { type, id, name }: Thing): string | undefined {
@@ -93,5 +99,5 @@ export function changesOf({ attributes: { before, after, related } }: Event): Ch
   const names = [...new Set([...Object.keys(old ?? {}), ...Object.keys(now ?? {})])];
   return names
     .map((name) => ({ name, before: named(old?.[name]), after: named(now?.[name]) }))
-    .filter((change) => change.before !== change.after);
+    .filter((change) => change.before !== change.after && change.name !== "updated-at");
 }

@@ -55,7 +55,7 @@ export const oauthTokenResource = implement(oauthTokens, {
       checkIfMatch(ifMatch, oauthTokens, token);
       await disconnect(tx, connected, heldIds);
       await deleteOauthTokenRow(tx, token);
-      await recordChange(tx, context, oauthTokens, { before: token });
+      await recordChange(tx, context, oauthTokens, { before: token }, { before: { "oauth-client": oauthClientId } });
     });
   },
 });

@@ -19,7 +19,7 @@ export const instant = (doc: string): Parameter<string> => ({
 });
 
 const anything = z.record(z.string(), z.unknown()).nullable();
-const related = z.array(z.object({ type: z.string(), id: z.string(), name: z.string() }));
+const related = z.array(z.object({ type: z.string(), id: z.string(), name: z.string(), deleted: z.boolean() }));
 
 /** Of the log as a table. `related`, `before` and `after` are JSON in it. */
 export const auditColumns = [
@@ -57,7 +57,7 @@ export const auditEvents = defineResource<AuditEventView>()(({ readOnly, toOne }
     ),
     related: readOnly(
       related,
-      "What the event mentions by id, such as the team and the project of a grant, and what these belong to, with their names. Things that were deleted have the last name that the log recorded.",
+      "What the event mentions by id, such as the team and the project of a grant, and what these belong to, with their names. Things that were deleted have `deleted` and the last name that the log recorded. The subject and what it belongs to come first; ids in texts that people wrote are not resolved.",
     ),
     before: readOnly(anything, "Its attributes before; null for a creation.", {
       from: (event) => factsIn(event.before),

@@ -6,7 +6,16 @@ import { type RawBuilder, sql } from "kysely";
 import type { Tx } from "../../../database/database.ts";
 import type { AuditEventTable } from "../../../database/schema/audit.ts";
 import type { AuditEventView } from "./definition.ts";
-import { factsIn, firstNameIn, idsIn, type Known, parsedEvent, relatedOf, subjectNameOf, typeOfId } from "./related.ts";
+import {
+  factsIn,
+  firstNameIn,
+  type Known,
+  parsedEvent,
+  parentsIn,
+  relatedOf,
+  subjectNameOf,
+  typeOfId,
+} from "./related.ts";
 
 interface Source {
   readonly from: string;
@@ -16,6 +25,12 @@ interface Source {
   /** The column with the organization that a row belongs to; null for what every organization uses. */
   readonly organization?: string | null;
 }
+
+/** A phase belongs to its run, which people know by its message, and to its workspace. */
+const phases: readonly Source[] = [
+  { from: "run_phases t", parent: "t.run_id" },
+  { from: "run_phases t", parent: "t.workspace_id" },
+];
 
 /** Where things of each type are. `t` is the table with the id. */
 const sources: Readonly<Record<string, readonly Source[]>> = {
@@ -61,8 +76,8 @@ const sources: Readonly<Record<string, readonly Source[]>> = {
   // A message is what people know a run by.
   runs: [{ from: "runs t", name: "t.message", parent: "t.workspace_id" }],
   comments: [{ from: "comments t join runs r on r.id = t.run_id", parent: "r.workspace_id" }],
-  plans: [{ from: "run_phases t", parent: "t.workspace_id" }],
-  applies: [{ from: "run_phases t", parent: "t.workspace_id" }],
+  plans: phases,
+  applies: phases,
   "state-versions": [{ from: "state_versions t", parent: "t.workspace_id" }],
   "configuration-versions": [{ from: "configuration_versions t", parent: "t.workspace_id" }],
   "assessment-results": [{ from: "assessment_results t", parent: "t.workspace_id" }],
@@ -78,7 +93,7 @@ export async function withNames(
   events: readonly AuditEventTable[],
 ): Promise<AuditEventView[]> {
   if (events.length === 0) return [];
-  const known: Names = new Map([[organization.id, { name: organization.name, parents: [] }]]);
+  const known: Names = new Map([[organization.id, { name: organization.name, parents: [], deleted: false }]]);
   const parsed = events.map(parsedEvent);
   await learn(tx, organization.id, new Set(parsed.flatMap(({ mentions }) => [...mentions])), known);
   await learn(tx, organization.id, new Set([...known.values()].flatMap(({ parents }) => parents)), known);
@@ -109,12 +124,13 @@ async function learn(tx: Tx, organizationId: string, ids: ReadonlySet<string>, k
     union all ${inLog(tx, organizationId, unknown)}`.execute(tx.db);
   for (const { id, name, parent, first, before, after, actor, isPresent } of found.rows) {
     if (isPresent === 1) {
-      known.set(id, { name, parents: parent === null ? [] : [parent] });
+      const parents = [...(known.get(id)?.parents ?? []), ...(parent === null ? [] : [parent])];
+      known.set(id, { name, parents, deleted: false });
       continue;
     }
     const facts = [factsIn(after), factsIn(before), factsIn(first)];
-    const parents = facts.flatMap((each) => idsIn(each)).filter((each) => each !== id);
-    known.set(id, { name: firstNameIn(typeOfId(id) ?? "", facts) ?? actor, parents });
+    const type = typeOfId(id) ?? "";
+    known.set(id, { name: firstNameIn(type, facts) ?? actor, parents: parentsIn(type, facts), deleted: true });
   }
 }
 

@@ -273,6 +273,7 @@ async function recordMemberships(tx: Tx, context: Maker, changes: readonly Membe
   const told = (view: MembershipView | undefined) =>
     view && {
       ...auditedAttributes(organizationMemberships, view),
+      username: view.username,
       teams: view.teamIds,
       ...shownEndings(view),
     };

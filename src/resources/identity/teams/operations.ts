@@ -10,6 +10,7 @@ import { raiseMemberships, raiseMembershipsInTeam } from "../organization-member
 import { organizationMemberships } from "../organization-memberships/definition.ts";
 import { factsOf } from "../organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../organizations/reads.ts";
+import { accessOfTeam } from "../../shared/grants/ended.ts";
 import { forEver } from "../../shared/grants/in-force.ts";
 import { standingThrough } from "../../shared/grants/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
@@ -117,10 +118,11 @@ export const teamResource = implement(teams, {
     return context.database.write(async (tx) => {
       const team = grantTeam(await loadTeam(tx, context, params.teamId, "alone"), "can-destroy");
       checkIfMatch(ifMatch, teams, team);
+      const ended = await accessOfTeam(tx, team.id);
       await context.neighbours.teamLeaves(tx, team.id);
       await raiseMembershipsInTeam(tx, team.id);
       await deleteTeamRow(tx, team);
-      await recordChange(tx, context, teams, { before: team });
+      await recordChange(tx, context, teams, { before: team }, { before: ended });
     });
   },
 

@@ -11,6 +11,7 @@ import { now } from "../../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { countProjects } from "../../identity/organizations/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
+import { accessToProject } from "../../shared/grants/ended.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
@@ -106,10 +107,11 @@ export const projectResource = implement(projects, {
       checkIfMatch(ifMatch, projects, project);
       const obstacle = deletionObstacle(project);
       if (obstacle !== undefined) throw obstacle;
+      const ended = await accessToProject(tx, project.id);
       await context.neighbours.placeRemoved(tx, project.organizationId, project.id);
       await deleteProjectRow(tx, project);
       await countProjects(tx, project.organizationId, -1);
-      await recordProjectChange(tx, context, { before: project });
+      await recordProjectChange(tx, context, { before: project }, { before: ended });
     });
   },
 });

@@ -154,8 +154,8 @@ async function move(context: Context, id: string, how: BackingDataMove): Promise
       organizationId: version.organizationId,
       verb: `${how}-backing-data`,
       subject: { type: stateVersions.type, id },
-      before: { status: version.status },
-      after: { status: to },
+      before: { serial: version.serial, status: version.status },
+      after: { serial: version.serial, status: to },
     });
   });
 }

@@ -8,12 +8,14 @@ import {
   makeProject,
   makeTeam,
   makeTeamProject,
+  makeTeamWorkspace,
   makeWorkspace,
   type Org,
   resource,
   unique,
 } from "../../../support/builders.ts";
-import { makeConfiguration, makeRun } from "../../../support/runs.ts";
+import { makeSitePool } from "../../../support/machines.ts";
+import { makeConfiguration, makeRun, makeRunnable } from "../../../support/runs.ts";
 import { stateOf, writeState } from "../../../support/states.ts";
 
 const api = useApi();
@@ -79,20 +81,84 @@ describe("listAuditEvents: names", () => {
     await all();
   });
 
-  it("people by their names; another organization's things stay ids", async () => {
+  it("ids in texts that people wrote stay texts, whosever they are", async () => {
     const member = await makeMember(api, org.name);
     const other = await makeOrganization(api);
     const hidden = await makeTeam(api, other.name, { name: unique("hidden") });
-    const stranger = await makeMember(api, other.name);
-    const description = [hidden.id, stranger.id, member.id];
-    for (const text of description) await makeProject(api, org.name, { description: text });
-    const events = data(
-      await org.owner.get(`/organizations/${org.name}/audit-events?filter[action]=projects.create&page[size]=3`),
+    const pool = await makeSitePool(api);
+    const workspace = await makeRunnable(api, org.name, { name: "production" });
+    const sandbox = await makeWorkspace(api, org.name, { name: "sandbox" });
+    for (const description of [hidden.id, pool.id, member.id, sandbox.id]) {
+      const variable = resource("vars", { key: unique("key"), value: "", description, category: "terraform" });
+      const { id } = data(await org.owner.post(`/workspaces/${workspace.id}/vars`, variable));
+      const { related } = await newest(`filter[subject][id]=${id}`);
+      expect(related.map((thing: Json) => thing.id)).toEqual([id, workspace.id]);
+    }
+    const run = await makeRun(org.owner, workspace.id);
+    data(await org.owner.post(`/runs/${run.id}/comments`, resource("comments", { body: sandbox.id })));
+    expect(namesIn(await newest("filter[action]=comments.create"))).not.toContain("workspaces sandbox");
+  });
+
+  it("a variable belongs to its set, also once the set is deleted; what is deleted says so", async () => {
+    const workspace = await makeWorkspace(api, org.name, { name: unique("assigned") });
+    const assigned = { workspaces: { data: [{ type: "workspaces", id: workspace.id }] } };
+    const set = data(
+      await org.owner.post(
+        `/organizations/${org.name}/varsets`,
+        resource("varsets", { name: "credentials", global: false }, assigned),
+      ),
     );
-    const people = events
-      .flatMap(({ attributes }: Json) => attributes.related)
-      .filter(({ type }: Json) => type !== "projects");
-    expect(people.map(({ name }: Json) => name)).toEqual([member.username]);
+    const variable = resource("vars", { key: "region", value: "eu", category: "terraform" });
+    const { id } = data(await org.owner.post(`/varsets/${set.id}/relationships/vars`, variable));
+    const related = async () => (await newest(`filter[subject][id]=${id}`)).related;
+    const named = (deleted: boolean) => [
+      { type: "vars", id, name: "region", deleted },
+      { type: "varsets", id: set.id, name: "credentials", deleted },
+    ];
+    expect(await related()).toEqual(named(false));
+    expect((await org.owner.delete(`/varsets/${set.id}`)).status).toBe(204);
+    expect(await related()).toEqual(named(true));
+  });
+
+  it("members by their user names, also once they are removed", async () => {
+    const member = await makeMember(api, org.name);
+    const [membership] = data(
+      await org.owner.get(`/organizations/${org.name}/organization-memberships?q=${member.username}`),
+    );
+    expect((await org.owner.delete(`/organization-memberships/${membership.id}`)).status).toBe(204);
+    expect((await newest("filter[action]=organization-memberships.delete"))["subject-name"]).toBe(member.username);
+  });
+
+  it("a deleted team or project leaves the access that ended with it", async () => {
+    const [team, other] = [await makeTeam(api, org.name), await makeTeam(api, org.name)];
+    const [project, kept] = [await makeProject(api, org.name), await makeProject(api, org.name, { name: "Kept" })];
+    const workspace = await makeWorkspace(api, org.name, { name: unique("granted") });
+    const member = await makeMember(api, org.name, [team.id]);
+    const [expiresAt, reason] = ["2099-01-01T00:00:00.000Z", "incident 7"];
+    await makeTeamProject(api, kept.id, team.id, { access: "write", "expires-at": expiresAt, reason });
+    await makeTeamWorkspace(api, workspace.id, team.id, { access: "plan" });
+    await makeTeamProject(api, project.id, other.id, { access: "read" });
+    const deleting = async (path: string) => {
+      const before = api.database.statementCount();
+      expect((await org.owner.delete(path)).status).toBe(204);
+      return api.database.statementCount() - before;
+    };
+    const [plain, empty] = [await makeTeam(api, org.name), await makeProject(api, org.name)];
+    expect(await deleting(`/teams/${team.id}`)).toBe(await deleting(`/teams/${plain.id}`));
+    expect(await deleting(`/projects/${project.id}`)).toBe(await deleting(`/projects/${empty.id}`));
+    const ofTeam = await newest(`filter[subject][id]=${team.id}`);
+    expect(ofTeam.before).toMatchObject({
+      grants: [
+        { project: kept.id, access: "write", "expires-at": expiresAt, reason },
+        { workspace: workspace.id, access: "plan" },
+      ],
+      members: [{ membership: expect.stringMatching(/^ou-/), username: member.username }],
+    });
+    expect(namesIn(ofTeam)).toContain("projects Kept");
+    expect((await newest(`filter[subject][id]=${plain.id}`)).before).not.toHaveProperty("grants");
+    expect((await newest(`filter[subject][id]=${project.id}`)).before).toMatchObject({
+      grants: [{ team: other.id, access: "read" }],
+    });
   });
 
   it("in a number of statements that does not grow", async () => {

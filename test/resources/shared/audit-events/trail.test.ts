@@ -77,7 +77,9 @@ describe("projects", () => {
         "subject-type": "projects",
         "subject-id": answer.body.data.id,
         "subject-name": answer.body.data.attributes.name,
-        related: [{ type: "projects", id: answer.body.data.id, name: answer.body.data.attributes.name }],
+        related: [
+          { type: "projects", id: answer.body.data.id, name: answer.body.data.attributes.name, deleted: false },
+        ],
         before: null,
         after: auditedProject(answer.body.data),
         "request-id": expect.any(String),

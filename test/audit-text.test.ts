@@ -1,0 +1,159 @@
+/** How the console words an event of the audit log. */
+import { describe, expect, it } from "vitest";
+import { plainOf, sentenceOf } from "../console/pages/audit/sentences.ts";
+import { changesOf, type Event, timeOf } from "../console/pages/audit/words.ts";
+
+type Facts = Record<string, unknown>;
+interface Told {
+  readonly id?: string;
+  readonly name?: string | null;
+  readonly related?: [type: string, id: string, name: string, deleted?: "deleted"][];
+  readonly before?: Facts;
+  readonly after?: Facts;
+}
+
+function eventOf(action: string, { id = "it", name = null, related = [], before, after }: Told): Event {
+  return {
+    id: "ae-1",
+    attributes: {
+      action,
+      "subject-type": action.slice(0, action.indexOf(".")),
+      "subject-id": id,
+      "subject-name": name,
+      related: related.map(([type, each, called, deleted]) => ({
+        type,
+        id: each,
+        name: called,
+        deleted: deleted !== undefined,
+      })),
+      before: before ?? null,
+      after: after ?? null,
+    } as unknown as Event["attributes"],
+  };
+}
+const partsOf = (action: string, told: Told) => sentenceOf("acme", eventOf(action, told));
+const textOf = (action: string, told: Told) => plainOf(partsOf(action, told));
+
+const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+const grant = { team: "team-1", project: "prj-1", access: "custom", "expires-at": null, reason: null };
+const names: Told["related"] = [
+  ["teams", "team-1", "on-call"],
+  ["projects", "prj-1", "Payments"],
+];
+
+describe("an event of the audit log", () => {
+  it("is in what its subject belongs to, whatever else it mentions", () => {
+    const inSet: Told["related"] = [
+      ["vars", "it", "region"],
+      ["varsets", "varset-1", "credentials", "deleted"],
+      ["workspaces", "ws-1", "sandbox"],
+    ];
+    expect(textOf("vars.create", { name: "region", related: inSet })).toBe("created variable region in credentials");
+    const set: Told = { name: "credentials", related: [["workspaces", "ws-1", "sandbox"]] };
+    expect(textOf("varsets.delete", set)).toBe("deleted variable set credentials");
+    const team: Told = { name: "deployments", related: [["teams", "team-1", "on-call"]] };
+    expect(textOf("identity-trusts.create", team)).toBe("created identity trust deployments for on-call");
+    expect(textOf("notification-configurations.create", team)).toBe("created notification deployments for on-call");
+  });
+
+  it("has no link to what was deleted", () => {
+    const linksIn = (told: Told) =>
+      partsOf("teams.update", told).flatMap((part) => (typeof part === "string" || !part.to ? [] : [part.name]));
+    expect(linksIn({ name: "on-call", related: [["teams", "it", "on-call"]] })).toEqual(["on-call"]);
+    expect(linksIn({ name: "on-call", related: [["teams", "it", "on-call", "deleted"]] })).toEqual([]);
+  });
+
+  it.each<[Facts, Facts, string]>([
+    [{}, { env: "prod" }, "set env=prod on ledger"],
+    [{ env: "prod" }, { env: "prod" }, "made no change to the tags of ledger"],
+    [{ env: "prod", tier: "1" }, { tier: "1" }, "removed env=prod from ledger"],
+    [{ env: "prod", tier: "1" }, { tier: "2" }, "set tier=2 on ledger and removed env=prod"],
+  ])("names tags that were set and removed: %j to %j", (before, after, text) => {
+    const told = { name: "ledger", before: { "tag-bindings": before }, after: { "tag-bindings": after } };
+    expect(textOf("workspaces.bind-tags", told)).toBe(text);
+  });
+
+  it("has one end for all members, or an end for each", () => {
+    const [soon, later] = [inHours(2), inHours(50)];
+    const joined = (ends: (string | null)[]) =>
+      textOf("teams.add-members", {
+        name: "on-call",
+        after: {
+          members: ends.map((end, at) => ({ membership: "ou", username: ["bo", "mia"][at], "expires-at": end })),
+        },
+      });
+    expect(joined([soon, soon])).toBe(`added bo and mia to on-call until ${timeOf(soon)}`);
+    expect(joined([soon, later])).toBe(`added bo until ${timeOf(soon)} and mia until ${timeOf(later)} to on-call`);
+    expect(joined([soon, null])).toBe(`added bo until ${timeOf(soon)} and mia with no expiry to on-call`);
+    expect(joined([null, null])).toBe("added bo and mia to on-call");
+  });
+
+  it("names the permissions of a custom grant, those that changed, and the reason", () => {
+    const before = {
+      ...grant,
+      "project-access": { settings: "read", teams: "none" },
+      "workspace-access": { runs: "apply", variables: "none", locking: true, move: false },
+    };
+    expect(textOf("team-projects.create", { related: names, after: { ...before, reason: "incident 7" } })).toBe(
+      "granted on-call custom (settings: read, runs: apply, locking) on Payments: “incident 7”",
+    );
+    const after = { ...before, "workspace-access": { runs: "read", variables: "none", locking: false, move: false } };
+    expect(textOf("team-projects.update", { related: names, before, after })).toBe(
+      "changed the access of on-call on Payments to runs: read, no locking",
+    );
+    expect(textOf("team-projects.update", { related: names, before, after: { ...before, reason: "incident 8" } })).toBe(
+      "changed the reason for the access of on-call: custom on Payments: “incident 8”",
+    );
+    const onWorkspace = { access: "custom", team: "team-1", workspace: "ws-1", runs: "plan", "run-tasks": false };
+    const related: Told["related"] = [...names, ["workspaces", "ws-1", "ledger"]];
+    expect(textOf("team-workspaces.create", { related, after: onWorkspace })).toBe(
+      "granted on-call custom (runs: plan) on ledger",
+    );
+  });
+
+  it("says what else changed with a move, but not when", () => {
+    const before = { name: "w1", "auto-apply": false, project: "prj-0", "updated-at": "a" };
+    const after = { name: "w2", "auto-apply": true, project: "prj-1", "updated-at": "b" };
+    const related: Told["related"] = [...names, ["projects", "prj-0", "Default Project"]];
+    expect(textOf("workspaces.update", { name: "w2", related, before, after })).toBe(
+      "moved w2 from Default Project to Payments: name, auto-apply",
+    );
+    expect(changesOf(eventOf("workspaces.update", { before, after })).map(({ name }) => name)).not.toContain(
+      "updated-at",
+    );
+  });
+
+  it("says which access ended with a team or a project", () => {
+    const members = ["bo", "mia"].map((username) => ({ membership: "ou", username }));
+    const before = { name: "on-call", grants: [{ project: "prj-1", access: "write" }], members };
+    const deleted = (facts: Facts) => textOf("teams.delete", { name: "on-call", related: names, before: facts });
+    expect(deleted(before)).toBe("deleted team on-call, which had write on Payments and members bo and mia");
+    expect(deleted({ ...before, members: undefined })).toBe("deleted team on-call, which had write on Payments");
+    expect(deleted({ name: "on-call" })).toBe("deleted team on-call");
+    const grants = [{ team: "team-1", access: "write" }];
+    expect(textOf("projects.delete", { name: "Payments", related: names, before: { grants } })).toBe(
+      "deleted project Payments, where on-call had write",
+    );
+  });
+
+  it("says whose data was deleted", () => {
+    const workspace: Told["related"] = [["workspaces", "ws-1", "ledger"]];
+    const run: Told["related"] = [["runs", "run-1", "Open the peering\n\nAs agreed."], ...workspace];
+    const verb = "soft-delete-backing-data";
+    expect(textOf(`plans.${verb}`, { related: run })).toBe(
+      "deleted the data of the plan of run Open the peering in ledger",
+    );
+    expect(textOf(`configuration-versions.${verb}`, { related: workspace })).toBe(
+      "deleted the data of a configuration version in ledger",
+    );
+    expect(textOf(`state-versions.${verb}`, { related: workspace, after: { serial: 4 } })).toBe(
+      "deleted the data of state version 4 in ledger",
+    );
+    const connection: Told["related"] = [["oauth-clients", "oc-1", "GitHub"]];
+    expect(textOf("oauth-tokens.delete", { related: connection })).toBe("deleted the token of connection GitHub");
+    const lifetime = { "token-type": "team", "max-ttl-ms": 90 * 86_400_000 };
+    expect(textOf("organization-token-ttl-policies.update", { after: lifetime })).toBe(
+      "set the maximum lifetime of team tokens to 90 days",
+    );
+  });
+});
