@@ -108,6 +108,7 @@ describe("rolling back", () => {
     await go(`/${org.name}/workspaces/many/states/${first.id}?since=previous&change=removed`);
     const section = page.getByRole("region", { name: "Changes" });
     await section.getByText("No changes.").waitFor();
+    await section.getByText("Serial 1 is the first version: everything was added.").waitFor();
     await page.getByRole("button", { name: "Roll back to this version" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByText("4 more changes.").waitFor();

@@ -98,6 +98,13 @@ describe("a run", () => {
       change("aws_instance.stays", ["no-op"], {}, {}),
       change("module.web.aws_instance.front", ["create"], null, { name: "<b>front</b>" }),
     ]);
+    await console.api.database.write((tx) =>
+      tx.db
+        .updateTable("runPhases")
+        .set({ resourceAdditions: 2, resourceDestructions: 1 })
+        .where("id", "=", run.relationships.plan.data.id)
+        .execute(),
+    );
     const { page, go, complaints } = await console.visit(console.api.admin.token);
     await go(`/acme/runs/runs/${run.id}`);
     await page.waitForURL(`**/app${runsOf("runs")}/${run.id}`);
@@ -117,7 +124,10 @@ describe("a run", () => {
     await expectCount(page.getByRole("button", { name: /aws_instance\.bastion/ }), 0);
     await expectAccessible(page);
     await page.getByRole("button", { name: "Confirm & apply" }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = page.getByRole("dialog", { name: "Apply to runs?" });
+    await dialog.getByText("2 to add, 0 to change, 1 to destroy.").waitFor();
+    // Marked by more than its place in the sentence.
+    await dialog.getByText("1 to destroy", { exact: true }).waitFor();
     await dialog.getByLabel("Comment").fill("In the window at 14:00");
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "Confirm & apply" }).click();
@@ -125,6 +135,18 @@ describe("a run", () => {
     await page.getByText("In the window at 14:00").waitFor();
     expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("apply_queued");
     expect(complaints).toEqual([]);
+  });
+
+  test("without a plan in JSON says where to look instead", async () => {
+    const { id } = await makeRunnable(console.api, "acme", { name: "only-a-log" });
+    const run = await makeRun(console.api.admin, id, { message: "Planned by an old agent" });
+    await bring(console.api, run.id, "planned");
+    const { page, go } = await console.visit(console.api.admin.token);
+    await go(`${runsOf("only-a-log")}/${run.id}`);
+    await page.getByText("No structured plan").waitFor();
+    await page.getByText("See the plan log.").waitFor();
+    await expectCount(page.getByText("Plan not found"), 0);
+    await expectAccessible(page);
   });
 
   test("shows its log while it grows, in colours, searched, and with an address for each line", async () => {
@@ -170,7 +192,7 @@ describe("a run", () => {
     await slow.go(`${runsOf("given-up")}/${run.id}`);
     await slow.page.getByRole("button", { name: "Confirm & apply" }).click();
     await page.getByRole("button", { name: "Discard" }).click();
-    const dialog = page.getByRole("dialog");
+    const dialog = page.getByRole("dialog", { name: "Discard this plan?" });
     await dialog.getByText("Nothing is changed.").waitFor();
     await dialog.getByLabel("Comment").fill("The size is wrong");
     await dialog.getByRole("button", { name: "Discard" }).click();

@@ -64,7 +64,10 @@ describe("a workspace", () => {
     await go("/acme/workspaces/network?open=lock");
     await page.getByRole("button", { name: "Force-unlock" }).click();
     await expect.poll(() => page.url()).not.toContain("open=");
-    await page.getByRole("dialog").getByText(operator.username).first().waitFor();
+    await page
+      .getByRole("dialog")
+      .getByText(new RegExp(`${operator.username} locked this .+: “Mine”. Their unfinished work is abandoned`))
+      .waitFor();
     await expectAccessible(page);
     await page.getByRole("dialog").getByRole("button", { name: "Force-unlock" }).click();
     await page.getByText("not locked").waitFor();

@@ -31,8 +31,8 @@ export function Counts({ phase }: { readonly phase: Phase }) {
   );
 }
 
-/** "2 to add, 0 to change, 0 to destroy". */
-export function countsInWords(phase: Phase): string {
+/** "2 to add, 0 to change, 3 to destroy", the last of them in red where there are any. */
+export function CountsInWords({ phase }: { readonly phase: Phase }) {
   if (phase === undefined) return "no changes known";
   const {
     "resource-additions": add,
@@ -41,11 +41,21 @@ export function countsInWords(phase: Phase): string {
     "resource-imports": imported,
     "action-invocations": invoked,
   } = phase.attributes;
-  return [
-    `${figure(add)} to add, ${figure(change)} to change, ${figure(destroy)} to destroy`,
-    ...(imported > 0 ? [`${figure(imported)} to import`] : []),
-    ...(invoked > 0 ? [`${counted(invoked, "action")} to invoke`] : []),
-  ].join(", ");
+  const destroyed = `${figure(destroy)} to destroy`;
+  return (
+    <>
+      {figure(add)} to add, {figure(change)} to change,{" "}
+      {destroy > 0 ? (
+        <Text span inherit fw={700} c="var(--sign-red)">
+          {destroyed}
+        </Text>
+      ) : (
+        destroyed
+      )}
+      {imported > 0 && `, ${figure(imported)} to import`}
+      {invoked > 0 && `, ${counted(invoked, "action")} to invoke`}
+    </>
+  );
 }
 
 interface CountProps {

@@ -3,6 +3,7 @@ import { Alert, Button, Group, SegmentedControl, Stack, Text, UnstyledButton } f
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { ApiError } from "../../api/errors.ts";
 import { asking } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { SearchInput } from "../../ui/search-input.tsx";
@@ -31,6 +32,8 @@ export function PlanView({ planId }: { readonly planId: string }) {
     // A plan that is there never changes.
     staleTime: Infinity,
   });
+  if (query.error instanceof ApiError && query.error.isMissing)
+    return <Empty title="No structured plan">See the plan log.</Empty>;
   return <Asked query={query}>{(answer) => <DrawnPlan plan={answer as Plan} />}</Asked>;
 }
 

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { countsInWords } from "./counts.tsx";
+import { CountsInWords } from "./counts.tsx";
 import type { RunPlace } from "./place.ts";
 
 const deeds = {
@@ -20,7 +20,7 @@ const deeds = {
     verb: "Discard",
     done: "Run discarded.",
     color: "red",
-    about: "Discards this plan, so that the next run can start. Nothing is changed.",
+    about: "The next run can start. Nothing is changed.",
   },
   cancel: {
     operation: "POST /runs/{run_id}/actions/cancel",
@@ -50,6 +50,11 @@ const deeds = {
 
 type Deed = keyof typeof deeds;
 
+function titleOf(deed: Deed, { name }: RunPlace): string {
+  if (deed === "apply") return `Apply to ${name}?`;
+  return deed === "discard" ? "Discard this plan?" : deeds[deed].verb;
+}
+
 export function RunActions({ place }: { readonly place: RunPlace }) {
   const [deed, setDeed] = useState<Deed>();
   const { status, actions: can, permissions: may } = place.run.attributes;
@@ -67,7 +72,11 @@ export function RunActions({ place }: { readonly place: RunPlace }) {
           {deeds[each].verb}
         </Button>
       ))}
-      <FormDialog opened={deed !== undefined} onClose={() => setDeed(undefined)} title={deed ? deeds[deed].verb : ""}>
+      <FormDialog
+        opened={deed !== undefined}
+        onClose={() => setDeed(undefined)}
+        title={deed ? titleOf(deed, place) : ""}
+      >
         {deed && <DeedForm place={place} deed={deed} onClose={() => setDeed(undefined)} />}
       </FormDialog>
     </>
@@ -80,7 +89,7 @@ interface DeedFormProps {
   readonly onClose: () => void;
 }
 
-function DeedForm({ place: { run, plan, name }, deed, onClose }: DeedFormProps) {
+function DeedForm({ place: { run, plan }, deed, onClose }: DeedFormProps) {
   const { operation, verb, done, about, color } = deeds[deed];
   const draft = useDraft({ comment: "" });
   const action = useAction(operation, { done, after: onClose, refusal: "form" });
@@ -93,7 +102,15 @@ function DeedForm({ place: { run, plan, name }, deed, onClose }: DeedFormProps) 
       {...(color && { color })}
       onCancel={onClose}
     >
-      <Text>{deed === "apply" ? `Apply this plan to ${name}: ${countsInWords(plan)}.` : about}</Text>
+      <Text>
+        {deed === "apply" ? (
+          <>
+            <CountsInWords phase={plan} />.
+          </>
+        ) : (
+          about
+        )}
+      </Text>
       <Textarea
         label="Comment"
         description="Optional. Shown in the timeline."

@@ -17,6 +17,12 @@ export const currentOf = ({ workspace }: Place) => workspace.relationships["curr
 
 const createdText = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
+function sentenceOf(since: string, serial: number, isFirst: boolean): string {
+  if (since === "current") return `What rolling back to serial ${serial} would change.`;
+  if (since !== "previous") return `What differs in serial ${serial}.`;
+  return isFirst ? `Serial ${serial} is the first version: everything was added.` : `What serial ${serial} changed.`;
+}
+
 export function Compare({ place, state }: StateProps) {
   const { search, set } = useAddress();
   const current = currentOf(place);
@@ -40,6 +46,9 @@ export function Compare({ place, state }: StateProps) {
         label: `Serial ${attributes.serial}, ${createdText.format(new Date(attributes["created-at"]))}`,
       })),
   ];
+  // The newest comes first; where there are more than were asked for, the first one is not among them.
+  const isFirst =
+    versions.at(-1)?.id === state.id && others.data?.meta?.pagination?.["total-count"] === versions.length;
   // Somebody who looks at an old version wants to know what rolling back to it would change.
   const byDefault = isCurrent ? "previous" : "current";
   const value = search["since"] ?? byDefault;
@@ -61,11 +70,7 @@ export function Compare({ place, state }: StateProps) {
       }
     >
       <Text c="dimmed" fz="sm">
-        {value === "previous"
-          ? `What serial ${state.attributes.serial} changed.`
-          : value === "current"
-            ? `What rolling back to serial ${state.attributes.serial} would change.`
-            : `What differs in serial ${state.attributes.serial}.`}
+        {sentenceOf(value, state.attributes.serial, isFirst)}
       </Text>
       <Changes stateId={state.id} since={since} />
     </Section>

@@ -9,7 +9,8 @@ import { DangerDialog, FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { holderOf, LockedBy } from "../workspaces/lock.tsx";
+import { When } from "../../ui/text.tsx";
+import { holderOf } from "../workspaces/lock.tsx";
 import type { Place } from "./place.ts";
 
 export function useHoldsLock(workspace: Place["workspace"]): boolean {
@@ -116,7 +117,7 @@ function LetGo({ place: { workspace } }: { readonly place: Place }) {
 
 function ForceUnlock({ place: { workspace, included } }: { readonly place: Place }) {
   const [opened, { open, close }] = useOpened("force-unlock");
-  const { name } = workspace.attributes;
+  const { name, "locked-at": since, "locked-reason": reason } = workspace.attributes;
   const action = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
     done: `Force-unlocked ${name}.`,
     after: close,
@@ -134,9 +135,10 @@ function ForceUnlock({ place: { workspace, included } }: { readonly place: Place
         isBusy={action.isPending}
         onConfirm={() => action.mutate({ path: { workspace_id: workspace.id } })}
       >
-        Locked by <LockedBy workspace={workspace} included={included} />. The unfinished work of{" "}
-        {holderOf({ workspace, included })} is abandoned and any state still being uploaded is rejected. Ask them first
-        if you can.
+        {holderOf({ workspace, included })} locked this{since && " "}
+        {since && <When time={since} />}
+        {reason && `: “${reason}”`}. Their unfinished work is abandoned and any state still being uploaded is rejected.
+        Ask them first if you can.
       </DangerDialog>
     </>
   );
