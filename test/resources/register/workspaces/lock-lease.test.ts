@@ -120,7 +120,6 @@ describe("lockWorkspace with expires-at", () => {
     const end = inMs(3_600_000);
     const { attributes } = data(await act(one, id, "lock", { reason: "", "expires-at": end }));
     expect(attributes["lock-expires-at"]).toBe(end);
-    expect((await show(id)).attributes["lock-expires-at"]).toBe(end);
     pass(1800);
     const before = Date.now();
     const renewed = data(await act(one, id, "renew-lock"));
@@ -141,10 +140,8 @@ describe("lockWorkspace with expires-at", () => {
   it("422: passed, too soon, more than 30 days away, no moment, or together with lease-seconds", async () => {
     const id = await shared();
     const ends = [inMs(-1000), inMs(10_000), inMs(31 * 86_400_000), "tomorrow", 3600];
-    for (const sent of [
-      ...ends.map((end) => ({ "expires-at": end })),
-      { "expires-at": inMs(60_000), "lease-seconds": 60 },
-    ])
+    const both = { "expires-at": inMs(60_000), "lease-seconds": 60 };
+    for (const sent of [...ends.map((end) => ({ "expires-at": end })), both])
       for (const [body, pointer] of [
         [sent, "/expires-at"],
         [{ data: { attributes: sent } }, "/data/attributes/expires-at"],
