@@ -86,14 +86,15 @@ function withEnds(event: EventParts, joint: string, ended: typeof until): Part[]
   return [...listOf(each), joint, event.subject];
 }
 
-/** Which access ended with it: ", which had write on Payments and members bo and kim". */
+/** With the access that ended with it: ", which had write on Payments and members bo and kim". */
 const deletedTeam: Sentence = (event) => {
   const { grants = [], members = [] } = event.before;
   const held = (grants as Facts[]).map(({ access, project, workspace }) => [
     `${access} on `,
     event.thing(project ?? workspace),
   ]);
-  const seats: Part[][] = members.length > 0 ? [["members ", ...membersOf(event)]] : [];
+  const seats: Part[][] =
+    members.length > 0 ? [[members.length === 1 ? "member " : "members ", ...membersOf(event)]] : [];
   const all = [...(held.length > 0 ? [listOf(held)] : []), ...seats];
   return ["deleted team ", event.subject, ...(all.length > 0 ? [", which had ", ...listOf(all)] : [])];
 };

@@ -37,10 +37,10 @@ export const factsIn = (json: string | null): Facts => (json === null ? null : (
 
 /** The attributes that hold ids. An id in any other, such as a description or a claim of a foreign token, is text that somebody wrote. */
 const references = [
+  "team",
   "workspace",
   "workspaces",
   "varset",
-  "team",
   "teams",
   "project",
   "projects",

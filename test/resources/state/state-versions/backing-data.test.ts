@@ -126,12 +126,13 @@ describe("the transitions", () => {
     const version = await old();
     for (const action of ["soft_delete", "restore", "soft_delete", "permanently_delete"])
       expect((await act(version.id, action)).status).toBe(204);
+    const { serial } = version.attributes;
     const events = await stage.events(version.id);
     expect(events.slice(1).map(({ action, after }) => [action, after])).toEqual([
-      ["state-versions.soft-delete-backing-data", { status: "backing_data_soft_deleted" }],
-      ["state-versions.restore-backing-data", { status: "finalized" }],
-      ["state-versions.soft-delete-backing-data", { status: "backing_data_soft_deleted" }],
-      ["state-versions.permanently-delete-backing-data", { status: "backing_data_permanently_deleted" }],
+      ["state-versions.soft-delete-backing-data", { serial, status: "backing_data_soft_deleted" }],
+      ["state-versions.restore-backing-data", { serial, status: "finalized" }],
+      ["state-versions.soft-delete-backing-data", { serial, status: "backing_data_soft_deleted" }],
+      ["state-versions.permanently-delete-backing-data", { serial, status: "backing_data_permanently_deleted" }],
     ]);
   });
 });
