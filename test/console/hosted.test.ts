@@ -18,7 +18,7 @@ test("no list of all runs of the site, and no policies of how long things are ke
   await tabs.getByRole("link", { name: "Agent pools" }).waitFor();
   await expectCount(tabs.getByRole("link", { name: "Runs" }), 0);
   await go("/~/site/runs");
-  await page.getByText("Not in the hosted edition").waitFor();
+  await page.getByText("Not available in the hosted edition").waitFor();
   await expectCount(page.getByRole("alert"), 0);
   await expectAccessible(page);
 

@@ -110,7 +110,7 @@ test("with a finger, a workspace's actions are beside it", async () => {
 test.each([
   ["new workspace", /new-workspace/, "heading", /workspace/i],
   ["project new", /projects\?open=create/, "dialog", /project/i],
-  ["create team", /teams\?open=create/, "dialog", /team/i],
+  ["new team", /teams\?open=create/, "dialog", /team/i],
   ["invite", /people\?open=invite/, "dialog", /invite/i],
   ["move", /move/, "heading", /move/i],
   ["create token", /tokens\?open=create/, "dialog", /token/i],
