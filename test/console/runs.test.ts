@@ -132,7 +132,7 @@ describe("a run", () => {
     await expectAccessible(page);
     await dialog.getByRole("button", { name: "Confirm & apply" }).click();
     await page.getByText("Plan confirmed. The apply is queued.").waitFor();
-    await page.getByText("In the window at 14:00").waitFor();
+    await page.getByRole("region", { name: "Timeline" }).getByText("In the window at 14:00").waitFor();
     expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("apply_queued");
     expect(complaints).toEqual([]);
   });
@@ -197,7 +197,7 @@ describe("a run", () => {
     await dialog.getByLabel("Comment").fill("The size is wrong");
     await dialog.getByRole("button", { name: "Discard" }).click();
     await page.getByText("The plan was discarded.").waitFor();
-    await page.getByText("The size is wrong").waitFor();
+    await page.getByRole("region", { name: "Timeline" }).getByText("The size is wrong").waitFor();
     await expectAccessible(page);
     expect((await showRun(console.api.admin, run.id)).attributes.status).toBe("discarded");
     for (const name of ["Confirm & apply", "Discard", "Cancel run"])

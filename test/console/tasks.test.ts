@@ -69,6 +69,8 @@ async function atHome(): Promise<Worker> {
     choose: async (label, name) => {
       const field = page.getByRole("combobox", { name: label });
       await field.fill(name);
+      // The options change once more when the server has searched.
+      await page.waitForLoadState("networkidle");
       await take(page, field, name);
       await field.press("Tab");
     },

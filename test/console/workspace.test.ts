@@ -134,7 +134,7 @@ describe("a workspace", () => {
     await page.getByRole("table", { name: "Source workspaces" }).getByText("billing").waitFor();
     await page.getByRole("link", { name: "SSH key and retention" }).click();
     await page.getByLabel("Delete old state versions").check();
-    await page.getByRole("textbox", { name: "Delete after, days" }).fill("30");
+    await page.getByLabel("Delete after, days").fill("30");
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Current policy: delete after 30 days.").waitFor();
     await expectAccessible(page);

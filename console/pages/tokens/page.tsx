@@ -28,7 +28,7 @@ export default function TokensPage() {
       about="API tokens for this organization that you can manage."
       actions={
         <>
-          {rights?.["can-update-api-token"] && !held.some(({ kind }) => kind === "organization") && (
+          {rights?.["can-update-api-token"] && !isLoading && !held.some(({ kind }) => kind === "organization") && (
             <MakeToken
               operation="POST /organizations/{organization_name}/authentication-token"
               path={{ organization_name: organization }}
@@ -58,13 +58,13 @@ export default function TokensPage() {
           pools.
         </Alert>
       )}
-      {isLoading && held.length === 0 ? <LoadingRows rows={6} /> : null}
+      {isLoading && <LoadingRows rows={6} />}
       {!isLoading && held.length === 0 && errors.length === 0 && (
         <Empty title="No tokens yet">
           Create a personal token above, or a team token on the <Link to={paths.teams(organization)}>team's page</Link>.
         </Empty>
       )}
-      {held.length > 0 && (
+      {!isLoading && held.length > 0 && (
         <TokensTable
           label="Tokens"
           tokens={held.map(({ token }) => token)}
