@@ -70,7 +70,12 @@ const consoleOn = (engine: "sqlite" | "postgres") => ({
     // A browser, a server and a database share the machine: what passes only at its second try is named at the end.
     retry: 1,
     // What a page looks like, and how much it asks for, does not depend on the database.
-    exclude: engine === "sqlite" ? [] : ["sweep", "cold-load", "narrow"].map((name) => `test/console/${name}.test.ts`),
+    exclude:
+      engine === "sqlite"
+        ? []
+        : ["sweep", "cold-load", "narrow", "keyboard", "tasks", "unreachable"].map(
+            (name) => `test/console/${name}.test.ts`,
+          ),
     provide: { engine },
   },
 });
