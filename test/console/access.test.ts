@@ -54,7 +54,7 @@ describe("who can do what to a workspace", () => {
     await apply.focus();
     await page.keyboard.press("Enter");
     const why = page.getByRole("region", { name: "Why operators, apply" });
-    await why.getByText("write").waitFor();
+    await why.getByText(/granted by/).waitFor();
     expect(await why.innerText()).toMatch(/has write on the project Network, granted by .*: “runs the network”/);
     expect(new URL(page.url()).searchParams.get("why")).toBe(`${operators!.id}:apply`);
     await page.getByLabel("Only differences from the project").check();
