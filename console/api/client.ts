@@ -119,9 +119,6 @@ async function isRefused(): Promise<boolean> {
 }
 
 /** What is not JSON:API: logs, states, plans. Addresses are those that documents name. */
-export const textAt = async (address: string, signal?: AbortSignal): Promise<string> =>
-  new TextDecoder().decode(await bytesAt(address, signal));
-
 export async function bytesAt(address: string, signal?: AbortSignal): Promise<Uint8Array> {
   const response = await fetch(sameOrigin(address), signal ? { signal } : {}).catch((error: unknown) => {
     if (signal?.aborted) throw error;

@@ -1,19 +1,10 @@
 /** The queries of pages. The key of a query is its operation with its parameters, so that "Show as API" can show the request. */
-import {
-  queryOptions,
-  keepPreviousData,
-  MutationCache,
-  QueryCache,
-  QueryClient,
-  type UseQueryOptions,
-} from "@tanstack/react-query";
+import { queryOptions, keepPreviousData, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
 import { heard, isNoAnswer } from "./connection.ts";
 import { ApiError, SessionEnded } from "./errors.ts";
 
 export type Reading = Extract<Operation, `GET ${string}`>;
-
-export type ApiQuery<O extends Reading> = UseQueryOptions<Answer<O>, ApiError, Answer<O>, readonly [O, Input<O>]>;
 
 export function asking<O extends Reading>(operation: O, input: Input<O>) {
   return queryOptions<Answer<O>, ApiError, Answer<O>, readonly [O, Input<O>]>({

@@ -20,16 +20,18 @@ export interface DangerProps {
   readonly onConfirm: () => void;
 }
 
+const DialogTitle = ({ children }: { readonly children: ReactNode }) => (
+  <Text fw={600} className="wrapped">
+    {children}
+  </Text>
+);
+
 export function DangerDialog({ opened, title, size = "md", onClose, ...form }: DangerProps) {
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title={
-        <Text fw={600} className="wrapped">
-          {title}
-        </Text>
-      }
+      title={<DialogTitle>{title}</DialogTitle>}
       size={size}
       centered
       closeButtonProps={{ "aria-label": "Close" }}
@@ -130,11 +132,7 @@ export function FormDialog({ opened, title, onClose, children }: FormDialogProps
     <Modal
       opened={opened}
       onClose={onClose}
-      title={
-        <Text fw={600} className="wrapped">
-          {opened ? title : shown.title}
-        </Text>
-      }
+      title={<DialogTitle>{opened ? title : shown.title}</DialogTitle>}
       size="lg"
       closeButtonProps={{ "aria-label": "Close" }}
     >

@@ -4,6 +4,7 @@ import { useId, type ReactNode } from "react";
 import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
 import { localOf, instantOf } from "./moment.tsx";
 import { serverNow, useNow } from "./now.ts";
+import { capitalized } from "./text.tsx";
 
 interface Choice {
   readonly seconds: number;
@@ -98,8 +99,6 @@ export function ExpiryInput({
     </Input.Wrapper>
   );
 }
-
-const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** "Europe/Berlin": the clock that the times are read by. */
 const zone = () => Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -106,3 +106,5 @@ export const hasWords = (label: string, text: string): boolean =>
     .toLowerCase()
     .split(/\s+/)
     .every((word) => label.toLowerCase().includes(word));
+
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

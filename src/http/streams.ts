@@ -56,7 +56,7 @@ function watch({ raw }: FastifyReply, close: () => void, isStopping: IsStopping)
   const timer = setInterval(() => {
     const now = raw.socket?.bytesWritten ?? 0;
     if (now !== written || !raw.writableNeedDrain) [written, movedAt] = [now, performance.now()];
-    // A stream of events ends by itself when the server stops; a table, or one whose reader is slow, would wait for that reader.
+    // A stream of events ends on its own when the server stops; a table, or one whose reader is slow, would wait for that reader.
     stoppingFor = isStopping?.() === true ? stoppingFor + 1 : 0;
     if (stoppingFor > 1 || performance.now() - movedAt > stalledMs) raw.destroy();
   }, watchMs);

@@ -3,7 +3,7 @@ import { Anchor, Box, Button, Stack, Table, Text, UnstyledButton } from "@mantin
 import { useDisclosure } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Link } from "../../ui/link.tsx";
-import { Identifier } from "../../ui/text.tsx";
+import { capitalized, Identifier } from "../../ui/text.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import classes from "./timeline.module.css";
 import type { Part } from "./event-parts.ts";
@@ -136,8 +136,6 @@ function Details({ event }: { readonly event: Event }) {
     </Stack>
   );
 }
-
-const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 function tokenOf(id: string | null, nameOf: (id: string) => string | undefined) {
   if (id === null) return "none";

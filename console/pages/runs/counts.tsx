@@ -5,6 +5,14 @@ import { counted, figure } from "../../ui/text.tsx";
 
 type Phase = Resource<"plans"> | Resource<"applies"> | undefined;
 
+const countsOf = ({ attributes }: NonNullable<Phase>) => ({
+  add: attributes["resource-additions"],
+  change: attributes["resource-changes"],
+  destroy: attributes["resource-destructions"],
+  imported: attributes["resource-imports"],
+  invoked: attributes["action-invocations"],
+});
+
 export function Counts({ phase }: { readonly phase: Phase }) {
   const isDone = phase !== undefined && phase.attributes.status === "finished";
   if (!isDone)
@@ -13,13 +21,7 @@ export function Counts({ phase }: { readonly phase: Phase }) {
         –
       </Text>
     );
-  const {
-    "resource-additions": add,
-    "resource-changes": change,
-    "resource-destructions": destroy,
-    "resource-imports": imported,
-    "action-invocations": invoked,
-  } = phase.attributes;
+  const { add, change, destroy, imported, invoked } = countsOf(phase);
   return (
     <Group gap={8} wrap="nowrap" component="span" display="inline-flex">
       <Count sign="+" word="to add" color="teal" count={add} />
@@ -34,13 +36,7 @@ export function Counts({ phase }: { readonly phase: Phase }) {
 /** "2 to add, 0 to change, 3 to destroy", the last of them in red where there are any. */
 export function CountsInWords({ phase }: { readonly phase: Phase }) {
   if (phase === undefined) return "no changes known";
-  const {
-    "resource-additions": add,
-    "resource-changes": change,
-    "resource-destructions": destroy,
-    "resource-imports": imported,
-    "action-invocations": invoked,
-  } = phase.attributes;
+  const { add, change, destroy, imported, invoked } = countsOf(phase);
   const destroyed = `${figure(destroy)} to destroy`;
   return (
     <>

@@ -20,7 +20,7 @@ export function parsePosition(id: string): StreamPosition | undefined {
 const frame = (name: string, data: object, position: StreamPosition): string =>
   `id: ${idOf(position)}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** The run, its plan or its apply changed: whoever shows them reads them again. */
+/** The run, its plan or its apply changed: clients that show them read them again. */
 export const runEvent = (status: string, position: StreamPosition): string =>
   frame("run", { status, version: position.version }, position);
 

@@ -18,7 +18,7 @@ export const runStreamResource = implement(runStreams, {
   },
 });
 
-/** A browser sends the header by itself, so it is newer than the address. Raises `bad-request`. */
+/** A browser sends the header automatically, so it is newer than the address. Raises `bad-request`. */
 function positionIn(header: string | undefined): StreamPosition | undefined {
   if (header === undefined || header === "") return undefined;
   const position = parsePosition(header);

@@ -126,7 +126,7 @@ export class RunStream {
     return true;
   }
 
-  /** The end of a run is told after the last line of its logs. */
+  /** The event of a run's end comes after the last line of its logs. */
   #runChange(): string | undefined {
     if (isFinal(this.#view.status) || this.#position.version === this.#version) return undefined;
     return this.#runEvent();

@@ -80,7 +80,7 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const kindOf = (value: unknown): string => (Array.isArray(value) ? "list" : isContainer(value) ? "map" : "leaf");
 const isEmpty = (value: Container): boolean => Object.keys(value).length === 0;
 
-/** What came or went as a whole is told by its parts, as if there had been an empty one. */
+/** What came or went as a whole is listed by its parts, as if there had been an empty one. */
 function counterpart(value: unknown, other: unknown): unknown {
   return isAbsent(value) && isContainer(other) && !isEmpty(other) ? (Array.isArray(other) ? [] : {}) : value;
 }
