@@ -97,7 +97,7 @@ describe("moving workspaces", () => {
     await expectAccessible(page);
     await move.click();
     await page.waitForURL(`**/workspaces?project=${platform!.id}`);
-    await page.getByText("214 workspaces").waitFor();
+    await page.getByText("214 workspaces", { exact: true }).waitFor();
     expect(moves).toEqual([214]);
     expect(await countIn(platform!)).toBe(214);
     expect(complaints).toEqual([]);
@@ -134,7 +134,7 @@ describe("moving workspaces", () => {
     await page.getByRole("button", { name: "Move 213 workspaces" }).tap();
     await page.waitForURL("**/workspaces?project=*");
     expect(moves).toEqual([213]);
-    await page.getByText("213 workspaces").waitFor();
+    await page.getByText("213 workspaces", { exact: true }).waitFor();
     expect(complaints).toEqual([]);
   });
 
