@@ -72,7 +72,7 @@ describe("what every member may do", () => {
       expect(path).not.toBe(request.path);
       expect((await api.nobody.send(method, path, request.body)).status).toBe(404);
     } else if (refused === "altered body") {
-      const body = JSON.parse(JSON.stringify(request.body).replace(tenant.owner.token, unique("none")));
+      const body = JSON.parse(JSON.stringify(request.body).replace(String(tenant.owner.token), unique("none")));
       expect((await api.nobody.send(method, request.path, body)).status).toBe(401);
     } else for (const each of refused) expect((await request.send(nonMembers[each])).status, each).toBe(404);
   });
