@@ -6,7 +6,6 @@ import { requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
 import { loadSiteAgentPool } from "./reads.ts";
@@ -34,10 +33,10 @@ export const siteAgentPoolResource = implement(siteAgentPools, {
     return { view: await loadSiteAgentPool(context.database.reader, context, params.siteAgentPoolId) };
   },
 
-  async updateSiteAgentPool({ context, params, body, ifMatch }) {
+  async updateSiteAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
       const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
-      checkIfMatch(ifMatch, siteAgentPools, pool);
+      context.ifMatch.check(pool);
       const changes = changesOf<SiteAgentPoolTable>(pool, changedColumns(siteAgentPools, body.attributes));
       if (changes === undefined) return { view: pool };
       const changed = afterUpdate<SiteAgentPoolView>(pool, changes);
@@ -50,10 +49,10 @@ export const siteAgentPoolResource = implement(siteAgentPools, {
     });
   },
 
-  async deleteSiteAgentPool({ context, params, ifMatch }) {
+  async deleteSiteAgentPool({ context, params }) {
     return context.database.write(async (tx) => {
       const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
-      checkIfMatch(ifMatch, siteAgentPools, pool);
+      context.ifMatch.check(pool);
       await deleteSiteAgentPoolRow(tx, pool);
       await recordChange(tx, context, siteAgentPools, { before: pool });
     });

@@ -9,7 +9,6 @@ import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
 import { users } from "../users/definition.ts";
@@ -48,10 +47,10 @@ export const adminOrganizationResource = implement(adminOrganizations, {
     return { view, included: await ownersOf(tx, context, [view], query.include) };
   },
 
-  async updateAdminOrganization({ context, params, body, ifMatch }) {
+  async updateAdminOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = await load(tx, context, params.organizationName, true);
-      checkIfMatch(ifMatch, adminOrganizations, organization);
+      context.ifMatch.check(organization);
       const changes = changesOf<AdminOrganizationView>(
         organization,
         changedColumns(adminOrganizations, body.attributes),
@@ -66,10 +65,10 @@ export const adminOrganizationResource = implement(adminOrganizations, {
     });
   },
 
-  async deleteAdminOrganization({ context, params, ifMatch }) {
+  async deleteAdminOrganization({ context, params }) {
     return context.database.write(async (tx) => {
       const organization = await load(tx, context, params.organizationName, "alone");
-      checkIfMatch(ifMatch, adminOrganizations, organization);
+      context.ifMatch.check(organization);
       await removeOrganization(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization) });
     });

@@ -8,7 +8,6 @@ import { recordChange } from "../../shared/audit-events/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { terraformVersions } from "./definition.ts";
 import { changedVersion, newVersion, versionTaken } from "./rules.ts";
@@ -47,11 +46,11 @@ export const terraformVersionResource = implement(terraformVersions, {
     return { view: await loadVersion(context.database.reader, params.terraformVersionId) };
   },
 
-  async updateTerraformVersion({ context, params, body, ifMatch }) {
+  async updateTerraformVersion({ context, params, body }) {
     const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       const row = await loadVersion(tx, params.terraformVersionId, true);
-      checkIfMatch(ifMatch, terraformVersions, row);
+      context.ifMatch.check(row);
       const changes = changesOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
       if (changes === undefined) return { view: row };
       const changed = afterUpdate(row, changes);
@@ -63,11 +62,11 @@ export const terraformVersionResource = implement(terraformVersions, {
     });
   },
 
-  async deleteTerraformVersion({ context, params, ifMatch }) {
+  async deleteTerraformVersion({ context, params }) {
     const administration = requireSiteAdmin(context.actor);
     return context.database.write(async (tx) => {
       const row = await loadVersion(tx, params.terraformVersionId, true);
-      checkIfMatch(ifMatch, terraformVersions, row);
+      context.ifMatch.check(row);
       await deleteVersionRow(tx, administration, row);
       await recordChange(tx, context, terraformVersions, { before: inAudit(row) });
     });
