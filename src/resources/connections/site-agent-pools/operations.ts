@@ -4,9 +4,8 @@ import { changedColumns } from "../../../jsonapi/columns.ts";
 import { refuseIfAny } from "../../../kernel/errors.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { siteAgentPools, type SiteAgentPoolView } from "./definition.ts";
 import { loadSiteAgentPool } from "./reads.ts";
 import {
@@ -37,9 +36,8 @@ export const siteAgentPoolResource = implement(siteAgentPools, {
     return context.database.write(async (tx) => {
       const pool = await loadSiteAgentPool(tx, context, params.siteAgentPoolId, true);
       context.ifMatch.check(pool);
-      const changes = changesOf<SiteAgentPoolTable>(pool, changedColumns(siteAgentPools, body.attributes));
+      const { changes, changed } = updateOf<SiteAgentPoolView>(pool, changedColumns(siteAgentPools, body.attributes));
       if (changes === undefined) return { view: pool };
-      const changed = afterUpdate<SiteAgentPoolView>(pool, changes);
       const isTaken =
         changed.nameKey !== pool.nameKey && (await findSiteAgentPoolNamed(tx, changed.name)) !== undefined;
       refuseIfAny(isTaken ? [nameTaken] : []);

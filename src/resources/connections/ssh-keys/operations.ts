@@ -6,10 +6,9 @@ import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { factsOf } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { disconnect, holdConnected } from "../../register/workspaces/writes.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { sshKeys, type SshKeyView } from "./definition.ts";
 import { grantSshKey, loadSshKey, sshKeysNeed } from "./reads.ts";
 import { nameTaken, newSshKey, valueOwner } from "./rules.ts";
@@ -48,9 +47,8 @@ export const sshKeyResource = implement(sshKeys, {
       const key = grantSshKey(await loadSshKey(tx, context, params.sshKeyId, true));
       context.ifMatch.check(key);
       const { value } = body.attributes;
-      const changes = changesOf<SshKeyView>(key, changedColumns(sshKeys, body.attributes));
+      const { changes, changed } = updateOf<SshKeyView>(key, changedColumns(sshKeys, body.attributes));
       if (changes === undefined && value === undefined) return { view: key };
-      const changed = afterUpdate<SshKeyView>(key, changes);
       const renamed =
         changed.nameKey !== key.nameKey && (await isSshKeyNameTaken(tx, key.organizationId, changed.name));
       refuseIfAny(renamed ? [nameTaken()] : []);

@@ -8,9 +8,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { addFirstOwner } from "../organization-memberships/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { insertOwnersTeam } from "../teams/writes.ts";
 import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
 import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
@@ -76,13 +75,12 @@ export const organizationResource = implement(organizations, {
       );
       context.ifMatch.check(organization);
       const pool = body.relationships.defaultAgentPool;
-      const changes = changesOf<OrganizationView>(organization, {
+      const { changes, changed } = updateOf<OrganizationView>(organization, {
         ...changedColumns(organizations, body.attributes),
         defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
-      const changed = afterUpdate(organization, changes);
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),

@@ -10,9 +10,8 @@ import { fold } from "../../../kernel/text.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { type Held, holdOrganizations, moveMemberships, recordDepartures } from "../organization-memberships/writes.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { discountUser } from "../teams/writes.ts";
 import { loadPassword } from "../sessions/reads.ts";
 import { signedIn } from "../sessions/rules.ts";
@@ -161,12 +160,11 @@ async function changeUser(
   if (locked.user === undefined) throw notFound("user");
   const user = grantUser(context.actor, locked.user, "can-update");
   context.ifMatch.check(user);
-  const changes = changesOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
+  const { changes, changed } = updateOf<UserTable>(user, changedUser(attributes, user, isSiteAdmin(context.actor)));
   if (password !== undefined) await setPassword(tx, context, user, password);
   if (changes === undefined) return toUserView(context.actor, user, context.options);
   if (changes.isSiteAdmin !== undefined && !isSiteAdmin(context.actor))
     throw forbidden("Only site admins make site admins.");
-  const changed = afterUpdate<UserTable>(user, changes);
   refuseIfAny(takenFaults(await takenBy(tx, changed)));
   if (changes.isSiteAdmin === 0) refuseLastSiteAdmin(locked);
   await updateUserRow(tx, user, changes);

@@ -10,9 +10,8 @@ import { recordEvent } from "../../shared/audit-events/writes.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { raiseOrganizationVersion } from "../../identity/organizations/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type ConditionalContext, type Context, implement } from "../../shared/context.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { grantWorkspace, loadWorkspace } from "../workspaces/reads.ts";
 import type { WorkspaceView } from "../workspaces/view.ts";
 import { noteRetentionChanged } from "../workspaces/writes.ts";
@@ -144,10 +143,9 @@ async function setPolicy(
     await record(tx, context, "create", { after });
     return { after };
   }
-  const changes = changesOf(before, wanted);
+  const { changes, changed: after } = updateOf(before, wanted);
   if (changes === undefined) return { before, after: before };
   await updatePolicyRow(tx, holder, before.id, changes);
-  const after = afterUpdate(before, changes);
   await record(tx, context, "update", { before, after });
   return { before, after };
 }

@@ -10,10 +10,9 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { grantOrganization, loadOrganization } from "../../identity/organizations/reads.ts";
 import { countProjects } from "../../identity/organizations/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { accessToProject } from "../../shared/grants/ended.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { bindTags } from "../tag-bindings/writes.ts";
 import { effectiveOnProjects } from "../tag-bindings/reads.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
@@ -89,8 +88,7 @@ export const projectResource = implement(projects, {
     return context.database.write(async (tx) => {
       const project = grantProject(await loadProject(tx, context, params.projectId, true), "can-update");
       context.ifMatch.check(project);
-      const changes = changesOf(project, changedProject(body.attributes, project));
-      const changed = afterUpdate(project, changes);
+      const { changes, changed } = updateOf(project, changedProject(body.attributes, project));
       refuseIfAny(await faultsOf(tx, context, changed, project));
       const rebound = await bindTags(tx, { project }, body.relationships.tagBindings);
       if (changes === undefined && rebound === undefined) return { view: project };

@@ -6,9 +6,8 @@ import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
 import { requireSiteAdmin } from "../../shared/administration.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { implement } from "../../shared/context.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { terraformVersions } from "./definition.ts";
 import { changedVersion, newVersion, versionTaken } from "./rules.ts";
 import {
@@ -51,9 +50,8 @@ export const terraformVersionResource = implement(terraformVersions, {
     return context.database.write(async (tx) => {
       const row = await loadVersion(tx, params.terraformVersionId, true);
       context.ifMatch.check(row);
-      const changes = changesOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
+      const { changes, changed } = updateOf<EngineVersionTable>(row, changedVersion(body.attributes, row));
       if (changes === undefined) return { view: row };
-      const changed = afterUpdate(row, changes);
       const taken = changes.engineVersion !== undefined && (await isVersionTaken(tx, changes.engineVersion));
       refuseIfAny(taken ? [versionTaken()] : []);
       await updateVersionRow(tx, administration, row, changes);
