@@ -9,7 +9,6 @@ import {
   makeOrganization,
   makeProject,
   makeTeam,
-  makeUser,
   makeWorkspace,
   type Member,
   type Org,
