@@ -4,7 +4,7 @@
  * happens in the caller's transaction.
  */
 import type { Granted } from "../../access/granted.ts";
-import type { WorkspaceFacts } from "../../access/permissions.ts";
+import type { WorkspaceFacts } from "../../access/permissions/workspace.ts";
 import type { Tx } from "../../database/database.ts";
 import type { OrganizationTable, ShownToken } from "../../database/schema/identity.ts";
 import type { WorkspaceTable } from "../../database/schema/workspaces.ts";

@@ -1,6 +1,6 @@
 /** What neighbours ask of OAuth clients, and how a client and the list of them are granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
+import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { nowMs } from "../../../kernel/time.ts";

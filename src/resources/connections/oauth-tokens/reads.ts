@@ -1,6 +1,6 @@
 /** What neighbours ask of OAuth tokens, and how a token is granted. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayReadConnections, organizationPermissions } from "../../../access/permissions.ts";
+import { mayReadConnections, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import { connectionsNeed } from "../oauth-clients/reads.ts";

@@ -1,6 +1,6 @@
 /** Operations on tokens: whoever may manage a holder's tokens may make, list, show and revoke them. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { mayManageToken, organizationPermissions } from "../../../access/permissions.ts";
+import { mayManageToken, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { AppError, attributeFault, forbidden, notFound } from "../../../kernel/errors.ts";
 import { isIdOf } from "../../../kernel/ids.ts";

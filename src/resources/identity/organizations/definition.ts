@@ -1,5 +1,5 @@
 /** An organization: the tenant. Its JSON:API id is its name. */
-import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions.ts";
+import { organizationPermissionFlags, organizationPermissions } from "../../../access/permissions/organization.ts";
 import type { Standing } from "../../../access/organization.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";
 import { defineResource } from "../../../jsonapi/define.ts";

@@ -5,7 +5,7 @@ import {
   type OrganizationFlag,
   organizationPermissionNeeds,
   organizationPermissions,
-} from "../../../access/permissions.ts";
+} from "../../../access/permissions/organization.ts";
 import { mayReadEntitlements } from "../../../access/run.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { OrganizationTable } from "../../../database/schema/identity.ts";

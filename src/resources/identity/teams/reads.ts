@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { Actor } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions.ts";
+import { type TeamPermission, teamPermissionNeeds, teamPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conflict, forbidden, notFound } from "../../../kernel/errors.ts";
 import { now } from "../../../kernel/time.ts";

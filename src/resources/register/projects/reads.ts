@@ -6,7 +6,7 @@ import {
   type ProjectPermission,
   projectPermissionNeeds,
   projectPermissions,
-} from "../../../access/permissions.ts";
+} from "../../../access/permissions/project.ts";
 import type { Tx } from "../../../database/database.ts";
 import { forbidden, notFound } from "../../../kernel/errors.ts";
 import type { OrganizationView } from "../../identity/organizations/definition.ts";

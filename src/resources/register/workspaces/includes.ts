@@ -1,7 +1,7 @@
 /** What is shown beside workspaces: each thing once, and never what the caller couldn't read by itself. */
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { effectiveTagBindings } from "../effective-tag-bindings/definition.ts";
 import { organizations } from "../../identity/organizations/definition.ts";
 import { loadOrganization } from "../../identity/organizations/reads.ts";

@@ -1,6 +1,6 @@
 /** How a configuration version is loaded and granted, by what its workspace allows; and what neighbours show of them. */
 import type { Granted } from "../../../access/granted.ts";
-import type { WorkspaceFacts, WorkspacePermission } from "../../../access/permissions.ts";
+import type { WorkspaceFacts, WorkspacePermission } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RunTable } from "../../../database/schema/runs.ts";
 import type { Included } from "../../../jsonapi/define.ts";

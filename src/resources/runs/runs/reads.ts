@@ -1,6 +1,7 @@
 /** How a run is loaded and granted: by what its workspace allows. And what neighbours ask of runs. */
 import { grant, type Granted } from "../../../access/granted.ts";
-import { type RunPermission, runPermissionNeeds, workspacePermissions } from "../../../access/permissions.ts";
+import { type RunPermission, runPermissionNeeds } from "../../../access/permissions/run.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";

@@ -1,5 +1,5 @@
 /** Operations on state versions: load → authorize → decide → write. */
-import { workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissions } from "../../../access/permissions/workspace.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { ContentAnswer, DocumentAnswer, Included } from "../../../jsonapi/define.ts";
 import { notFound } from "../../../kernel/errors.ts";

@@ -1,5 +1,5 @@
 /** How a variable is granted: by what its caller holds on its workspace or set. And what neighbours ask of variables. */
-import { variableSetPermissions } from "../../../access/permissions.ts";
+import { variableSetPermissions } from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarTable } from "../../../database/schema/variables.ts";
 import { notFound } from "../../../kernel/errors.ts";

@@ -1,7 +1,11 @@
 /** Operations on variable sets: load → authorize → decide → write. */
 import { effective } from "../../../access/effective.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { managesVariableSets, projectSetPermissions, variableSetNeeds } from "../../../access/permissions.ts";
+import {
+  managesVariableSets,
+  projectSetPermissions,
+  variableSetNeeds,
+} from "../../../access/permissions/organization.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { VarsetTable } from "../../../database/schema/variables.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
