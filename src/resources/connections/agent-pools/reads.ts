@@ -4,7 +4,7 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { TakingPlace } from "../../shared/neighbours.ts";
+import type { TakingPlace } from "../../shared/hooks.ts";
 import type { AgentPoolView } from "./definition.ts";
 import { findAgentPool, isServing, type Loading } from "./store.ts";
 

@@ -4,7 +4,7 @@ import { organizationPermissions } from "../../../access/permissions/organizatio
 import type { Tx } from "../../../database/database.ts";
 import { notFound } from "../../../kernel/errors.ts";
 import type { Context } from "../../shared/context.ts";
-import type { HeldToken } from "../../shared/neighbours.ts";
+import type { HeldToken } from "../../shared/hooks.ts";
 import { agentPoolsNeed } from "../agent-pools/reads.ts";
 import { toTokenView } from "./rules.ts";
 import { findAgentToken } from "./store.ts";

@@ -8,7 +8,7 @@ import type { OrganizationView } from "../../identity/organizations/definition.t
 import { loadOrganization } from "../../identity/organizations/reads.ts";
 import type { Context } from "../../shared/context.ts";
 import type { Lock } from "../../shared/locks.ts";
-import type { TakingPlace } from "../../shared/neighbours.ts";
+import type { TakingPlace } from "../../shared/hooks.ts";
 import type { OauthClientView } from "./definition.ts";
 import { webhookSecretOwner } from "./rules.ts";
 import { type ConnectionRow, findConnection, findOauthClient, isForProject } from "./store.ts";

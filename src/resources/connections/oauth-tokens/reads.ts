@@ -36,8 +36,11 @@ export function grantOauthToken(token: OauthTokenView): Granted<OauthTokenView, 
 /** The tokens of clients that the caller may read, all of one organization; one statement. */
 export async function tokensOfClients(
   tx: Tx,
-  clients: readonly Pick<OauthTokenView, "id" | "organizationId" | "standing">[],
+  _context: Context,
+  _ids: readonly string[],
+  clientsByToken: ReadonlyMap<string, Pick<OauthTokenView, "id" | "organizationId" | "standing">>,
 ): Promise<OauthTokenView[]> {
+  const clients = [...new Set(clientsByToken.values())];
   const [first] = clients;
   if (first === undefined) return [];
   const { organizationId, standing } = first;

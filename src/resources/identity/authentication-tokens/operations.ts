@@ -51,16 +51,16 @@ export const authenticationTokenResource = implement(authenticationTokens, {
   async showToken({ context, params }) {
     const { reader } = context.database;
     if (isIdOf("agent-tokens", params.tokenId))
-      return { view: await context.neighbours.loadAgentToken(reader, context, params.tokenId) };
+      return { view: await context.hooks.agentTokens.load(reader, context, params.tokenId) };
     return { view: shownTo(context, await findToken(reader, context.actor, params.tokenId)) };
   },
 
   async deleteToken({ context, params, ifMatch }) {
     return context.database.write(async (tx) => {
       if (isIdOf("agent-tokens", params.tokenId)) {
-        const ofPool = await context.neighbours.loadAgentToken(tx, context, params.tokenId);
+        const ofPool = await context.hooks.agentTokens.load(tx, context, params.tokenId);
         checkIfMatch(ifMatch, authenticationTokens, ofPool);
-        return context.neighbours.revokeAgentToken(tx, context, ofPool);
+        return context.hooks.agentTokens.revoke(tx, context, ofPool);
       }
       const token = shownTo(context, await findToken(tx, context.actor, params.tokenId));
       checkIfMatch(ifMatch, authenticationTokens, token);

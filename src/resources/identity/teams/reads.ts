@@ -109,7 +109,11 @@ export async function teamsByIds(tx: Tx, actor: Actor, ids: readonly string[]): 
 }
 
 /** Which of these teams the caller could GET. */
-export async function readableTeams(tx: Tx, actor: Actor, ids: readonly string[]): Promise<TeamView[]> {
+export async function readableTeams(
+  tx: Tx,
+  { actor }: Pick<Context, "actor">,
+  ids: readonly string[],
+): Promise<TeamView[]> {
   const found = await teamsByIds(tx, actor, ids);
   return found.filter((team) => teamPermissions(team.standing, team)["can-read"]);
 }
