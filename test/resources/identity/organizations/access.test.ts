@@ -1,6 +1,6 @@
 /** Who may do what to an organization: every kind of caller against every operation, and what the document says of it. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { organizationPermissionFlags } from "../../../../src/access/permissions.ts";
+import { organizationPermissionFlags } from "../../../../src/access/permissions/organization.ts";
 import { type Caller, useApi } from "../../../support/api.ts";
 import {
   data,
