@@ -1,5 +1,5 @@
 /** The order in which an organization is brought: nothing comes before what it depends on. */
-import { listMissingSecrets } from "../to-enter.ts";
+import { listMissingSecrets } from "../report.ts";
 import { relatedId } from "../wire.ts";
 import { bringAgentPools, bringSshKeys, findVersionControl, settleAgentPools } from "./connections.ts";
 import { bringTies } from "./followed.ts";
