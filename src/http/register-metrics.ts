@@ -10,6 +10,14 @@ import { type Figures, readFigures, tokenKinds } from "../resources/shared/figur
 import { hearEndedPhases } from "../resources/shared/measures.ts";
 import { soonOrNone } from "./health.ts";
 
+type Gauges = (name: string, help: string, labelNames?: string[]) => Gauge;
+
+/** Unknown is not none: a gauge that has no value is left out. */
+const gaugesOf =
+  (registry: Registry): Gauges =>
+  (name, help, labelNames = []) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+
 type JobRow = Omit<JobTable, "dueMs" | "lastError"> & { readonly nowMs: number };
 
 /** Gives the function that takes a new look: one statement for all of them, so it can't be each metric's own. */
@@ -78,8 +86,7 @@ export function countEndedPhases(registry: Registry): () => void {
 
 /** Gives the function that takes a new look: three statements, each by an index that holds what lives alone. */
 export function watchRuns(registry: Registry, database: Database): () => Promise<void> {
-  const gauge = (name: string, help: string, labelNames: string[]) =>
-    new Gauge({ name, help, labelNames, registers: [registry] });
+  const gauge = gaugesOf(registry);
   const queue = gauge("cadastre_phases_queued", "Plans and applies that wait for an agent.", ["phase"]);
   const oldest = gauge("cadastre_phase_oldest_wait_seconds", "How long the one that waits longest has waited.", [
     "phase",
@@ -134,8 +141,7 @@ const holders: Readonly<Record<string, string>> = { user: "users", team: "teams"
 
 /** Gives the function that takes a new look: one statement, by an index that holds what is locked alone. */
 export function watchLocks(registry: Registry, database: Database): () => Promise<void> {
-  const gauge = (name: string, help: string) =>
-    new Gauge({ name, help, labelNames: ["holder"], registers: [registry] });
+  const gauge = (name: string, help: string) => gaugesOf(registry)(name, help, ["holder"]);
   const held = gauge("cadastre_workspace_locks", "Locks that are held, by the kind of their holder.");
   const leased = gauge("cadastre_workspace_locks_with_lease", "Those of them that end by themselves.");
   const oldest = gauge("cadastre_workspace_lock_oldest_age_seconds", "How long the oldest of them has been held.");
@@ -195,12 +201,11 @@ export function watchBacklogs(registry: Registry, database: Database): () => Pro
 }
 
 function watchBacklog(registry: Registry, { reader }: Database, backlog: Backlog): () => Promise<void> {
-  const registers = [registry];
-  const waiting = new Gauge({ name: backlog.waiting, help: backlog.waitingHelp, registers });
-  const overdue = new Gauge({ name: backlog.overdue, help: backlog.overdueHelp, registers });
+  const gauge = gaugesOf(registry);
+  const waiting = gauge(backlog.waiting, backlog.waitingHelp);
+  const overdue = gauge(backlog.overdue, backlog.overdueHelp);
   return async () => {
     const found = await lookAtBacklog(reader, backlog);
-    // Unknown is not none: a gauge without a value is left out.
     if (found === undefined) return [waiting, overdue].forEach((gauge) => gauge.remove());
     waiting.set(Number(found.count));
     overdue.set(Math.max(0, Number(found.overdueMs ?? 0)) / 1000);
@@ -221,8 +226,7 @@ const kinds = ["state", "json", "archive"];
 
 /** Gives the function that takes a new look: one statement, whatever the size of the register. */
 export function watchFigures(registry: Registry, database: Database): () => Promise<void> {
-  const gauge = (name: string, help: string, labelNames: string[] = []) =>
-    new Gauge({ name, help, labelNames, registers: [registry] });
+  const gauge = gaugesOf(registry);
   const counted = gauge("cadastre_figures_timestamp_seconds", "When the figures of the whole register were counted.");
   const size = gauge("cadastre_database_size_bytes", "What the database takes of its disk.");
   const organizations = gauge("cadastre_organizations", "Organizations in the register.");
@@ -233,7 +237,6 @@ export function watchFigures(registry: Registry, database: Database): () => Prom
   const expiring = gauge("cadastre_tokens_expiring", "Tokens that end within so many days.", ["kind", "within_days"]);
   return async () => {
     const figures = await soonOrNone(readFigures(database.reader));
-    // Unknown is not none: a gauge without a value is left out.
     for (const metric of [counted, size, organizations, users, workspaces]) metric.remove();
     for (const metric of [bytes, contents, expiring]) metric.reset();
     if (figures === undefined) return;
@@ -258,7 +261,7 @@ function tellExpiring(expiring: Gauge, { tokensExpiring }: Figures): void {
 
 /** Gives the function that takes a new look. */
 export function watchBackups(registry: Registry, { reader }: Database): () => Promise<void> {
-  const gauge = (name: string, help: string) => new Gauge({ name, help, registers: [registry] });
+  const gauge = gaugesOf(registry);
   const at = gauge(
     "cadastre_backup_last_success_timestamp_seconds",
     "When the last good backup on the schedule was made; absent where there was none.",
@@ -266,7 +269,6 @@ export function watchBackups(registry: Registry, { reader }: Database): () => Pr
   const bytes = gauge("cadastre_backup_last_size_bytes", "How large it is.");
   return async () => {
     const last = await soonOrNone(lastBackup(reader));
-    // Unknown is not none: a gauge without a value is left out.
     for (const metric of [at, bytes]) metric.remove();
     if (last === undefined) return;
     at.set(Date.parse(last.at) / 1000);
