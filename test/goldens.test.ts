@@ -7,12 +7,8 @@ import {
   organizationPermissionNames,
   ownersAccess,
 } from "../src/access/organization.ts";
-import {
-  projectPermissions,
-  projectRightsOf,
-  workspacePermissions,
-  workspaceRightsOf,
-} from "../src/access/permissions.ts";
+import { projectPermissions, projectRightsOf } from "../src/access/permissions/project.ts";
+import { workspacePermissions, workspaceRightsOf } from "../src/access/permissions/workspace.ts";
 import { type Mask, permissionNames, setOf } from "../src/access/permission-set.ts";
 import { describeApi } from "../src/http/server.ts";
 import {

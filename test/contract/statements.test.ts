@@ -35,6 +35,7 @@ const many = tellsAll ? 21 : 2;
 beforeAll(async () => {
   small = await makeTenant(api);
   large = await makeTenant(api);
+  await addProjectOfClient(small, small.params["project_id"] ?? "");
   for (let count = 0; count < many; count += 1) {
     const team = await makeTeam(api, large.name);
     await makeMember(api, large.name, [team.id, large.teamId]);
@@ -50,12 +51,16 @@ beforeAll(async () => {
     await large.owner.post(`${set}/vars`, variable);
     await large.owner.post(`${set}/projects`, { data: [{ type: "projects", id: project.id }] });
     await makeVarset(api, large.name, { global: true });
-    const projects = { data: [{ type: "projects", id: project.id }] };
-    await large.owner.post(`/oauth-clients/${large.params["oauth_client_id"]}/relationships/projects`, projects);
+    await addProjectOfClient(large, project.id);
     const token = resource("agent-tokens", { description: `token-${count}` });
     await large.owner.post(`/agent-pools/${large.params["agent_pool_id"]}/authentication-tokens`, token);
   }
 });
+
+async function addProjectOfClient({ owner, params }: Tenant, id: string): Promise<void> {
+  const projects = { data: [{ type: "projects", id }] };
+  await owner.post(`/oauth-clients/${params["oauth_client_id"]}/relationships/projects`, projects);
+}
 
 async function count(
   caller: Caller,

@@ -4,7 +4,7 @@
  * document says of it.
  */
 import { beforeAll, describe, expect, it } from "vitest";
-import { organizationPermissionFlags } from "../../../../src/access/permissions.ts";
+import { organizationPermissionFlags } from "../../../../src/access/permissions/organization.ts";
 import { type Caller, type Json, useApi } from "../../../support/api.ts";
 import {
   data,
