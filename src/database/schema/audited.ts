@@ -15,15 +15,10 @@ export interface AuditRule<Row> {
   readonly with?: { readonly [SubjectType: string]: readonly (keyof Row & string)[] | "all" };
 }
 
-/** Columns of a workspace that follow its states, and its runs. */
-const ofState = [
-  "currentStateVersionId",
-  "resourceCount",
-  "outputIds",
-  "stateEncrypted",
-  "latestChangeAt",
-  "autoDestroyStatus",
-] as const;
+/** Columns of a workspace that follow from other things, which have events of their own. */
+const ofState = ["currentStateVersionId", "stateEncrypted", "latestChangeAt", "autoDestroyStatus"] as const;
+const ofConfiguration = ["currentConfigurationVersionId", "readmeConfigurationVersionId"] as const;
+const ofRun = ["currentRunId", "currentRunStatus", "currentRunCreatedAt", "autoDestroyAt"] as const;
 const ofLock = [
   "lockedByType",
   "lockedById",
@@ -41,7 +36,6 @@ const ofRepository = [
   "vcsOauthTokenId",
   "vcsGithubAppInstallationId",
 ] as const;
-const ofRun = ["currentRunId", "currentRunStatus", "currentRunCreatedAt", ...ofLock] as const;
 
 /** Every table has a rule, or a reason. The columns of `quietColumns` need no event in any table. */
 export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Table]> | string } = {
@@ -59,10 +53,11 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   ssoSessions: { by: { tokenId: "sessions" } },
   ssoReplies: "nonces",
   invitations: {
-    by: { id: "invitations" },
+    by: {},
+    quiet: ["delete"],
     with: { invitations: "all", "organization-memberships": "all", users: "all" },
   },
-  authorizations: { by: { id: "authorizations" } },
+  authorizations: { by: { id: "authorizations" }, quiet: ["delete"] },
   organizations: { by: { id: "organizations" }, quiet: ["projectCount", "operations"] },
   organizationTokenTtlPolicies: {
     by: { id: "organization-token-ttl-policies" },
@@ -85,15 +80,15 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   teamProjects: { by: { id: "team-projects" } },
   workspaces: {
     by: { id: "workspaces" },
-    // Figures of the latest runs.
-    quiet: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage"],
+    // Figures of the latest runs, and what is read out of a state.
+    quiet: ["runsCount", "runFailures", "planDurationAverage", "applyDurationAverage", "resourceCount", "outputIds"],
     with: {
       vars: ["varIds"],
       projects: ["projectId"],
       tags: ["tagNames"],
-      "configuration-versions": ["currentConfigurationVersionId", "readmeConfigurationVersionId"],
-      "state-versions": [...ofState],
-      runs: [...ofState, ...ofRun],
+      "configuration-versions": ofConfiguration,
+      "state-versions": ofState,
+      runs: [...ofRun, ...ofLock, ...ofState, ...ofConfiguration],
       "assessment-results": ["currentAssessmentResultId", "lastAssessmentResultAt"],
       // What a workspace was connected by is removed.
       "ssh-keys": ["sshKeyId"],
@@ -138,7 +133,19 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
 
   stateVersions: {
     by: { id: "state-versions" },
-    quiet: ["superseded"],
+    // What a job reads out of a large state later.
+    quiet: [
+      "superseded",
+      "encrypted",
+      "format",
+      "engineVersion",
+      "modules",
+      "providers",
+      "resources",
+      "resourcesProcessed",
+      "resourceCount",
+      "outputIds",
+    ],
     with: { workspaces: ["intermediate"], runs: ["intermediate"] },
   },
   stateVersionOutputs: "read out of a state version",
@@ -160,7 +167,7 @@ export const auditRules: { readonly [Table in keyof Schema]: AuditRule<Schema[Ta
   runTriggerFirings: "work that an apply leaves to a job",
   agents: { by: { id: "agents" }, quiet: ["status", "engines", "lastPingMs", "lastPingAt"] },
   siteOperations: "noted once, when the first agent of the site registers",
-  assessmentResults: { by: { id: "assessment-results" }, together: { runId: "runs" } },
+  assessmentResults: { by: { id: "assessment-results" }, quiet: ["delete"], together: { runId: "runs" } },
   identityKeys: { by: {}, quiet: ["insert"], with: { "identity-keys": "all" } },
 
   importLinks: "what an import remembers",
