@@ -27,10 +27,12 @@ const quietColumns = ["version", "factsVersion", "defaultsVersion", "updatedAt"]
 
 class RequiredEvents implements CommitCheck {
   readonly #writes: AuditedWrite[] = [];
-  /** The ids of the events' subjects, by their type. */
-  readonly #subjects = new Map<string, Set<unknown>>();
+  readonly #subjects: { readonly type: unknown; readonly id: unknown }[] = [];
+  /** How many of both there were at each savepoint. */
+  readonly #savepoints = new Map<string, readonly [number, number]>();
 
   note(query: CompiledQuery, result: QueryResult<unknown>): void {
+    if (query.query.kind === "RawNode") this.#noteSavepoint(query.sql);
     const writes = writesOf(query);
     for (const write of writes) {
       if (write.table === "auditEvents") this.#noteEvents(query);
@@ -43,28 +45,38 @@ class RequiredEvents implements CommitCheck {
 
   /** Raises an error of ours: no caller can help it. */
   beforeCommit(): void {
-    const missing = this.#writes.filter((write) => !this.#isAccountedFor(write));
+    if (this.#writes.length === 0) return;
+    const subjects = new Map<string, Set<unknown>>();
+    for (const { type, id } of this.#subjects)
+      subjects.set(String(type), (subjects.get(String(type)) ?? new Set()).add(id));
+    const missing = this.#writes.filter((write) => !isAccountedFor(write, subjects));
     if (missing.length > 0) throw new Error(missing.map(sentenceOf).join(" "));
   }
 
   #noteEvents(query: CompiledQuery): void {
     const ids = valuesNamed(query, "subjectId") ?? [];
     for (const [row, type] of (valuesNamed(query, "subjectType") ?? []).entries())
-      this.#subjects.set(String(type), (this.#subjects.get(String(type)) ?? new Set()).add(ids[row]));
+      this.#subjects.push({ type, id: ids[row] });
   }
 
-  #isAccountedFor(write: AuditedWrite): boolean {
-    const { rule, ids } = write;
-    const others = Object.entries(rule.with ?? {}).filter(([type]) => this.#subjects.has(type));
-    if (others.some(([, columns]) => columns === "all")) return true;
-    if (isQuiet(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
-    return Object.entries(accountsOf(rule, write)).some(([column, types = []]) => {
-      const subjects = [types].flat().flatMap((type) => this.#subjects.get(type) ?? []);
-      const named = ids.get(column);
-      if (named === undefined) return ids.size === 0 && subjects.length > 0;
-      return named.length > 0 && named.every((id) => subjects.some((each) => each.has(id)));
-    });
+  #noteSavepoint(statement: string): void {
+    const [, rollback, name = ""] = /^\s*(rollback\s+to\s+)?savepoint\s+(\w+)/i.exec(statement) ?? [];
+    if (name !== "" && rollback === undefined) this.#savepoints.set(name, [this.#writes.length, this.#subjects.length]);
+    if (rollback !== undefined) [this.#writes.length, this.#subjects.length] = this.#savepoints.get(name) ?? [0, 0];
   }
+}
+
+function isAccountedFor(write: AuditedWrite, subjects: ReadonlyMap<string, ReadonlySet<unknown>>): boolean {
+  const { rule, ids } = write;
+  const others = Object.entries(rule.with ?? {}).filter(([type]) => subjects.has(type));
+  if (others.some(([, columns]) => columns === "all")) return true;
+  if (isQuiet(rule, write, new Set(others.flatMap(([, columns]) => columns)))) return true;
+  return Object.entries(accountsOf(rule, write)).some(([column, types = []]) => {
+    const own = [types].flat().flatMap((type) => subjects.get(type) ?? []);
+    const named = ids.get(column);
+    if (named === undefined) return ids.size === 0 && own.length > 0;
+    return named.length > 0 && named.every((id) => own.some((each) => each.has(id)));
+  });
 }
 
 const accountsOf = ({ by, together }: Rule, { kind }: TableWrite) => (kind === "update" ? by : { ...by, ...together });
