@@ -15,7 +15,6 @@ import { pageOfWorkspaces } from "../../register/workspaces/reads.ts";
 import { changesOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
 import { loadIncluded } from "../../shared/includes.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
 import { afterUpdate } from "../../shared/versions.ts";
 import { agentPools, type AgentPoolView } from "./definition.ts";
 import { agentPoolsNeed, grantAgentPool, loadAgentPool } from "./reads.ts";
@@ -98,10 +97,10 @@ export const agentPoolResource = implement(agentPools, {
     return { view, included: [...(await workspacesUsing(tx, context, organization, [view])), ...included] };
   },
 
-  async updateAgentPool({ context, params, body, ifMatch }) {
+  async updateAgentPool({ context, params, body }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
-      checkIfMatch(ifMatch, agentPools, pool);
+      context.ifMatch.check(pool);
       const changes = changesOf<AgentPoolTable>(pool, changedColumns(agentPools, body.attributes));
       const scopes = changedScopes(pool.scopes, body.relationships);
       const kinds = Object.keys(scopes);
@@ -121,10 +120,10 @@ export const agentPoolResource = implement(agentPools, {
     });
   },
 
-  async deleteAgentPool({ context, params, ifMatch }) {
+  async deleteAgentPool({ context, params }) {
     return context.database.write(async (tx) => {
       const pool = grantAgentPool(await loadAgentPool(tx, context, params.agentPoolId, { lock: "alone" }));
-      checkIfMatch(ifMatch, agentPools, pool);
+      context.ifMatch.check(pool);
       const obstacle = deletionObstacle(await useOf(tx, pool));
       if (obstacle !== undefined) throw obstacle;
       await deleteAgentPoolRow(tx, pool);
