@@ -6,6 +6,8 @@
  * And it needs at most nine statements, as `statements.test.ts` says.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { workspaces } from "../../src/resources/register/workspaces/definition.ts";
+import { requireIfMatch } from "../../src/resources/shared/preconditions.ts";
 import { type Caller, useApi } from "../support/api.ts";
 import { makeHolder } from "../support/builders.ts";
 import { readReasons } from "../support/lists.ts";
@@ -148,6 +150,14 @@ describe("a route that writes", () => {
     expect(outcome.toOldEtag, "to an old ETag").toBe(comparesEtag(route) ? 412 : undefined);
     if (!unaudited.has(route.id)) expect(outcome.withoutTrail, "without a trail").toBe(500);
     if (contents(route).length === 0) expect(outcome.statements).toBeLessThanOrEqual(statementsMax(route));
+  });
+
+  it("commits nothing where its handler forgets If-Match, in any of its transactions", async () => {
+    const { database, ifMatch } = requireIfMatch(api.database, "updateWidget", workspaces, undefined);
+    const forgetful = () => database.write(async () => undefined);
+    await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
+    await database.write(async () => ifMatch.check(undefined));
+    await expect(forgetful()).rejects.toThrow("updateWidget takes If-Match");
   });
 
   it("leaves what trail.txt says", async () => {

@@ -47,8 +47,8 @@ const create = (attributes: object, relationships: object = {}, caller: Caller =
 const at = () => `/agent-pools/${pool.id}`;
 const shown = async () => data(await org.owner.get(at()));
 const etag = async () => (await org.owner.get(at())).headers.get("etag") ?? "";
-const update = (attributes: object, relationships: object = {}, headers: Record<string, string> = {}) =>
-  org.owner.patch(at(), resource("agent-pools", attributes, relationships), headers);
+const update = (attributes: object, relationships: object = {}) =>
+  org.owner.patch(at(), resource("agent-pools", attributes, relationships));
 
 function expectRefused(answer: Answer, pointer: string, detail: string): void {
   expect(answer.status).toBe(422);
@@ -300,16 +300,6 @@ describe("deleteAgentPool", () => {
     expect(details(answer)[0]).toContain("default");
     await setDefault(null);
     expect((await org.owner.delete(at())).status).toBe(204);
-  });
-});
-
-describe("If-Match", () => {
-  it("refuses what was decided on an old version", async () => {
-    const tag = await etag();
-    expect((await update({ "organization-scoped": false }, {}, { "if-match": tag })).status).toBe(200);
-    expect((await update({ "organization-scoped": true }, {}, { "if-match": tag })).status).toBe(412);
-    expect((await org.owner.delete(at(), undefined, { "if-match": tag })).status).toBe(412);
-    expect((await org.owner.delete(at(), undefined, { "if-match": "*" })).status).toBe(204);
   });
 });
 
