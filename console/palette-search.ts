@@ -97,7 +97,7 @@ const filled = (groups: readonly ItemGroup[], isSearching: boolean): Search => (
 
 /** Those of the workspace whose page this is, and those of the organization. */
 function useActions(organization: string, userId: string | undefined): ItemGroup[] {
-  const { workspace: name } = useParams({ strict: false }) as { workspace?: string };
+  const name = useParams({ from: "/inside/$organization/workspaces/$workspace", shouldThrow: false })?.workspace;
   const here = useQuery({ ...workspaceNamed(organization, name ?? ""), enabled: name !== undefined }).data?.data;
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const managed = useQuery(

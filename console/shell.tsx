@@ -18,7 +18,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
 import { organization as organizationQuery } from "./api/queries.ts";
-import { ShowAsApi } from "./api/show-as-api.tsx";
+import { ShowAsApi } from "./components/show-as-api.tsx";
 import { isNoAnswer } from "./api/connection.ts";
 import { AccountMenu } from "./pages/account/menu.tsx";
 import { PageFailed } from "./pages/failed.tsx";
@@ -104,7 +104,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
 
 /** The organization that the page is in; none where it doesn't exist, or the caller has no access to it. */
 function useOrganizationHere(): string | undefined {
-  const { organization } = useParams({ strict: false }) as { organization?: string };
+  const organization = useParams({ from: "/inside/$organization", shouldThrow: false })?.organization;
   const { error } = useQuery({ ...organizationQuery(organization ?? ""), enabled: organization !== undefined });
   return error === null || isNoAnswer(error) ? organization : undefined;
 }

@@ -4,16 +4,17 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
 import type { Resource } from "../api/client.ts";
 import { account } from "../api/queries.ts";
-import { askingWhole } from "../api/whole.ts";
 import { paths } from "../paths.ts";
 import { DangerButton } from "../ui/dialog.tsx";
 import { Expires } from "../ui/expires.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked, LoadingRows } from "../ui/states.tsx";
+import { Asked } from "../components/query-states.tsx";
+import { LoadingRows } from "../ui/states.tsx";
 import { Table } from "../ui/table.tsx";
 import { When } from "../ui/text.tsx";
-import { workspaceColumn } from "../workspace-link.tsx";
+import { workspaceColumn } from "../components/workspace-link.tsx";
+import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
 
 interface HeldProps {
   readonly organization: string;
@@ -21,12 +22,7 @@ interface HeldProps {
 }
 
 export function Locks({ organization, user }: HeldProps) {
-  const query = useQuery(
-    askingWhole("GET /organizations/{organization_name}/workspaces", {
-      path: { organization_name: organization },
-      query: { "filter[locked-longer-than]": "0m" },
-    }),
-  );
+  const query = useQuery(lockedWorkspaces(organization));
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
     done: ({ data }) => `Force-unlocked ${(data as Resource<"workspaces">).attributes.name}.`,
   });
@@ -57,7 +53,7 @@ export function Locks({ organization, user }: HeldProps) {
                         verb="Force-unlock"
                         label={`Force-unlock ${name}`}
                         title={`Force-unlock ${name}?`}
-                        onConfirm={() => unlock.mutate({ path: { workspace_id: id } } as never)}
+                        onConfirm={() => unlock.mutate({ path: { workspace_id: id } })}
                       >
                         The unfinished work of {user.name} is abandoned and any state still being uploaded is rejected.
                       </DangerButton>
@@ -81,7 +77,7 @@ export function Tokens({ organization, user }: HeldProps) {
   const me = useQuery(account()).data?.data;
   const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
   const query = useQuery({
-    ...askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: user.id } }),
+    ...tokensOfUser(user.id),
     enabled: mayAsk,
   });
   const revoke = useAction("DELETE /authentication-tokens/{token_id}", { done: "Revoked the token." });

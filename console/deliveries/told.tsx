@@ -49,7 +49,7 @@ export function ToldSwitch({ by, id, name, enabled }: Told & { readonly enabled:
       aria-label={`${name} enabled`}
       onChange={() =>
         change.mutate({
-          path: { [parameter]: id } as never,
+          path: { [parameter]: id },
           body: { data: { type: by as "notification-configurations", attributes: { enabled: !enabled } } },
         })
       }
@@ -65,7 +65,7 @@ interface ToldActionsProps extends Told {
 
 export function ToldActions({ by, id, name, tried = `${name} responded.`, onEdit }: ToldActionsProps) {
   const { verify, remove, parameter, one } = wayOf(by);
-  const path = { [parameter]: id } as never;
+  const path = { [parameter]: id };
   const ask = useAction(verify, { done: tried });
   const end = useAction(remove, { done: `Deleted ${name}.` });
   return (

@@ -1,6 +1,6 @@
 /** When something ends. */
 import { endText, expiryText } from "./ends.ts";
-import { useNow } from "./now.ts";
+import { useNow } from "../now.ts";
 import { Dimmed } from "./text.tsx";
 
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });

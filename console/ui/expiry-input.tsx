@@ -3,7 +3,7 @@ import { Chip, Group, Input, TextInput } from "@mantine/core";
 import { useId, type ReactNode } from "react";
 import { dayText, type Expiry, expiryFault, momentOf } from "./ends.ts";
 import { localOf, instantOf } from "./moment.tsx";
-import { serverNow, useNow } from "./now.ts";
+import { serverNow, useNow } from "../now.ts";
 import { capitalized } from "./text.tsx";
 
 interface Choice {

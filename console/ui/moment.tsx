@@ -1,6 +1,6 @@
 /** A moment to come: a day and a time as the person's clock has them; sent as an instant. Empty where there is none. */
 import { TextInput, type TextInputProps } from "@mantine/core";
-import { serverNow } from "./now.ts";
+import { serverNow } from "../now.ts";
 
 interface MomentInputProps extends Omit<TextInputProps, "value" | "onChange" | "type"> {
   /** An instant, or nothing. */

@@ -1,12 +1,6 @@
-/** What a part of a page shows when it has nothing to show yet, nothing at all, or could not be had. */
-import { Alert, Button, Center, Group, List, Loader, Paper, Skeleton, Stack, Text } from "@mantine/core";
-import type { UseQueryResult } from "@tanstack/react-query";
+/** What a part of a page shows when it has nothing to show yet, or nothing at all. */
+import { Center, Group, Loader, Paper, Skeleton, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { isNoAnswer, useNotice } from "../api/connection.ts";
-import { ApiError, notFoundDetail, notFoundTitle, SessionEnded } from "../api/errors.ts";
-import { paths } from "../paths.ts";
-import { prefix } from "./link.tsx";
-import { Unreachable, unreachableTitle } from "./unreachable.tsx";
 
 /** Rows of the final size, so that nothing jumps when they come; seen only where they take a moment, so that nothing flashes. */
 export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
@@ -33,62 +27,6 @@ export const Opening = () => (
     <Loader color="gray" type="dots" aria-hidden />
   </Center>
 );
-
-function titleOf(error: unknown): string {
-  if (error instanceof SessionEnded) return "You are signed out";
-  if (isNoAnswer(error)) return unreachableTitle;
-  return error instanceof ApiError && error.isMissing ? notFoundTitle(error) : "Couldn't load this page";
-}
-
-/** The server's own; but what it says of something that is not found is for those who call the API by hand. */
-function sentencesOf(error: unknown): readonly string[] {
-  if (!(error instanceof ApiError)) return [String(error)];
-  return error.isMissing ? [notFoundDetail] : error.problems.map(({ detail }) => detail);
-}
-
-interface RefusalProps {
-  readonly error: unknown;
-  /** What could not be done, where it is not the page that could not be loaded. */
-  readonly title?: string;
-  readonly onRetry?: () => void;
-}
-
-export function Refusal({ error, title = titleOf(error), onRetry }: RefusalProps) {
-  const sentences = sentencesOf(error);
-  const isSignedOut = error instanceof SessionEnded;
-  return (
-    <Alert color="red" title={title} role="alert" className="wrapped">
-      {isNoAnswer(error) && <Notice />}
-      {sentences.length === 1 ? (
-        sentences[0]
-      ) : (
-        <List size="sm">
-          {sentences.map((sentence) => (
-            <List.Item key={sentence}>{sentence}</List.Item>
-          ))}
-        </List>
-      )}
-      <Group mt="sm" gap="xs" display={onRetry || isSignedOut ? undefined : "none"}>
-        {isSignedOut && (
-          <Button component="a" variant="default" href={`${prefix}${paths.signIn()}`} target="_blank">
-            Sign in
-          </Button>
-        )}
-        {onRetry && (
-          <Button variant="default" onClick={onRetry}>
-            Try again
-          </Button>
-        )}
-      </Group>
-    </Alert>
-  );
-}
-
-/** While this is on the page, nothing else says that the server can't be reached. */
-function Notice() {
-  useNotice();
-  return null;
-}
 
 /** An empty page says what to do first. */
 export function Empty({
@@ -129,41 +67,3 @@ interface NoMatchesProps {
 export const NoMatches = ({ many, search, action }: NoMatchesProps) => (
   <Empty title={search ? `No ${many} match "${search}".` : `No matching ${many}`} action={action} />
 );
-
-/** It was there a moment ago, and when it was read anew it was not. */
-const isGone = ({ data, error }: Pick<UseQueryResult<unknown, unknown>, "data" | "error">): boolean =>
-  data !== undefined && error instanceof ApiError && error.status === 404;
-
-/** What a query brought, unless it is gone meanwhile. */
-export const stillThere = <T,>(query: UseQueryResult<T, unknown>): T | undefined =>
-  isGone(query) ? undefined : query.data;
-
-function Gone({ onRetry }: { readonly onRetry: () => void }) {
-  return (
-    <Alert color="yellow" title="This no longer exists" role="alert">
-      Someone deleted or renamed it, or removed your access to it. Go back to the list, or search with Ctrl K.
-      <Group mt="sm">
-        <Button variant="default" onClick={onRetry}>
-          Try again
-        </Button>
-      </Group>
-    </Alert>
-  );
-}
-
-/** A query's answer, or what stands in its place. */
-export function Asked<T>({
-  query,
-  loading = <LoadingRows />,
-  children,
-}: {
-  readonly query: UseQueryResult<T, unknown>;
-  readonly loading?: ReactNode;
-  readonly children: (answer: T) => ReactNode;
-}) {
-  if (isGone(query)) return <Gone onRetry={() => void query.refetch()} />;
-  if (query.data !== undefined) return children(query.data);
-  if (isNoAnswer(query.error)) return <Unreachable error={query.error} loading={loading} />;
-  if (query.isError) return <Refusal error={query.error} onRetry={() => void query.refetch()} />;
-  return loading;
-}

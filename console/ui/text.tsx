@@ -2,7 +2,7 @@
 import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import { useNow } from "./now.ts";
+import { useNow } from "../now.ts";
 
 function CopyIcon({ value, what = "" }: { readonly value: string; readonly what?: string }) {
   return (

@@ -5,7 +5,8 @@ import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { account } from "../../api/queries.ts";
 import { EmailInput } from "../../ui/email-input.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { paths } from "../../paths.ts";
 import { useGo } from "../../ui/link.tsx";
@@ -64,7 +65,7 @@ export function Password() {
           action={change}
           verb="Change password"
           isReady={draft.isDirty()}
-          input={(attributes) => ({ body: { data: { type: "users", attributes } } }) as never}
+          input={(attributes) => ({ body: { data: { type: "users", attributes } } })}
         >
           {/* Password managers store the new password under it, and browsers complain where it is missing. */}
           <input type="text" autoComplete="username" value={username} readOnly hidden />

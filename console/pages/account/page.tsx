@@ -1,14 +1,15 @@
 /** Oneself: name and address, password, tokens, and the browsers in which one is signed in. */
 import { useQuery } from "@tanstack/react-query";
 import { account } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { paths } from "../../paths.ts";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { TokensTable } from "../tokens/table.tsx";
 import { Password, Profile } from "./forms.tsx";
 import { Sessions } from "./sessions.tsx";
+import { tokensOfUser } from "../../api/detail-queries.ts";
 
 export default function AccountPage() {
   const me = useQuery(account());
@@ -29,7 +30,7 @@ export default function AccountPage() {
 }
 
 function Tokens({ userId, name }: { readonly userId: string; readonly name: string }) {
-  const tokens = useQuery(askingWhole("GET /users/{user_id}/authentication-tokens", { path: { user_id: userId } }));
+  const tokens = useQuery(tokensOfUser(userId));
   return (
     <Section
       title="Tokens"

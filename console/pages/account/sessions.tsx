@@ -2,17 +2,17 @@
 import { Badge, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Expires } from "../../ui/expires.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 import { leave } from "./leave.ts";
+import { sessions as sessionsQuery } from "../../api/detail-queries.ts";
 
 export function Sessions() {
-  const sessions = useQuery(askingWhole("GET /sessions", {}));
+  const sessions = useQuery(sessionsQuery());
   const end = useAction("DELETE /sessions/{session_id}", { done: "Session ended." });
   const endAll = useAction("DELETE /sessions", { done: "Signed out everywhere.", after: leave });
   return (

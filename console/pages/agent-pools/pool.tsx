@@ -2,26 +2,20 @@
 import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { asking, askingOn, organization as organizationQuery } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { organization as organizationQuery, askingWhole } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useDraft } from "../../ui/form.tsx";
 import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { End, SettingsForm } from "../../components/forms.tsx";
+import { Asked } from "../../components/query-states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { liveMs, PoolAgents, PoolTokens } from "./agents.tsx";
 import { type PoolAnswer, Serves } from "./serves.tsx";
-
-const poolQuery = (id: string) =>
-  asking("GET /agent-pools/{agent_pool_id}", {
-    path: { agent_pool_id: id },
-    query: { include: "allowed_workspaces,allowed_projects,excluded_workspaces" },
-  });
+import { agents, agentPool } from "../../api/detail-queries.ts";
 
 export default function AgentPoolPage() {
-  const { organization, pool: id } = useParams({ strict: false }) as { organization: string; pool: string };
-  const query = useQuery(poolQuery(id));
+  const { organization, pool: id } = useParams({ from: "/inside/$organization/agent-pools/$pool" });
+  const query = useQuery(agentPool(id));
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const mayUpdate = rights?.["can-update-agent-pools"] === true;
   return (
@@ -48,10 +42,7 @@ export default function AgentPoolPage() {
 
 function Agents({ poolId, mayUpdate }: { readonly poolId: string; readonly mayUpdate: boolean }) {
   const query = useQuery({
-    ...askingOn("GET /agent-pools/{agent_pool_id}/agents", {
-      path: { agent_pool_id: poolId },
-      query: { "page[size]": 100 },
-    }),
+    ...agents(poolId),
     refetchInterval: liveMs,
   });
   return <PoolAgents query={query} mayUpdate={mayUpdate} />;
@@ -83,7 +74,7 @@ function Settings({ organization, answer: { data: pool, etag } }: { organization
       <SettingsForm
         draft={draft}
         operation="PATCH /agent-pools/{agent_pool_id}"
-        query={poolQuery(pool.id)}
+        query={agentPool(pool.id)}
         etag={etag}
         done="Saved the agent pool."
         input={(ifMatch) => ({

@@ -2,7 +2,7 @@
 import { Radio, Stack, Text } from "@mantine/core";
 import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
-import { ChosenThings } from "../../pickers.tsx";
+import { ChosenThings } from "../../components/pickers.tsx";
 import { Section } from "../../ui/page.tsx";
 
 export type PoolAnswer = Answer<"GET /agent-pools/{agent_pool_id}">;

@@ -4,7 +4,7 @@ import { AuditFrame } from "./frame.tsx";
 import { AuditTrail } from "./trail.tsx";
 
 export default function AuditPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   return (
     <AuditFrame about="Append-only log of every change.">
       <AuditTrail organization={organization} />

@@ -2,9 +2,10 @@
 import { Button } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { addressOf, call, type Answer } from "../../api/client.ts";
-import { ExportButton } from "../../api/export-button.tsx";
+import { ExportButton } from "../../components/export-button.tsx";
 import { useAddress } from "../../ui/address.ts";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows } from "../../ui/states.tsx";
+import { Refusal } from "../../components/query-states.tsx";
 import { Filters, noFilters, useFilters, type Subject } from "./filters.tsx";
 import { Timeline } from "./timeline.tsx";
 import { actorOf } from "./words.ts";

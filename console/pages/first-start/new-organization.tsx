@@ -5,10 +5,12 @@ import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { EmailInput } from "../../ui/email-input.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { Steps } from "./steps.tsx";
 
 export default function NewOrganizationPage() {

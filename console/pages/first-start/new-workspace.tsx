@@ -6,18 +6,21 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
+import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty, LoadingRows } from "../../ui/states.tsx";
 import { AccessSentence } from "./access-sentence.tsx";
 import { Steps } from "./steps.tsx";
+import { projectsForWorkspaces } from "../../api/list-queries.ts";
 
 export default function NewWorkspacePage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
   const isFirst = search["first"] === "yes";
   const isProject = isFirst && search["project"] === undefined;
@@ -78,15 +81,6 @@ function FirstProject({ organization }: { readonly organization: string }) {
   );
 }
 
-const listProjects = "GET /organizations/{organization_name}/projects";
-
-/** The projects in which the caller can create a workspace, searched by the server. */
-const creatable = (organization: string, q: string) =>
-  askingOn(listProjects, {
-    path: { organization_name: organization },
-    query: { "filter[permissions][create-workspace]": "true", sort: "name", q, "page[size]": 30 },
-  });
-
 const canCreateIn = (project: Resource<"projects"> | undefined): boolean =>
   project?.attributes.permissions["can-create-workspace"] === true;
 
@@ -115,7 +109,7 @@ function useChosenProject(organization: string, first: Resource<"projects"> | un
 }
 
 function NewWorkspace({ organization }: { readonly organization: string }) {
-  const projects = useQuery(creatable(organization, ""));
+  const projects = useQuery(projectsForWorkspaces(organization, {}));
   const { chosen, isChanging } = useChosenProject(organization, projects.data?.data[0]);
   return (
     <Asked query={projects}>
@@ -144,7 +138,8 @@ function ProjectSelect({ organization, chosen }: ProjectSelectProps) {
   const { set } = useAddress();
   const [typed, setTyped] = useState(chosen.attributes.name);
   const [text] = useDebouncedValue(typed.trim(), 150);
-  const found = useQuery(creatable(organization, text === chosen.attributes.name ? "" : text)).data?.data ?? [];
+  const found =
+    useQuery(projectsForWorkspaces(organization, { q: text === chosen.attributes.name ? "" : text })).data?.data ?? [];
   const all = found.some(({ id }) => id === chosen.id) ? found : [chosen, ...found];
   return (
     <Select

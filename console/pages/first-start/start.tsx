@@ -18,7 +18,7 @@ const everyMs = 2_000;
 const tokenDays = 90;
 
 export default function StartPage() {
-  const { organization, workspace } = useParams({ strict: false }) as { organization: string; workspace: string };
+  const { organization, workspace } = useParams({ from: "/inside/$organization/workspaces/$workspace" });
   const { search } = useAddress();
   const [token, setToken] = useState<string>();
   const place = { origin: location.origin, organization, workspace };

@@ -2,9 +2,9 @@
 import { Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import classes from "../../access/access.module.css";
-import { asking } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
-import { LoadingRows, Refusal } from "../../ui/states.tsx";
+import { asking, askingWhole } from "../../api/queries.ts";
+import { LoadingRows } from "../../ui/states.tsx";
+import { Refusal } from "../../components/query-states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { type Brought as Change, type Moved, setsBrought, tagsBrought } from "./brings.ts";
 

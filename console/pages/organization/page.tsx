@@ -8,15 +8,16 @@ import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty, LoadingRows } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
-import { workspaceColumn } from "../../workspace-link.tsx";
-import { projectsOf, waitingWorkspaces } from "./queries.ts";
+import { workspaceColumn } from "../../components/workspace-link.tsx";
+import { projectsInShort, waitingWorkspaces } from "../../api/list-queries.ts";
 
 export default function OrganizationPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   return (
     <Page
@@ -41,7 +42,7 @@ export default function OrganizationPage() {
 function Parts({ organization }: { readonly organization: string }) {
   const { search } = useAddress();
   const waiting = useQuery(waitingWorkspaces(organization));
-  const projects = useQuery(projectsOf(organization, search["page"]));
+  const projects = useQuery(projectsInShort(organization, search));
   if (waiting.isLoading || projects.isLoading) return <LoadingRows rows={10} />;
   return (
     <>

@@ -6,7 +6,7 @@ import type { Resource } from "../../api/client.ts";
 import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../components/query-states.tsx";
 
 export interface ProjectPlace {
   readonly organization: string;
@@ -20,7 +20,7 @@ interface ProjectFrameProps {
 }
 
 export function ProjectFrame({ actions, children }: ProjectFrameProps) {
-  const { organization, project: id } = useParams({ strict: false }) as { organization: string; project: string };
+  const { organization, project: id } = useParams({ from: "/inside/$organization/projects/$project" });
   const query = useQuery(projectQuery(id));
   const mayReadTrail = useQuery(organizationQuery(organization)).data?.data.attributes.permissions[
     "can-manage-auditing"

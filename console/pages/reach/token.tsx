@@ -2,15 +2,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { Reach } from "../../access/reach.tsx";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Expires } from "../../ui/expires.tsx";
 import { Page } from "../../ui/page.tsx";
 import { When } from "../../ui/text.tsx";
+import { token as tokenQuery } from "../../api/detail-queries.ts";
 
 export default function TokenReachPage() {
-  const { organization, token } = useParams({ strict: false }) as { organization: string; token: string };
-  const known = useQuery(asking("GET /authentication-tokens/{token_id}", { path: { token_id: token } })).data?.data;
+  const { organization, token } = useParams({ from: "/inside/$organization/tokens/$token" });
+  const known = useQuery(tokenQuery(token)).data?.data;
   return (
     <Page
       title={known?.attributes.description || "Token"}

@@ -2,12 +2,13 @@
 import { Checkbox, Select, TextInput } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { workspaceNamed } from "../../api/queries.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { workspaceNamed, askingWhole } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { LinkButton } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import type { Place } from "../workspace/place.ts";
 import { BranchInput, RepositoryInput } from "./picker.tsx";
 import { repositoryOf } from "./words.ts";

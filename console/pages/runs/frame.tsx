@@ -1,10 +1,10 @@
 /** The frame of the pages of an organization's runs: all of them, the queue, and how busy it is. */
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
 import { figure } from "../../ui/text.tsx";
+import { capacity } from "../../api/list-queries.ts";
 
 /** How often lists of runs are read again while somebody looks at them. */
 export const liveMs = 10_000;
@@ -33,7 +33,7 @@ export function RunsFrame({ organization, children }: RunsFrameProps) {
 /** "2 running · 5 queued": plans and applies of the whole organization, also those that the caller can't see. */
 function Capacity({ organization }: { readonly organization: string }) {
   const query = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/capacity", { path: { organization_name: organization } }),
+    ...capacity(organization),
     refetchInterval: liveMs,
   });
   // The line is there from the beginning, so that nothing jumps when it is known.

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState, type MouseEvent } from "react";
 import { useAddress } from "../../ui/address.ts";
 import { prefix } from "../../ui/link.tsx";
 import { SearchInput } from "../../ui/search-input.tsx";
-import { Refusal } from "../../ui/states.tsx";
+import { Refusal } from "../../components/query-states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import type { LogLine } from "./log-lines.ts";
 import classes from "./log.module.css";

@@ -1,23 +1,20 @@
 /** The runs of an organization, in the workspaces that the caller can see. */
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { liveMs, RunsFrame } from "./frame.tsx";
-import { filtersOf, isFiltered, noRunsTitle, RunFilters, runIncludes } from "./list.tsx";
+import { isFiltered, noRunsTitle, RunFilters } from "./list.tsx";
 import { PagedRuns } from "./paged.tsx";
+import { runs } from "../../api/list-queries.ts";
 
 export default function OrganizationRunsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { search, set } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /organizations/{organization_name}/runs", {
-      path: { organization_name: organization },
-      query: { ...filtersOf(search), include: `${runIncludes},workspace` },
-    }),
+    ...runs(organization, search),
     refetchInterval: liveMs,
   });
   return (

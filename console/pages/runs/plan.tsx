@@ -7,7 +7,8 @@ import { ApiError } from "../../api/errors.ts";
 import { asking } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { SearchInput } from "../../ui/search-input.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { counted, hasWords } from "../../ui/text.tsx";
 import { Differences } from "./differences.tsx";
 import {

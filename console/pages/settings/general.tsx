@@ -6,7 +6,7 @@ import { paths } from "../../paths.ts";
 import { EmailInput } from "../../ui/email-input.tsx";
 import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
 import { useGo } from "../../ui/link.tsx";
-import { SettingsForm } from "../../ui/settings.tsx";
+import { SettingsForm } from "../../components/forms.tsx";
 import { DefaultExecution } from "../agent-pools/execution.tsx";
 
 type Organization = Answer<"GET /organizations/{organization_name}">;
@@ -40,7 +40,7 @@ export function General({ answer: { data, etag } }: { readonly answer: Organizat
       input={(ifMatch) => ({
         path: { organization_name: attributes.name },
         ifMatch,
-        body: { data: { type: "organizations", ...sentOf(changesIn(draft)) } } as never,
+        body: { data: { type: "organizations", ...sentOf(changesIn(draft)) } },
       })}
     >
       <Fields draft={draft} organization={attributes.name} mayUpdate={mayUpdate} />
@@ -84,9 +84,12 @@ function Fields({ draft, organization, mayUpdate }: FieldsProps) {
   );
 }
 
-function sentOf({ "default-agent-pool": pool, ...attributes }: Record<string, string | boolean | undefined>) {
+function sentOf({
+  "default-agent-pool": pool,
+  ...attributes
+}: Readonly<Record<string, unknown>> & { readonly "default-agent-pool"?: string }) {
   return {
     attributes,
-    ...(pool && { relationships: { "default-agent-pool": { data: { type: "agent-pools", id: pool } } } }),
+    ...(pool && { relationships: { "default-agent-pool": { data: { type: "agent-pools" as const, id: pool } } } }),
   };
 }

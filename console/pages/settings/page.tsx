@@ -5,15 +5,15 @@ import { useParams } from "@tanstack/react-router";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { End } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { End } from "../../components/forms.tsx";
+import { Asked } from "../../components/query-states.tsx";
 import { General } from "./general.tsx";
 import { ReservedKeys } from "./reserved-keys.tsx";
 import { Retention } from "./retention.tsx";
 import { TokenLifetimes } from "./token-lifetimes.tsx";
 
 export default function OrganizationSettingsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const query = useQuery(organizationQuery(organization));
   return (
     <Page title="Settings" crumbs={[{ label: organization, to: paths.organization(organization) }]}>

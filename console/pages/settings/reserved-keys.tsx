@@ -4,12 +4,13 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
 import { Table } from "../../ui/table.tsx";
+import { reservedKeys } from "../../api/list-queries.ts";
 
 interface ReservedKeysProps {
   readonly organization: string;
@@ -18,11 +19,7 @@ interface ReservedKeysProps {
 
 export function ReservedKeys({ organization, mayUpdate }: ReservedKeysProps) {
   const [opened, { open, close }] = useDisclosure();
-  const query = useQuery(
-    askingWhole("GET /organizations/{organization_name}/reserved-tag-keys", {
-      path: { organization_name: organization },
-    }),
-  );
+  const query = useQuery(reservedKeys(organization));
   return (
     <Section
       title="Reserved tag keys"

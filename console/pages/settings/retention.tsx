@@ -4,9 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
-import { LoadingRows, Refusal } from "../../ui/states.tsx";
+import { LoadingRows } from "../../ui/states.tsx";
+import { Refusal } from "../../components/query-states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
 
@@ -68,9 +70,15 @@ function Change({ organization, days }: { readonly organization: string; readonl
         action={save}
         verb="Save"
         isReady={draft.isDirty()}
+        // What is no number is refused by the server.
         input={(attributes) => ({
           path,
-          body: { data: { type: "data-retention-policy-delete-olders", attributes } } as never,
+          body: {
+            data: {
+              type: "data-retention-policy-delete-olders",
+              attributes: attributes as { "delete-older-than-n-days": number },
+            },
+          },
         })}
       >
         <WholeNumberInput

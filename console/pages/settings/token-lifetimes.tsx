@@ -3,9 +3,10 @@ import { Stack, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
 import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
 
 const dayMs = 86_400_000;
@@ -77,12 +78,12 @@ function Limits({ organization, days }: { readonly organization: string; readonl
           data: {
             type: "organization-token-ttl-policies",
             attributes: {
-              "token-ttl-policies": Object.entries(changesIn(draft))
+              "token-ttl-policies": (Object.entries(changesIn(draft)) as [keyof Days, string][])
                 .filter(([, value]) => value !== "")
                 .map(([kind, value]) => ({ "token-type": kind, "max-ttl-ms": Number(value) * dayMs })),
             },
           },
-        } as never,
+        },
       })}
     >
       <Stack gap="xs">

@@ -5,12 +5,14 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import { call, type Answer } from "../../api/client.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Expires } from "../../ui/expires.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { LinkButton, useGo } from "../../ui/link.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { LoadingRows } from "../../ui/states.tsx";
+import { invitation as invitationQuery } from "../../api/detail-queries.ts";
 
 type Invitation = Answer<"GET /invitations/{invitation_secret}">["data"];
 
@@ -21,9 +23,9 @@ interface InvitationProps {
 
 export default function InvitationPage() {
   useDocumentTitle("Welcome to Cadastre");
-  const { secret: rest } = useParams({ strict: false }) as { secret: string };
+  const { secret: rest } = useParams({ from: "/outside/invitations/cadastre-{$secret}" });
   const secret = `cadastre-${rest}`;
-  const query = useQuery(asking("GET /invitations/{invitation_secret}", { path: { invitation_secret: secret } }));
+  const query = useQuery(invitationQuery(secret));
   return (
     <Center mih="80vh" p="md" component="main">
       <Paper withBorder p="xl" w={420} maw="100%">
@@ -114,12 +116,10 @@ function Register({ secret, invitation }: InvitationProps) {
       draft={draft}
       action={register}
       verb={known === null ? "Create account" : "Set password"}
-      input={({ username, password }) =>
-        ({
-          path: { invitation_secret: secret },
-          body: { data: { type: "invitations", attributes: { password, ...(known === null && { username }) } } },
-        }) as never
-      }
+      input={({ username, password }) => ({
+        path: { invitation_secret: secret },
+        body: { data: { type: "invitations", attributes: { password, ...(known === null && { username }) } } },
+      })}
     >
       <TextInput
         label="Username"

@@ -15,12 +15,13 @@ import {
 import { useDocumentTitle } from "@mantine/hooks";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { prefix, useGo } from "../../ui/link.tsx";
+import { signInOptions } from "../../api/detail-queries.ts";
 
 export default function SignInPage() {
   useDocumentTitle("Sign in to Cadastre");
@@ -70,7 +71,7 @@ interface ProvidersProps {
 
 /** Single sign-on, where there is some. The way there is a page of the server, not of the console. */
 function Providers({ to, organization }: ProvidersProps) {
-  const options = useQuery(asking("GET /sign-in-options", { query: { "filter[organization]": organization } }));
+  const options = useQuery(signInOptions(organization));
   const providers = options.data?.data.attributes.providers ?? [];
   if (providers.length === 0) return null;
   return (
@@ -109,7 +110,7 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
       draft={draft}
       action={signIn}
       verb="Sign in"
-      input={(attributes) => ({ body: { data: { type: "sessions", attributes } } }) as never}
+      input={(attributes) => ({ body: { data: { type: "sessions", attributes } } })}
     >
       {way === "token" ? (
         <PasswordInput label="Token" {...draft.getInputProps("token")} autoFocus autoComplete="off" />

@@ -3,15 +3,17 @@ import { Button, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteAgentPools } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 const liveMs = 10_000;
 
@@ -28,9 +30,9 @@ export default function SiteAgentPoolsPage() {
 }
 
 function Pools() {
-  const { q, page } = useListed();
+  const { search } = useAddress();
   const query = useQuery({
-    ...askingOn("GET /admin/agent-pools", { query: { q, "page[number]": page, "page[size]": 50 } }),
+    ...siteAgentPools(search),
     refetchInterval: liveMs,
   });
   return (

@@ -4,23 +4,20 @@ import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
-import { List } from "../../ui/list.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
+import { List } from "../../components/list.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
+import { siteVersions } from "../../api/list-queries.ts";
 
 export default function SiteVersionsPage() {
   const [opened, { open, close }] = useDisclosure();
   const { search } = useAddress();
-  const query = useQuery(
-    askingOn("GET /admin/terraform-versions", {
-      query: { "search[version]": search["q"], "page[number]": search["page"], "page[size]": 50 },
-    }),
-  );
+  const query = useQuery(siteVersions(search));
   return (
     <SiteFrame actions={<Button onClick={open}>Add version</Button>}>
       <List

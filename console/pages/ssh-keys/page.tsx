@@ -6,29 +6,27 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { changesIn, useDraft } from "../../ui/form.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PrivateKeyInput } from "../../ui/private-key.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
+import { sshKeys } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 export default function SshKeysPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
   const [edited, setEdited] = useState<Resource<"ssh-keys">>();
-  const { page } = useListed();
+  const { search } = useAddress();
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const mayUpdate = rights?.["can-update-ssh-keys"];
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/ssh-keys", {
-      path: { organization_name: organization },
-      query: { "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const query = useQuery(sshKeys(organization, search));
   return (
     <Page
       title="SSH keys"
@@ -112,7 +110,7 @@ function AddKey({ organization, onClose }: { readonly organization: string; read
       onCancel={onClose}
       input={(attributes) => ({
         path: { organization_name: organization },
-        body: { data: { type: "ssh-keys", attributes } } as never,
+        body: { data: { type: "ssh-keys", attributes } },
       })}
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />

@@ -2,16 +2,17 @@
 import { Badge } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { Resource } from "../../api/client.ts";
-import { askingOn } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { Asked, Empty } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { bytes, Dimmed, figure, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { Writer } from "./writer.tsx";
+import { stateVersions } from "../../api/detail-queries.ts";
 
 export default function StatesPage() {
   return <WorkspaceFrame>{(place) => <States place={place} />}</WorkspaceFrame>;
@@ -20,12 +21,7 @@ export default function StatesPage() {
 function States({ place }: { readonly place: Place }) {
   const { organization, workspace } = place;
   const { search, set } = useAddress();
-  const query = useQuery(
-    askingOn("GET /workspaces/{workspace_id}/state-versions", {
-      path: { workspace_id: workspace.id },
-      query: { "page[size]": 30, "page[number]": search["page"] },
-    }),
-  );
+  const query = useQuery(stateVersions(workspace.id, search));
   return (
     <Asked query={query}>
       {({ data, meta }) =>

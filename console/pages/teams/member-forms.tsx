@@ -9,7 +9,8 @@ import { askingOn } from "../../api/queries.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
-import { ActionForm, type Draft, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { type Draft, useDraft } from "../../ui/form.tsx";
 import type { TeamPlace } from "./frame.tsx";
 
 /** The expiry and reason come with the relationship. */
@@ -33,8 +34,8 @@ interface SeatDraft {
 const seatInput = (teamId: string, { person, "expires-at": expiry, reason }: SeatDraft) => ({
   path: { team_id: teamId },
   body: {
-    data: [{ type: "users", id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
-  } as never,
+    data: [{ type: "users" as const, id: person, meta: { "expires-at": momentOf(expiry), reason: reason || null } }],
+  },
 });
 
 /** When the seat ends, and why it was given. */

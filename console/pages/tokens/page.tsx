@@ -5,9 +5,10 @@ import { useQuery } from "@tanstack/react-query";
 import { account, organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
-import { useNow } from "../../ui/now.ts";
+import { useNow } from "../../now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows, Refusal } from "../../ui/states.tsx";
+import { Empty, LoadingRows } from "../../ui/states.tsx";
+import { Refusal } from "../../components/query-states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { useTokens, type Held } from "./every-kind.ts";
 import { MakeToken } from "./make-token.tsx";
@@ -16,7 +17,7 @@ import { TokensTable } from "./table.tsx";
 import { countTokens, soonDays, unusedDays } from "./words.ts";
 
 export default function TokensPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const { held, leftOut, isLoading, errors } = useTokens(organization);
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
   const me = useQuery(account()).data?.data;

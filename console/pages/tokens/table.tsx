@@ -6,7 +6,7 @@ import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Expires } from "../../ui/expires.tsx";
 import { LinkButton } from "../../ui/link.tsx";
-import { useNow } from "../../ui/now.ts";
+import { useNow } from "../../now.ts";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
 import { byConcern, concernOf, type Token } from "./words.ts";

@@ -2,7 +2,7 @@
 import { Text } from "@mantine/core";
 import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
-import { ChosenThings } from "../../pickers.tsx";
+import { ChosenThings } from "../../components/pickers.tsx";
 import { Section } from "../../ui/page.tsx";
 import type { SetPlace } from "./place.ts";
 

@@ -5,27 +5,25 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingOn, organization as organizationQuery } from "../../api/queries.ts";
+import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { useDraft } from "../../ui/form.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
-import { List, useListed } from "../../ui/list.tsx";
+import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
+import { variableSets } from "../../api/list-queries.ts";
+import { useAddress } from "../../ui/address.ts";
 
 export default function VariableSetsPage() {
-  const { organization } = useParams({ strict: false }) as { organization: string };
+  const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
-  const { q, page } = useListed();
+  const { search } = useAddress();
   const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
-  const query = useQuery(
-    askingOn("GET /organizations/{organization_name}/varsets", {
-      path: { organization_name: organization },
-      query: { q, "page[number]": page, "page[size]": 50 },
-    }),
-  );
+  const query = useQuery(variableSets(organization, search));
   return (
     <Page
       title="Variable sets"

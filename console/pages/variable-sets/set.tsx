@@ -2,24 +2,21 @@
 import { Checkbox, Stack, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { asking } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { changesIn, useDraft } from "../../ui/form.tsx";
 import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../ui/settings.tsx";
-import { Asked } from "../../ui/states.tsx";
+import { End, SettingsForm } from "../../components/forms.tsx";
+import { Asked } from "../../components/query-states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
 import type { SetPlace } from "./place.ts";
 import { Variables } from "./variables.tsx";
 import { Applied } from "./applied.tsx";
-
-const setQuery = (id: string) =>
-  asking("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });
+import { variableSet } from "../../api/detail-queries.ts";
 
 export default function VariableSetPage() {
-  const { organization, set } = useParams({ strict: false }) as { organization: string; set: string };
-  const query = useQuery(setQuery(set));
+  const { organization, set } = useParams({ from: "/inside/$organization/variable-sets/$set" });
+  const query = useQuery(variableSet(set));
   const attributes = query.data?.data.attributes;
   return (
     <Page
@@ -55,7 +52,7 @@ function Settings({ answer: { data: set, etag } }: SetPlace) {
     <SettingsForm
       draft={draft}
       operation="PATCH /varsets/{varset_id}"
-      query={setQuery(set.id)}
+      query={variableSet(set.id)}
       etag={etag}
       done="Saved the variable set."
       input={(ifMatch) => ({

@@ -4,15 +4,17 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { askingWhole } from "../../api/whole.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm } from "../../components/forms.tsx";
+import { changesIn, useDraft } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { Empty, LoadingRows } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
 import type { SetPlace } from "./place.ts";
+import { variablesOfSet } from "../../api/detail-queries.ts";
 
 type Variable = Resource<"vars">;
 
@@ -20,7 +22,7 @@ export function Variables({ answer: { data: set } }: SetPlace) {
   const [edited, setEdited] = useState<Variable | "new">();
   const close = () => setEdited(undefined);
   const mayUpdate = set.attributes.permissions["can-update"];
-  const query = useQuery(askingWhole("GET /varsets/{varset_id}/relationships/vars", { path: { varset_id: set.id } }));
+  const query = useQuery(variablesOfSet(set.id));
   return (
     <Section title="Variables" actions={mayUpdate && <Button onClick={() => setEdited("new")}>Add variable</Button>}>
       <Asked query={query} loading={<LoadingRows rows={2} />}>

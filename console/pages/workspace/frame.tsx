@@ -6,7 +6,7 @@ import type { Resource } from "../../api/client.ts";
 import { organization as organizationQuery, workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../ui/states.tsx";
+import { Asked, stillThere } from "../../components/query-states.tsx";
 import { StartRun } from "../runs/start.tsx";
 import { LockActions } from "./lock-actions.tsx";
 import type { Place } from "./place.ts";
@@ -30,7 +30,7 @@ const tabsOf = (
 ];
 
 export function useWorkspaceNames(): { readonly organization: string; readonly name: string } {
-  const { organization, workspace } = useParams({ strict: false }) as { organization: string; workspace: string };
+  const { organization, workspace } = useParams({ from: "/inside/$organization/workspaces/$workspace" });
   return { organization, name: workspace };
 }
 

@@ -5,8 +5,9 @@ import { asking, workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
-import { runIncludes, Runs } from "../runs/list.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { LoadingRows } from "../../ui/states.tsx";
+import { Runs } from "../runs/list.tsx";
 import { Outputs } from "../states/outputs.tsx";
 import { AboutWorkspace } from "./about.tsx";
 import { CloudBlock } from "./cloud-block.tsx";
@@ -15,6 +16,7 @@ import type { Place } from "./place.ts";
 import { Neighbours } from "./neighbours.tsx";
 import { Readme } from "./readme.tsx";
 import { ManagedResources } from "./resources.tsx";
+import { lastRuns } from "../../api/detail-queries.ts";
 
 export default function WorkspaceOverviewPage() {
   return (
@@ -75,10 +77,7 @@ function FirstState({ place: { organization, workspace } }: { readonly place: Pl
 function LastRuns({ place: { organization, workspace } }: { readonly place: Place }) {
   const { name } = workspace.attributes;
   const query = useQuery({
-    ...asking("GET /workspaces/{workspace_id}/runs", {
-      path: { workspace_id: workspace.id },
-      query: { include: runIncludes, "page[size]": 5 },
-    }),
+    ...lastRuns(workspace.id),
     refetchInterval: 10_000,
   });
   return (

@@ -4,7 +4,8 @@ import { useQuery } from "@tanstack/react-query";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { LoadingRows } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
 

@@ -1,9 +1,10 @@
 /** Run triggers: workspaces whose applies start runs here, and workspaces in which applies of this one start runs. */
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
-import { askingWhole } from "../../api/whole.ts";
+import { askingWhole } from "../../api/queries.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked, LoadingRows } from "../../ui/states.tsx";
+import { Asked } from "../../components/query-states.tsx";
+import { LoadingRows } from "../../ui/states.tsx";
 import type { Place } from "./place.ts";
 import { LinkedWorkspaces } from "./linked.tsx";
 

@@ -1,8 +1,8 @@
 /** The column of a table that names a workspace, with the way to it. */
-import { paths } from "./paths.ts";
-import { Link } from "./ui/link.tsx";
-import { Name } from "./ui/name.tsx";
-import type { Column } from "./ui/table.tsx";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { Name } from "../ui/name.tsx";
+import type { Column } from "../ui/table.tsx";
 
 export const WorkspaceLink = ({ organization, name }: { readonly organization: string; readonly name: string }) => (
   <Link to={paths.workspace(organization, name)}>

@@ -4,7 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconCode } from "@tabler/icons-react";
 import { useQueryClient } from "@tanstack/react-query";
 import { CodeToCopy } from "../ui/text.tsx";
-import { addressOf, type Input, type Operation } from "./client.ts";
+import { addressOf, type Input, type Operation } from "../api/client.ts";
 
 /** Requests of the frame, which every page has. */
 const around = ["GET /account/details", "GET /sessions", "GET /organizations"];

@@ -3,10 +3,11 @@ import { Group } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
-import { useAddress } from "./address.ts";
-import { SearchInput } from "./search-input.tsx";
-import { Asked, NoMatches } from "./states.tsx";
-import { Pager, Table, type Column } from "./table.tsx";
+import { useAddress } from "../ui/address.ts";
+import { SearchInput } from "../ui/search-input.tsx";
+import { Asked } from "./query-states.tsx";
+import { NoMatches } from "../ui/states.tsx";
+import { Pager, Table, type Column } from "../ui/table.tsx";
 
 export interface Listed {
   readonly data: readonly any[];

@@ -4,10 +4,11 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { Resource } from "./api/client.ts";
-import { asking, askingOn, type Reading } from "./api/queries.ts";
-import { paths } from "./paths.ts";
-import { Link } from "./ui/link.tsx";
+import type { Resource } from "../api/client.ts";
+import type { ApiError } from "../api/errors.ts";
+import { asking, askingOn } from "../api/queries.ts";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
 
 export type Kind = "teams" | "projects" | "workspaces";
 
@@ -16,46 +17,47 @@ interface Found {
   readonly attributes: { readonly name: string };
 }
 
+const size = 30;
+
 /** Each kind is listed, searched and shown in the same way, but for the words. */
-const ways: Readonly<Record<Kind, { list: Reading; search: string; show: Reading; id: string; one: string }>> = {
+const ways = {
   teams: {
-    list: "GET /organizations/{organization_name}/teams",
-    search: "q",
-    show: "GET /teams/{team_id}",
-    id: "team_id",
     one: "team",
+    show: (id: string) => asking("GET /teams/{team_id}", { path: { team_id: id } }),
+    list: (organization: string, q: string) =>
+      askingOn("GET /organizations/{organization_name}/teams", {
+        path: { organization_name: organization },
+        query: { q, "page[size]": size },
+      }),
   },
   projects: {
-    list: "GET /organizations/{organization_name}/projects",
-    search: "q",
-    show: "GET /projects/{project_id}",
-    id: "project_id",
     one: "project",
+    show: (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } }),
+    list: (organization: string, q: string) =>
+      askingOn("GET /organizations/{organization_name}/projects", {
+        path: { organization_name: organization },
+        query: { q, "page[size]": size },
+      }),
   },
   workspaces: {
-    list: "GET /organizations/{organization_name}/workspaces",
-    search: "search[name]",
-    show: "GET /workspaces/{workspace_id}",
-    id: "workspace_id",
     one: "workspace",
+    show: (id: string) => asking("GET /workspaces/{workspace_id}", { path: { workspace_id: id } }),
+    list: (organization: string, name: string) =>
+      askingOn("GET /organizations/{organization_name}/workspaces", {
+        path: { organization_name: organization },
+        query: { "search[name]": name, "page[size]": size },
+      }),
   },
 };
 
-const size = 30;
-
 /** One of them by its id; undefined until it is known. */
 export function useThing<K extends Kind>(kind: K, id: string | undefined): Resource<K> | undefined {
-  const { show, id: parameter } = ways[kind];
-  const query = useQuery({ ...asking(show, { path: { [parameter]: id } } as never), enabled: !!id });
-  return (query.data as { data?: Resource<K> } | undefined)?.data;
+  return useQuery<{ readonly data: any }, ApiError>({ ...ways[kind].show(id ?? ""), enabled: !!id }).data?.data;
 }
 
-function useFound(kind: Kind, organization: string, text: string, enabled: boolean): readonly Found[] {
-  const { list, search } = ways[kind];
-  const input = { path: { organization_name: organization }, query: { [search]: text, "page[size]": size } };
-  const query = useQuery({ ...askingOn(list, input as never), enabled });
-  return (query.data as { data?: readonly Found[] } | undefined)?.data ?? [];
-}
+const useFound = (kind: Kind, organization: string, text: string, enabled: boolean): readonly Found[] =>
+  useQuery<{ readonly data: readonly any[] }, ApiError>({ ...ways[kind].list(organization, text), enabled }).data
+    ?.data ?? [];
 
 interface PickerProps extends Pick<
   SelectProps,

@@ -1,0 +1,227 @@
+/** Every page of an organization: its address, the queries that start with its code, and its file. */
+import { createRoute, redirect } from "@tanstack/react-router";
+import * as details from "./api/detail-queries.ts";
+import * as lists from "./api/list-queries.ts";
+import { organization, project, team, workspaceNamed } from "./api/queries.ts";
+import { inside, notFound, of, ofWorkspace, page, start } from "./page-route.ts";
+import { paths } from "./paths.ts";
+
+const inOrganization = createRoute({
+  getParentRoute: () => inside,
+  path: "$organization",
+  loader: ({ context, params }) => context.client.ensureQueryData(organization(params.organization)),
+});
+const inWorkspace = createRoute({
+  getParentRoute: () => inOrganization,
+  path: "workspaces/$workspace",
+  loader: ({ context, params }) =>
+    context.client.ensureQueryData(workspaceNamed(params.organization, params.workspace)),
+});
+
+// What is shown of a project, a team and a person on each of their pages; an error is shown by the page.
+const inProject = createRoute({
+  getParentRoute: () => inOrganization,
+  path: "projects/$project",
+  loader: ({ context, params }) => start(context.client, [project(params.project)]),
+});
+const inTeam = createRoute({
+  getParentRoute: () => inOrganization,
+  path: "teams/$team",
+  loader: ({ context, params }) => start(context.client, [team(params.team)]),
+});
+const inPerson = createRoute({
+  getParentRoute: () => inOrganization,
+  path: "people/$user",
+  loader: ({ context, params }) => start(context.client, [details.user(params.user)]),
+});
+
+/** The CLI prints this address of a run; any workspace may be called `workspaces` or `runs`. */
+const runOfCli = createRoute({
+  getParentRoute: () => inOrganization,
+  path: "$workspace/runs/$run",
+  loader: ({ params: { organization, workspace, run } }): never => {
+    throw redirect({ href: paths.run(organization, workspace, run), replace: true });
+  },
+});
+
+export const organizationPages = inOrganization.addChildren([
+  page(
+    inOrganization,
+    "/",
+    () => import("./pages/organization/page.tsx"),
+    of("organization", lists.waitingWorkspaces, lists.projectsInShort),
+  ),
+  page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx"), of("organization", lists.workspaces)),
+  page(
+    inOrganization,
+    "new-workspace",
+    () => import("./pages/first-start/new-workspace.tsx"),
+    of("organization", lists.projectsForWorkspaces),
+  ),
+  page(inOrganization, "projects", () => import("./pages/projects/page.tsx"), of("organization", lists.projects)),
+  page(inOrganization, "teams", () => import("./pages/teams/page.tsx"), of("organization", lists.teams)),
+  page(inOrganization, "people", () => import("./pages/people/page.tsx"), of("organization", lists.people)),
+  page(
+    inOrganization,
+    "variable-sets",
+    () => import("./pages/variable-sets/page.tsx"),
+    of("organization", lists.variableSets),
+  ),
+  page(
+    inOrganization,
+    "variable-sets/$set",
+    () => import("./pages/variable-sets/set.tsx"),
+    of("set", details.variableSet, details.variablesOfSet),
+  ),
+  page(inOrganization, "ssh-keys", () => import("./pages/ssh-keys/page.tsx"), of("organization", lists.sshKeys)),
+  page(
+    inOrganization,
+    "agent-pools",
+    () => import("./pages/agent-pools/page.tsx"),
+    of("organization", lists.agentPools),
+  ),
+  page(
+    inOrganization,
+    "agent-pools/$pool",
+    () => import("./pages/agent-pools/pool.tsx"),
+    of("pool", details.agentPool, details.agents),
+  ),
+  page(
+    inOrganization,
+    "connections",
+    () => import("./pages/connections/page.tsx"),
+    of("organization", lists.connections),
+  ),
+  page(
+    inOrganization,
+    "repository-events",
+    () => import("./pages/repository/page.tsx"),
+    of("organization", lists.repositoryEvents),
+  ),
+  page(
+    inOrganization,
+    "identity-trusts",
+    () => import("./pages/identity-trusts/page.tsx"),
+    of("organization", lists.identityTrusts),
+  ),
+  page(inOrganization, "settings", () => import("./pages/settings/page.tsx"), of("organization", lists.reservedKeys)),
+  page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx"), of("organization", lists.allTeams)),
+  page(inOrganization, "audit", () => import("./pages/audit/page.tsx")),
+  page(
+    inOrganization,
+    "audit/webhooks",
+    () => import("./pages/audit-webhooks/page.tsx"),
+    of("organization", lists.auditWebhooks),
+  ),
+  page(inOrganization, "resources", () => import("./pages/resources/page.tsx"), of("organization", lists.resources)),
+  page(inOrganization, "tags", () => import("./pages/tags/page.tsx"), of("organization", lists.tags)),
+  page(inOrganization, "runs", () => import("./pages/runs/page.tsx"), of("organization", lists.capacity, lists.runs)),
+  page(
+    inOrganization,
+    "runs/queue",
+    () => import("./pages/runs/queue.tsx"),
+    of("organization", lists.capacity, lists.runQueue),
+  ),
+  runOfCli,
+  page(
+    inOrganization,
+    "who-can",
+    () => import("./pages/who-can/page.tsx"),
+    async ({ client, params, search }) => {
+      const { permissions: may } = (await client.ensureQueryData(organization(params.organization))).data.attributes;
+      const mayRead = may["can-create-team"] || may["can-manage-memberships"];
+      return mayRead ? [lists.accessHolders(params.organization, search)] : [];
+    },
+  ),
+  page(inOrganization, "move", () => import("./pages/move/page.tsx"), of("organization", lists.movableWorkspaces)),
+  page(
+    inOrganization,
+    "tokens/$token",
+    () => import("./pages/reach/token.tsx"),
+    ({ params, search }) => [
+      details.token(params.token),
+      details.reachOf(params.organization, { token: params.token }, search).query,
+    ],
+  ),
+  page(inOrganization, "grant", () => import("./pages/grant/page.tsx")),
+  inProject.addChildren([
+    page(
+      inProject,
+      "/",
+      () => import("./pages/projects/project.tsx"),
+      ({ params, search }) => [lists.workspacesOfProject(params.organization, params.project, search)],
+    ),
+    page(inProject, "audit", () => import("./pages/projects/audit.tsx")),
+    page(
+      inProject,
+      "notifications",
+      () => import("./pages/notifications/project.tsx"),
+      of("project", details.notificationsOfProject),
+    ),
+    page(inProject, "settings", () => import("./pages/projects/settings.tsx"), of("project", details.projectTags)),
+    page(inProject, "access", () => import("./pages/who-can/project.tsx"), of("project", details.accessToProject)),
+  ]),
+  inTeam.addChildren([
+    page(inTeam, "/", () => import("./pages/teams/members.tsx")),
+    page(inTeam, "tokens", () => import("./pages/teams/tokens.tsx"), of("team", details.tokensOfTeam)),
+    page(
+      inTeam,
+      "notifications",
+      () => import("./pages/notifications/team.tsx"),
+      of("team", details.notificationsOfTeam),
+    ),
+    page(inTeam, "settings", () => import("./pages/teams/settings.tsx")),
+    page(
+      inTeam,
+      "reach",
+      () => import("./pages/reach/team.tsx"),
+      ({ params, search }) => [details.reachOf(params.organization, { team: params.team }, search).query],
+    ),
+  ]),
+  inPerson.addChildren([
+    page(inPerson, "/", () => import("./pages/people/person.tsx")),
+    page(
+      inPerson,
+      "reach",
+      () => import("./pages/reach/person.tsx"),
+      ({ params, search }) => [details.reachOf(params.organization, { user: params.user }, search).query],
+    ),
+    page(inPerson, "leaving", () => import("./pages/reach/leaving.tsx"), of("organization", details.lockedWorkspaces)),
+  ]),
+  inWorkspace.addChildren([
+    page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx"), ofWorkspace(details.lastRuns)),
+    page(inWorkspace, "access", () => import("./pages/workspace/access.tsx"), ofWorkspace(details.accessToWorkspace)),
+    page(inWorkspace, "audit", () => import("./pages/audit/workspace.tsx")),
+    page(inWorkspace, "start", () => import("./pages/first-start/start.tsx")),
+    page(inWorkspace, "runs", () => import("./pages/runs/workspace.tsx"), ofWorkspace(details.runsOfWorkspace)),
+    page(inWorkspace, "runs/$run", () => import("./pages/runs/run.tsx"), of("run", details.run, details.runEvents)),
+    page(inWorkspace, "states", () => import("./pages/states/page.tsx"), ofWorkspace(details.stateVersions)),
+    page(
+      inWorkspace,
+      "states/$state",
+      () => import("./pages/states/state.tsx"),
+      of("state", details.stateVersion, details.outputsOfState),
+    ),
+    page(
+      inWorkspace,
+      "variables",
+      () => import("./pages/variables/page.tsx"),
+      ofWorkspace(details.variablesInForce, details.ownVariables, details.appliedVariableSets),
+    ),
+    page(
+      inWorkspace,
+      "repository",
+      () => import("./pages/repository/workspace.tsx"),
+      ofWorkspace((id, search, may) => (may["can-read-run"] ? details.repositoryEventsOf(id, search) : [])),
+    ),
+    page(
+      inWorkspace,
+      "notifications",
+      () => import("./pages/notifications/workspace.tsx"),
+      ofWorkspace(details.notificationsOfWorkspace),
+    ),
+    page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),
+  ]),
+  // Not under a workspace as well: it would take the address of a run of a workspace that is called `workspaces`.
+  notFound(inOrganization, "$"),
+]);
