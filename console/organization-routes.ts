@@ -106,7 +106,9 @@ export const organizationPages = inOrganization.addChildren([
   ),
   page(inOrganization, "settings", () => import("./pages/settings/page.tsx"), of("organization", lists.reservedKeys)),
   page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx"), of("organization", lists.allTeams)),
-  page(inOrganization, "audit", () => import("./pages/audit/page.tsx")),
+  page(inOrganization, "audit", () =>
+    import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.OrganizationAudit })),
+  ),
   page(
     inOrganization,
     "audit/webhooks",
@@ -115,11 +117,16 @@ export const organizationPages = inOrganization.addChildren([
   ),
   page(inOrganization, "resources", () => import("./pages/resources/page.tsx"), of("organization", lists.resources)),
   page(inOrganization, "tags", () => import("./pages/tags/page.tsx"), of("organization", lists.tags)),
-  page(inOrganization, "runs", () => import("./pages/runs/page.tsx"), of("organization", lists.capacity, lists.runs)),
+  page(
+    inOrganization,
+    "runs",
+    () => import("./pages/runs/organization.tsx").then((pages) => ({ default: pages.OrganizationRuns })),
+    of("organization", lists.capacity, lists.runs),
+  ),
   page(
     inOrganization,
     "runs/queue",
-    () => import("./pages/runs/queue.tsx"),
+    () => import("./pages/runs/organization.tsx").then((pages) => ({ default: pages.RunQueue })),
     of("organization", lists.capacity, lists.runQueue),
   ),
   runOfCli,
@@ -137,7 +144,7 @@ export const organizationPages = inOrganization.addChildren([
   page(
     inOrganization,
     "tokens/$token",
-    () => import("./pages/reach/token.tsx"),
+    () => import("./pages/reach/pages.tsx").then((pages) => ({ default: pages.TokenReach })),
     ({ params, search }) => [
       details.token(params.token),
       details.reachOf(params.organization, { token: params.token }, search).query,
@@ -151,15 +158,22 @@ export const organizationPages = inOrganization.addChildren([
       () => import("./pages/projects/project.tsx"),
       ({ params, search }) => [lists.workspacesOfProject(params.organization, params.project, search)],
     ),
-    page(inProject, "audit", () => import("./pages/projects/audit.tsx")),
+    page(inProject, "audit", () =>
+      import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.ProjectAudit })),
+    ),
     page(
       inProject,
       "notifications",
-      () => import("./pages/notifications/project.tsx"),
+      () => import("./pages/notifications/list.tsx").then((pages) => ({ default: pages.ProjectNotifications })),
       of("project", details.notificationsOfProject),
     ),
     page(inProject, "settings", () => import("./pages/projects/settings.tsx"), of("project", details.projectTags)),
-    page(inProject, "access", () => import("./pages/who-can/project.tsx"), of("project", details.accessToProject)),
+    page(
+      inProject,
+      "access",
+      () => import("./pages/who-can/thing.tsx").then((pages) => ({ default: pages.ProjectAccess })),
+      of("project", details.accessToProject),
+    ),
   ]),
   inTeam.addChildren([
     page(inTeam, "/", () => import("./pages/teams/members.tsx")),
@@ -167,14 +181,14 @@ export const organizationPages = inOrganization.addChildren([
     page(
       inTeam,
       "notifications",
-      () => import("./pages/notifications/team.tsx"),
+      () => import("./pages/notifications/list.tsx").then((pages) => ({ default: pages.TeamNotifications })),
       of("team", details.notificationsOfTeam),
     ),
     page(inTeam, "settings", () => import("./pages/teams/settings.tsx")),
     page(
       inTeam,
       "reach",
-      () => import("./pages/reach/team.tsx"),
+      () => import("./pages/reach/pages.tsx").then((pages) => ({ default: pages.TeamReach })),
       ({ params, search }) => [details.reachOf(params.organization, { team: params.team }, search).query],
     ),
   ]),
@@ -183,15 +197,27 @@ export const organizationPages = inOrganization.addChildren([
     page(
       inPerson,
       "reach",
-      () => import("./pages/reach/person.tsx"),
+      () => import("./pages/reach/pages.tsx").then((pages) => ({ default: pages.PersonReach })),
       ({ params, search }) => [details.reachOf(params.organization, { user: params.user }, search).query],
     ),
-    page(inPerson, "leaving", () => import("./pages/reach/leaving.tsx"), of("organization", details.lockedWorkspaces)),
+    page(
+      inPerson,
+      "leaving",
+      () => import("./pages/reach/pages.tsx").then((pages) => ({ default: pages.PersonOffboarding })),
+      of("organization", details.lockedWorkspaces),
+    ),
   ]),
   inWorkspace.addChildren([
     page(inWorkspace, "/", () => import("./pages/workspace/overview.tsx"), ofWorkspace(details.lastRuns)),
-    page(inWorkspace, "access", () => import("./pages/workspace/access.tsx"), ofWorkspace(details.accessToWorkspace)),
-    page(inWorkspace, "audit", () => import("./pages/audit/workspace.tsx")),
+    page(
+      inWorkspace,
+      "access",
+      () => import("./pages/who-can/thing.tsx").then((pages) => ({ default: pages.WorkspaceAccess })),
+      ofWorkspace(details.accessToWorkspace),
+    ),
+    page(inWorkspace, "audit", () =>
+      import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.WorkspaceAudit })),
+    ),
     page(inWorkspace, "start", () => import("./pages/first-start/start.tsx")),
     page(inWorkspace, "runs", () => import("./pages/runs/workspace.tsx"), ofWorkspace(details.runsOfWorkspace)),
     page(inWorkspace, "runs/$run", () => import("./pages/runs/run.tsx"), of("run", details.run, details.runEvents)),
@@ -217,7 +243,7 @@ export const organizationPages = inOrganization.addChildren([
     page(
       inWorkspace,
       "notifications",
-      () => import("./pages/notifications/workspace.tsx"),
+      () => import("./pages/notifications/list.tsx").then((pages) => ({ default: pages.WorkspaceNotifications })),
       ofWorkspace(details.notificationsOfWorkspace),
     ),
     page(inWorkspace, "settings", () => import("./pages/workspace/settings.tsx")),

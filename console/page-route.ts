@@ -15,7 +15,7 @@ import { account, workspaceNamed } from "./api/queries.ts";
 import { CodeMissing, NotFound } from "./pages/failed.tsx";
 import type { Search } from "./paths.ts";
 import { Shell, ShellFailed } from "./shell.tsx";
-import { Opening } from "./ui/states.tsx";
+import { Opening } from "./components/states.tsx";
 
 interface Context {
   readonly client: QueryClient;

@@ -9,7 +9,7 @@ import { forSiteAdmin, inside, notFound, of, outside, page, root } from "./page-
 import { NotFound, PageFailed } from "./pages/failed.tsx";
 import { parseSearch, stringifySearch } from "./paths.ts";
 import { prefix } from "./ui/link.tsx";
-import { LoadingPage } from "./ui/states.tsx";
+import { LoadingPage } from "./components/states.tsx";
 
 const pages = root.addChildren([
   outside.addChildren([

@@ -17,7 +17,7 @@ import { IconMoon, IconSearch, IconSun } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useLocation, useParams, type ErrorComponentProps } from "@tanstack/react-router";
 import { useEffect, type ReactNode } from "react";
-import { organization as organizationQuery } from "./api/queries.ts";
+import { organization as organizationQuery, useRights } from "./api/queries.ts";
 import { ShowAsApi } from "./components/show-as-api.tsx";
 import { isNoAnswer } from "./api/connection.ts";
 import { AccountMenu } from "./pages/account/menu.tsx";
@@ -111,7 +111,7 @@ function useOrganizationHere(): string | undefined {
 
 function Places({ organization }: { readonly organization: string }) {
   const { pathname } = useLocation();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const isHere = (to: string) =>
     to === paths.organization(organization) ? pathname.replace(/\/$/, "") === to : isWithin(pathname, to);
   return (

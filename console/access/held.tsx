@@ -6,13 +6,11 @@ import type { Resource } from "../api/client.ts";
 import { account } from "../api/queries.ts";
 import { paths } from "../paths.ts";
 import { DangerButton } from "../ui/dialog.tsx";
-import { Expires } from "../ui/expires.tsx";
+import { Expires, When } from "../ui/text.tsx";
 import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Asked } from "../components/query-states.tsx";
-import { LoadingRows } from "../ui/states.tsx";
+import { Asked, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { When } from "../ui/text.tsx";
 import { workspaceColumn } from "../components/workspace-link.tsx";
 import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
 

@@ -1,7 +1,7 @@
 /** The rows of the matrix: teams from their explanations, people from the access holders, or only the caller. */
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import type { Resource } from "../api/client.ts";
-import { account, askingOn, organization as organizationQuery } from "../api/queries.ts";
+import { account, askingOn, useRights } from "../api/queries.ts";
 import type { Pagination } from "../api/schema.gen.ts";
 import type { MatrixColumn } from "./columns.ts";
 import type { Source, Subject, Thing, Values } from "./words.ts";
@@ -63,7 +63,7 @@ export function useTeamRows({ thing, page, enabled }: Asked): Rows {
 
 export function usePeopleRows({ organization, thing, page, permission, enabled }: Asked): Rows {
   const mine = useOwnAccess(thing);
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayAsk = mine.mayManage || rights?.["can-manage-memberships"] === true || rights?.["can-create-team"] === true;
   const holders = useQuery({
     ...askingOn("GET /organizations/{organization_name}/access-holders", {

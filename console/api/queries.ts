@@ -1,5 +1,12 @@
 /** The queries of pages. The key of a query is its operation with its parameters, so that "Show as API" can show the request. */
-import { queryOptions, keepPreviousData, MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import {
+  useQuery,
+  queryOptions,
+  keepPreviousData,
+  MutationCache,
+  QueryCache,
+  QueryClient,
+} from "@tanstack/react-query";
 import { call, type Answer, type Input, type Operation } from "./client.ts";
 import { heard, isNoAnswer } from "./connection.ts";
 import { ApiError, SessionEnded } from "./errors.ts";
@@ -102,3 +109,6 @@ export const workspaceNamed = (organization: string, name: string) =>
 export const project = (id: string) => asking("GET /projects/{project_id}", { path: { project_id: id } });
 export const team = (id: string) =>
   asking("GET /teams/{team_id}", { path: { team_id: id }, query: { include: "users" } });
+
+/** What the caller may do in an organization; undefined until that is known. */
+export const useRights = (name: string) => useQuery(organization(name)).data?.data.attributes.permissions;

@@ -1,15 +1,15 @@
-/** Forms that send an operation: they show each refusal beside its field, and offer a way on when somebody else was faster. */
+/** Forms that send an operation: each refusal beside its field, and a way on when somebody else was faster. */
 import { Alert, Box, Button, Fieldset, Group, Stack } from "@mantine/core";
 import { useQueryClient, type FetchQueryOptions } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { useAction, type Action } from "../api/actions.ts";
 import type { Answer, Input, Operation } from "../api/client.ts";
 import { ApiError, SessionEnded, sortProblems } from "../api/errors.ts";
-import { DangerButton } from "../ui/dialog.tsx";
-import { FormButtons, type Draft } from "../ui/form.tsx";
+import { DangerButton, FormButtons } from "../ui/dialog.tsx";
 import { useGo } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
-import { Refusal } from "./query-states.tsx";
+import { Refusal } from "./states.tsx";
+import { useForm, type UseFormReturnType } from "@mantine/form";
 
 export interface ActionFormProps<Values extends object, O extends Operation> {
   readonly draft: Draft<Values>;
@@ -236,4 +236,16 @@ export function End<O extends Operation>(props: EndProps<O>) {
       </Box>
     </Section>
   );
+}
+
+export type Draft<Values extends object> = UseFormReturnType<Values>;
+
+/** What was typed, by the names of the attributes that are sent. */
+export const useDraft = <Values extends object>(initialValues: Values): Draft<Values> =>
+  useForm<Values>({ initialValues });
+
+/** Only what was changed: a PATCH leaves the rest as it is, also where somebody else has changed it meanwhile. */
+export function changesIn<Values extends object>(draft: Draft<Values>): Partial<Values> {
+  const all = Object.entries(draft.getValues()) as [string, unknown][];
+  return Object.fromEntries(all.filter(([name]) => draft.isDirty(name))) as Partial<Values>;
 }

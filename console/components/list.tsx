@@ -4,9 +4,8 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useAddress } from "../ui/address.ts";
-import { SearchInput } from "../ui/search-input.tsx";
-import { Asked } from "./query-states.tsx";
-import { NoMatches } from "../ui/states.tsx";
+import { SearchInput } from "../ui/inputs.tsx";
+import { Asked, NoMatches } from "./states.tsx";
 import { Pager, Table, type Column } from "../ui/table.tsx";
 
 export interface Listed {
@@ -31,12 +30,6 @@ export interface ListProps<A extends Listed> {
   readonly sort?: string;
   /** Shown where there are none at all. */
   readonly empty: ReactNode;
-}
-
-/** The part of a list's query that the address says: `q` and `page`. */
-export function useListed(): { readonly q: string | undefined; readonly page: string | undefined } {
-  const { search } = useAddress();
-  return { q: search["q"], page: search["page"] };
 }
 
 export function List<A extends Listed>(props: ListProps<A>) {

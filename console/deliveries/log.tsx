@@ -7,11 +7,9 @@ import { askingOn } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
 import { FormDialog } from "../ui/dialog.tsx";
 import { Facts } from "../ui/facts.tsx";
-import { Asked } from "../components/query-states.tsx";
-import { Empty } from "../ui/states.tsx";
+import { Asked, Empty } from "../components/states.tsx";
 import { Pager, Table } from "../ui/table.tsx";
-import { Dimmed, figure, Identifier, When } from "../ui/text.tsx";
-import { Value } from "../ui/value.tsx";
+import { Dimmed, figure, Identifier, When, Value } from "../ui/text.tsx";
 
 type Delivery = Resource<"deliveries">;
 

@@ -1,8 +1,9 @@
-/** Small pieces of text: ids and names to copy, times, figures. */
+/** Words, figures, times and values as every page shows them. */
 import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from "@mantine/core";
 import { IconCheck, IconCopy } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 import { useNow } from "../now.ts";
+import { endText, expiryText } from "./ends.ts";
 
 function CopyIcon({ value, what = "" }: { readonly value: string; readonly what?: string }) {
   return (
@@ -108,3 +109,60 @@ export const hasWords = (label: string, text: string): boolean =>
     .every((word) => label.toLowerCase().includes(word));
 
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const exactEnd = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "long" });
+
+interface ExpiresProps {
+  readonly time: string | null | undefined;
+  /** With its verb, in a sentence. */
+  readonly isSentence?: boolean;
+}
+
+/** An end, with the exact moment on hover; "never" without one. */
+export function Expires({ time, isSentence = false }: ExpiresProps) {
+  const now = useNow();
+  if (!time) return <Dimmed>{isSentence ? "never expires" : "never"}</Dimmed>;
+  return (
+    <time dateTime={time} title={exactEnd.format(new Date(time))}>
+      {isSentence || Date.parse(time) <= now ? expiryText(time, now) : endText(time, now)}
+    </time>
+  );
+}
+
+const shortMax = 100;
+const longMax = 20_000;
+
+export function textOf(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text === undefined
+    ? ""
+    : text.length > shortMax && typeof value !== "string"
+      ? JSON.stringify(value, null, 2)
+      : text;
+}
+
+export function Value({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const text = textOf(value);
+  if (text === "")
+    return (
+      <Text span inherit c="dimmed">
+        empty
+      </Text>
+    );
+  if (text.length <= shortMax && !text.includes("\n")) return <span className="mono">{text}</span>;
+  const shown = text.length > longMax ? `${text.slice(0, longMax)}\n… ${text.length - longMax} more characters` : text;
+  return (
+    <Code block fz="sm" mah="14rem" style={{ overflow: "auto" }} tabIndex={0} aria-label={label}>
+      {shown}
+    </Code>
+  );
+}
+
+export function sentenceCase(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** "a", "a and b", "a, b and c". */
+export const listed = (names: readonly string[]): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

@@ -3,12 +3,11 @@ import { Badge, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
-import { Expires } from "../../ui/expires.tsx";
+import { Expires, When } from "../../ui/text.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { When } from "../../ui/text.tsx";
-import { leave } from "./leave.ts";
+import { leave } from "./menu.tsx";
 import { sessions as sessionsQuery } from "../../api/detail-queries.ts";
 
 export function Sessions() {

@@ -2,7 +2,7 @@
 import { Select, type SelectProps } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { askingWhole } from "../../api/queries.ts";
-import type { Draft } from "../../ui/form.tsx";
+import type { Draft } from "../../components/forms.tsx";
 
 interface PoolSelectProps extends Pick<SelectProps, "description" | "disabled" | "error" | "value" | "onChange"> {
   readonly organization: string;

@@ -2,12 +2,11 @@
 import { TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { organization as organizationQuery, askingWhole } from "../../api/queries.ts";
+import { askingWhole, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { useDraft } from "../../ui/form.tsx";
+import { useDraft, End, SettingsForm } from "../../components/forms.tsx";
 import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../components/forms.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { liveMs, PoolAgents, PoolTokens } from "./agents.tsx";
 import { type PoolAnswer, Serves } from "./serves.tsx";
@@ -16,7 +15,7 @@ import { agents, agentPool } from "../../api/detail-queries.ts";
 export default function AgentPoolPage() {
   const { organization, pool: id } = useParams({ from: "/inside/$organization/agent-pools/$pool" });
   const query = useQuery(agentPool(id));
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayUpdate = rights?.["can-update-agent-pools"] === true;
   return (
     <Page

@@ -7,7 +7,7 @@ import { auditActions } from "../../api/schema.gen.ts";
 import { askingWhole } from "../../api/queries.ts";
 import type { Search } from "../../paths.ts";
 import { inDays, instantOf, MomentInput } from "../../ui/moment.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";
 

@@ -6,12 +6,10 @@ import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
 import { asking } from "../../api/queries.ts";
 import { ChosenThings } from "../../components/pickers.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { CloningKey } from "./ssh-key.tsx";
 
 const clientQuery = (id: string) =>

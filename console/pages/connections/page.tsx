@@ -6,16 +6,15 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
 import { EditConnection } from "./edit.tsx";
 import { type ProviderChoice, providers } from "./providers.ts";
@@ -26,7 +25,7 @@ export default function ConnectionsPage() {
   const [opened, { open, close }] = useDisclosure();
   const { search, set } = useAddress();
   const leave = () => set({ edit: undefined });
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayUpdate = rights?.["can-update-oauth"];
   const query = useQuery(connections(organization, search));
   return (

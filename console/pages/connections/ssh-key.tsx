@@ -3,12 +3,10 @@ import { Button, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking } from "../../api/queries.ts";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { PrivateKeyInput } from "../../ui/private-key.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
+import { PrivateKeyInput } from "../../ui/inputs.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 
 export function CloningKey({ tokenId }: { readonly tokenId: string }) {
   const path = { oauth_token_id: tokenId };

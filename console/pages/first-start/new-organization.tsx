@@ -4,13 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { account } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { EmailInput } from "../../ui/email-input.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { EmailInput } from "../../ui/inputs.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { Steps } from "./steps.tsx";
 
 export default function NewOrganizationPage() {

@@ -9,11 +9,10 @@ import { askingWhole } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Picker, useThing } from "../../components/pickers.tsx";
 import { useAddress } from "../../ui/address.ts";
-import { Expires } from "../../ui/expires.tsx";
+import { Expires } from "../../ui/text.tsx";
 import { useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, LoadingRows } from "../../ui/states.tsx";
-import { Refusal } from "../../components/query-states.tsx";
+import { Empty, LoadingRows, Refusal } from "../../components/states.tsx";
 import { GrantForm, type RecordDocument } from "./form.tsx";
 
 export default function GrantPage() {

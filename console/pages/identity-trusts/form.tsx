@@ -2,9 +2,8 @@
 import { Button, Group, Input, Stack, TextInput } from "@mantine/core";
 import type { Resource } from "../../api/client.ts";
 import { Picker } from "../../components/pickers.tsx";
-import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
-import { MakeOrSave } from "../../components/forms.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 export type Trust = Resource<"identity-trusts">;
 

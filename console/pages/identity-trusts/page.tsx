@@ -10,7 +10,7 @@ import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
 import { type Trust, TrustForm } from "./form.tsx";
 import { identityTrusts } from "../../api/list-queries.ts";

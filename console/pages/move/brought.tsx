@@ -3,8 +3,7 @@ import { Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import classes from "../../access/access.module.css";
 import { asking, askingWhole } from "../../api/queries.ts";
-import { LoadingRows } from "../../ui/states.tsx";
-import { Refusal } from "../../components/query-states.tsx";
+import { LoadingRows, Refusal } from "../../components/states.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { type Brought as Change, type Moved, setsBrought, tagsBrought } from "./brings.ts";
 

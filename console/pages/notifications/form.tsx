@@ -1,8 +1,7 @@
 /** One form for a new notification and for an existing one. The server tests a URL before it is enabled. */
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
 import type { Input } from "../../api/client.ts";
-import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
-import { MakeOrSave } from "../../components/forms.tsx";
+import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
 import { SigningToken } from "../../deliveries/signing-token.tsx";
 import {
   type Destination,

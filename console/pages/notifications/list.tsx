@@ -3,7 +3,7 @@ import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Section } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { ToldList } from "../../deliveries/list.tsx";
 import { hostOf } from "../../deliveries/told.tsx";
@@ -11,6 +11,9 @@ import { NotificationForm } from "./form.tsx";
 import { destinationWords, notificationsOf, type Notification, type Subject, wordsOf } from "./words.ts";
 import type { ApiError } from "../../api/errors.ts";
 import type { Whole } from "../../api/queries.ts";
+import { WorkspaceFrame } from "../workspace/frame.tsx";
+import { ProjectFrame } from "../projects/frame.tsx";
+import { TeamFrame } from "../teams/frame.tsx";
 
 const abouts = {
   workspace: "Who is notified about this workspace.",
@@ -64,4 +67,22 @@ function Where({ notification: { attributes, relationships } }: { readonly notif
       {count === 0 ? "Email" : `Email to ${addresses?.[0] ?? "a member"}${count > 1 ? ` and ${count - 1} more` : ""}`}
     </>
   );
+}
+
+export function WorkspaceNotifications() {
+  return (
+    <WorkspaceFrame>
+      {({ workspace }) => <Notifications subject={{ kind: "workspace", id: workspace.id }} />}
+    </WorkspaceFrame>
+  );
+}
+
+export function ProjectNotifications() {
+  return (
+    <ProjectFrame>{({ project }) => <Notifications subject={{ kind: "project", id: project.id }} />}</ProjectFrame>
+  );
+}
+
+export function TeamNotifications() {
+  return <TeamFrame>{({ team }) => <Notifications subject={{ kind: "team", id: team.id }} />}</TeamFrame>;
 }

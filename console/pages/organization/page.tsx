@@ -3,13 +3,12 @@ import { Group, Paper, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { includedIn, type Answer } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
@@ -18,7 +17,7 @@ import { projectsInShort, waitingWorkspaces } from "../../api/list-queries.ts";
 
 export default function OrganizationPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   return (
     <Page
       title={organization}

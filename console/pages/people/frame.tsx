@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../components/query-states.tsx";
+import { Asked, stillThere } from "../../components/states.tsx";
 import { user as userQuery } from "../../api/detail-queries.ts";
 
 export interface PersonPlace {

@@ -5,29 +5,27 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { EmailInput, isEmail } from "../../ui/email-input.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { EmailInput, isEmail } from "../../ui/inputs.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-import { RenewLink } from "./renew.tsx";
-import { RemoveMember } from "./remove.tsx";
+import { RenewLink, RemoveMember } from "./member-actions.tsx";
 import { allTeams, people } from "../../api/list-queries.ts";
 
 export default function PeoplePage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useOpened("invite");
   const { search, set } = useAddress();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayManage = rights?.["can-manage-memberships"] === true;
   const query = useQuery(people(organization, search));
   return (

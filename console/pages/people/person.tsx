@@ -1,19 +1,17 @@
 /** A person in an organization: their teams, with expiry and reason. */
 import { useQuery } from "@tanstack/react-query";
 import { includedIn } from "../../api/client.ts";
-import { asking, organization as organizationQuery } from "../../api/queries.ts";
+import { asking, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { Expires } from "../../ui/expires.tsx";
+import { Expires, Identifier, When } from "../../ui/text.tsx";
 import { Facts } from "../../ui/facts.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
-import { Identifier, When } from "../../ui/text.tsx";
 import { wordsOf } from "../teams/words.ts";
 import { PersonFrame, type PersonPlace } from "./frame.tsx";
-import { RemoveMember } from "./remove.tsx";
+import { RemoveMember } from "./member-actions.tsx";
 
 export default function PersonPage() {
   return (
@@ -44,7 +42,7 @@ function useMembership({ organization, user }: PersonPlace) {
 function Remove(place: PersonPlace) {
   const go = useGo();
   const { membership } = useMembership(place);
-  const rights = useQuery(organizationQuery(place.organization)).data?.data.attributes.permissions;
+  const rights = useRights(place.organization);
   if (!membership || !rights?.["can-manage-memberships"]) return null;
   return (
     <RemoveMember

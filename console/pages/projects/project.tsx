@@ -5,7 +5,7 @@ import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { ProjectFrame, type ProjectPlace } from "./frame.tsx";

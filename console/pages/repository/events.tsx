@@ -4,7 +4,7 @@ import { includedIn, type Answer, type Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Pager, Table, type Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
 import { WorkspaceLink } from "../../components/workspace-link.tsx";

@@ -4,7 +4,7 @@ import { useParams } from "@tanstack/react-router";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { Events } from "./events.tsx";
 import { repositoryEvents } from "../../api/list-queries.ts";
 

@@ -1,13 +1,12 @@
-/** The facts of a run. */
+/** The facts of a run, and what its parts are shown with. */
 import { Text } from "@mantine/core";
-import { includedIn } from "../../api/client.ts";
+import { includedIn, type Resource } from "../../api/client.ts";
 import { Facts } from "../../ui/facts.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
-import { engineNames } from "../workspace/words.ts";
+import { engineNames } from "../workspace/place.ts";
 import { Counts } from "./counts.tsx";
 import { kindOf, makerOf } from "./list.tsx";
-import type { RunPlace } from "./place.ts";
 
 export function AboutRun({ place: { run, plan, apply, included } }: { readonly place: RunPlace }) {
   const { attributes } = run;
@@ -49,4 +48,13 @@ export function AboutRun({ place: { run, plan, apply, included } }: { readonly p
       />
     </Section>
   );
+}
+
+export interface RunPlace {
+  readonly organization: string;
+  readonly name: string;
+  readonly run: Resource<"runs">;
+  readonly plan: Resource<"plans"> | undefined;
+  readonly apply: Resource<"applies"> | undefined;
+  readonly included: readonly any[] | undefined;
 }

@@ -4,7 +4,7 @@ import { includedIn, type Resource } from "../../api/client.ts";
 import { paths, type Search } from "../../paths.ts";
 import type { Address } from "../../ui/address.ts";
 import { Link } from "../../ui/link.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
 import { WorkspaceLink } from "../../components/workspace-link.tsx";
@@ -12,6 +12,9 @@ import { Counts } from "./counts.tsx";
 import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";
 import { runOperations } from "../../api/list-queries.ts";
+
+/** How often lists of runs are read again while somebody looks at them. */
+export const liveMs = 10_000;
 
 export interface RunsProps {
   readonly organization: string;

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import type { Resource } from "../../api/client.ts";
 import { useAddress } from "../../ui/address.ts";
 import type { Listed } from "../../components/list.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { Pager } from "../../ui/table.tsx";
 import { counted, figure } from "../../ui/text.tsx";
 import { Runs, type RunsProps } from "./list.tsx";

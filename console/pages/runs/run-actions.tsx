@@ -3,10 +3,9 @@ import { Button, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { CountsInWords } from "./counts.tsx";
-import type { RunPlace } from "./place.ts";
+import type { RunPlace } from "./about.tsx";
 
 const deeds = {
   apply: {

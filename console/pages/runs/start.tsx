@@ -7,8 +7,7 @@ import type { Input } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useForgotten, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft, type Draft } from "../../ui/form.tsx";
+import { ActionForm, useDraft, type Draft } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
 import type { Place } from "../workspace/place.ts";
 

@@ -2,10 +2,9 @@
 import { Paper, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
-import { counted } from "../../ui/text.tsx";
-import type { RunPlace } from "./place.ts";
+import { counted, listed } from "../../ui/text.tsx";
+import type { RunPlace } from "./about.tsx";
 import { makerOf } from "./list.tsx";
-import { listed } from "./words.ts";
 
 export function StatusLine({ place }: { readonly place: RunPlace }) {
   const said = sentenceOf(place);

@@ -1,6 +1,6 @@
 /** A run's status: a shape and a word, never a colour alone. */
 import { Text } from "@mantine/core";
-import { sentenceCase } from "./words.ts";
+import { sentenceCase } from "../../ui/text.tsx";
 import { needsConfirmation } from "../../api/list-queries.ts";
 
 type Look = { readonly sign: string; readonly color: string; readonly words?: string };
@@ -54,3 +54,7 @@ export const runStatusChoices: { readonly value: string; readonly label: string 
   { value: "errored", label: "Errored" },
   { value: "canceled,force_canceled,discarded", label: "Canceled or discarded" },
 ];
+
+const finalStatuses = ["applied", "planned_and_finished", "errored", "canceled", "force_canceled", "discarded"];
+
+export const isFinal = (status: string): boolean => finalStatuses.includes(status);

@@ -5,12 +5,10 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import { includedIn } from "../../api/client.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
-import { When } from "../../ui/text.tsx";
-import type { RunPlace } from "./place.ts";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { When, sentenceCase } from "../../ui/text.tsx";
+import type { RunPlace } from "./about.tsx";
 import classes from "./timeline.module.css";
-import { sentenceCase } from "./words.ts";
 import { runEvents } from "../../api/detail-queries.ts";
 
 export function Timeline({ place: { run } }: { readonly place: RunPlace }) {

@@ -1,8 +1,8 @@
 /** The stream of the run that a page shows: open while the run is executed, and the page's documents read anew when it says so. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
-import { isFinal } from "./final.ts";
-import type { RunPlace } from "./place.ts";
+import { isFinal } from "./status.tsx";
+import type { RunPlace } from "./about.tsx";
 import { RunStream } from "./run-stream.ts";
 
 const changing = new Set<unknown>(["GET /runs/{run_id}", "GET /runs/{run_id}/run-events"]);

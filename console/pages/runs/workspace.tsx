@@ -1,11 +1,10 @@
 /** The runs of one workspace. */
 import { useQuery } from "@tanstack/react-query";
 import { useAddress } from "../../ui/address.ts";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
-import { liveMs } from "./frame.tsx";
-import { isFiltered, noRunsTitle, RunFilters } from "./list.tsx";
+import { liveMs, isFiltered, noRunsTitle, RunFilters } from "./list.tsx";
 import { PagedRuns } from "./paged.tsx";
 import { runsOfWorkspace } from "../../api/detail-queries.ts";
 

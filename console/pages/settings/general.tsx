@@ -3,10 +3,9 @@ import { Switch, TextInput } from "@mantine/core";
 import type { Answer } from "../../api/client.ts";
 import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { EmailInput } from "../../ui/email-input.tsx";
-import { changesIn, useDraft, type Draft } from "../../ui/form.tsx";
+import { EmailInput } from "../../ui/inputs.tsx";
+import { changesIn, useDraft, type Draft, SettingsForm } from "../../components/forms.tsx";
 import { useGo } from "../../ui/link.tsx";
-import { SettingsForm } from "../../components/forms.tsx";
 import { DefaultExecution } from "../agent-pools/execution.tsx";
 
 type Organization = Answer<"GET /organizations/{organization_name}">;

@@ -6,7 +6,7 @@ import { organization as organizationQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
 import { End } from "../../components/forms.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { General } from "./general.tsx";
 import { ReservedKeys } from "./reserved-keys.tsx";
 import { Retention } from "./retention.tsx";

@@ -5,10 +5,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { reservedKeys } from "../../api/list-queries.ts";
 

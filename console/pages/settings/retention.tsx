@@ -4,13 +4,11 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
-import { Refusal } from "../../components/query-states.tsx";
+import { LoadingRows, Refusal } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 interface RetentionProps {
   readonly organization: string;

@@ -3,11 +3,10 @@ import { Stack, Switch } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { asking, organization as organizationQuery } from "../../api/queries.ts";
-import { ActionForm } from "../../components/forms.tsx";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { Asked } from "../../components/states.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 
 const dayMs = 86_400_000;
 const kinds = [

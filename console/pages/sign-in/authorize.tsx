@@ -7,8 +7,7 @@ import type { Input } from "../../api/client.ts";
 import { account } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import type { Search } from "../../paths.ts";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { inDays } from "../../ui/moment.tsx";
 import { Page } from "../../ui/page.tsx";
 

@@ -6,12 +6,10 @@ import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import { call, type Answer } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
-import { Expires } from "../../ui/expires.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { Expires } from "../../ui/text.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { LinkButton, useGo } from "../../ui/link.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { invitation as invitationQuery } from "../../api/detail-queries.ts";
 
 type Invitation = Answer<"GET /invitations/{invitation_secret}">["data"];

@@ -7,7 +7,7 @@ import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure } from "../../ui/text.tsx";
 import { SiteFrame } from "./frame.tsx";
 import { siteOrganizations } from "../../api/list-queries.ts";

@@ -9,12 +9,10 @@ import { useAddress } from "../../ui/address.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
-import { isFinal } from "../runs/final.ts";
-import { liveMs } from "../runs/frame.tsx";
-import { noRunsTitle, StatusFilter } from "../runs/list.tsx";
-import { RunStatus } from "../runs/status.tsx";
+import { isFinal, RunStatus } from "../runs/status.tsx";
+import { liveMs, noRunsTitle, StatusFilter } from "../runs/list.tsx";
 import { SiteFrame } from "./frame.tsx";
 import { siteRuns } from "../../api/list-queries.ts";
 

@@ -6,15 +6,14 @@ import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { PrivateKeyInput } from "../../ui/private-key.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { PrivateKeyInput } from "../../ui/inputs.tsx";
+import { Empty } from "../../components/states.tsx";
 import { Identifier, When } from "../../ui/text.tsx";
 import { sshKeys } from "../../api/list-queries.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -24,7 +23,7 @@ export default function SshKeysPage() {
   const [opened, { open, close }] = useDisclosure();
   const [edited, setEdited] = useState<Resource<"ssh-keys">>();
   const { search } = useAddress();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayUpdate = rights?.["can-update-ssh-keys"];
   const query = useQuery(sshKeys(organization, search));
   return (

@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
 import { tags, tagOrder } from "../../api/list-queries.ts";
 
@@ -18,7 +18,7 @@ export default function TagsPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const { search } = useAddress();
   const sort = tagOrder(search);
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const query = useQuery(tags(organization, search));
   return (
     <Page

@@ -7,7 +7,7 @@ import type { Answer } from "../../api/client.ts";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked, stillThere } from "../../components/query-states.tsx";
+import { Asked, stillThere } from "../../components/states.tsx";
 
 export interface TeamPlace {
   readonly organization: string;

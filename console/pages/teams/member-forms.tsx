@@ -9,8 +9,7 @@ import { askingOn } from "../../api/queries.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput } from "../../ui/expiry-input.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { type Draft, useDraft } from "../../ui/form.tsx";
+import { ActionForm, type Draft, useDraft } from "../../components/forms.tsx";
 import type { TeamPlace } from "./frame.tsx";
 
 /** The expiry and reason come with the relationship. */

@@ -3,16 +3,15 @@ import { Badge, Button, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useOpened, useAddress } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { wordsOf, visibilities } from "./words.ts";
 import { teams } from "../../api/list-queries.ts";
@@ -21,7 +20,7 @@ export default function TeamsPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useOpened("create");
   const { search } = useAddress();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const query = useQuery(teams(organization, search));
   return (
     <Page

@@ -2,9 +2,8 @@
 import { Checkbox, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { changesIn, useDraft, End, SettingsForm } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../components/forms.tsx";
 import { counted } from "../../ui/text.tsx";
 import { TeamFrame, type TeamPlace } from "./frame.tsx";
 import { abilities, visibilities } from "./words.ts";

@@ -1,7 +1,6 @@
 /** The tokens of a team. */
 import { useQuery } from "@tanstack/react-query";
-import { Asked } from "../../components/query-states.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { MakeToken } from "../tokens/make-token.tsx";
 import { Rotate } from "../tokens/rotate.tsx";
 import { TokensTable } from "../tokens/table.tsx";

@@ -1,6 +1,6 @@
 /** Tokens of every kind, from the lists of each that the caller can see. */
 import { useQueries, useQuery } from "@tanstack/react-query";
-import { askingWhole, account, asking, organization as organizationQuery } from "../../api/queries.ts";
+import { askingWhole, account, asking, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import type { RotateProps } from "./rotate.tsx";
 import type { Token } from "./words.ts";
@@ -26,7 +26,7 @@ export interface Tokens {
 export function useTokens(organization: string): Tokens {
   const path = { organization_name: organization };
   const me = useQuery(account()).data?.data;
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const mayManageOwn = rights?.["can-update-api-token"] === true;
   // Lists, which are empty where there is no such token: asking for one that doesn't exist is refused, and browsers log that.
   const ofOrganization = "GET /organizations/{organization_name}/authentication-tokens";

@@ -7,8 +7,7 @@ import { useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { type Expiry, expiryFault, momentOf } from "../../ui/ends.ts";
 import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
 
 type Making =

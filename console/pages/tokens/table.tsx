@@ -4,11 +4,10 @@ import type { ReactNode } from "react";
 import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
-import { Expires } from "../../ui/expires.tsx";
+import { Expires, Identifier, When } from "../../ui/text.tsx";
 import { LinkButton } from "../../ui/link.tsx";
 import { useNow } from "../../now.ts";
 import { Table, type Column } from "../../ui/table.tsx";
-import { Identifier, When } from "../../ui/text.tsx";
 import { byConcern, concernOf, type Token } from "./words.ts";
 
 export interface TokensTableProps {

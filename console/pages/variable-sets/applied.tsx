@@ -1,10 +1,9 @@
-/** Where a variable set applies: everywhere, or to the projects and workspaces that were chosen. */
+/** What a variable set applies to. */
 import { Text } from "@mantine/core";
 import { useAction } from "../../api/actions.ts";
-import { includedIn } from "../../api/client.ts";
+import { includedIn, type Answer } from "../../api/client.ts";
 import { ChosenThings } from "../../components/pickers.tsx";
 import { Section } from "../../ui/page.tsx";
-import type { SetPlace } from "./place.ts";
 
 export function Applied(place: SetPlace) {
   const { data: set } = place.answer;
@@ -57,4 +56,9 @@ function Chosen({ place: { organization, answer }, kind }: ChosenProps) {
       }
     />
   );
+}
+
+export interface SetPlace {
+  readonly organization: string;
+  readonly answer: Answer<"GET /varsets/{varset_id}">;
 }

@@ -5,15 +5,14 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { useDraft } from "../../ui/form.tsx";
+import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty } from "../../components/states.tsx";
 import { counted, figure, When } from "../../ui/text.tsx";
 import { variableSets } from "../../api/list-queries.ts";
 import { useAddress } from "../../ui/address.ts";
@@ -22,7 +21,7 @@ export default function VariableSetsPage() {
   const { organization } = useParams({ from: "/inside/$organization" });
   const [opened, { open, close }] = useDisclosure();
   const { search } = useAddress();
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const query = useQuery(variableSets(organization, search));
   return (
     <Page

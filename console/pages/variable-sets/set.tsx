@@ -3,15 +3,13 @@ import { Checkbox, Stack, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paths } from "../../paths.ts";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { changesIn, useDraft, End, SettingsForm } from "../../components/forms.tsx";
 import { Page } from "../../ui/page.tsx";
-import { End, SettingsForm } from "../../components/forms.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { whereOf } from "./page.tsx";
-import type { SetPlace } from "./place.ts";
+import { type SetPlace, Applied } from "./applied.tsx";
 import { Variables } from "./variables.tsx";
-import { Applied } from "./applied.tsx";
 import { variableSet } from "../../api/detail-queries.ts";
 
 export default function VariableSetPage() {

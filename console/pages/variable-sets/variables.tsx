@@ -5,15 +5,13 @@ import { useState } from "react";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm } from "../../components/forms.tsx";
-import { changesIn, useDraft } from "../../ui/form.tsx";
+import { ActionForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { Empty, LoadingRows } from "../../ui/states.tsx";
+import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Dimmed } from "../../ui/text.tsx";
 import { VariableFields, type VariableValues } from "../variables/form.tsx";
-import type { SetPlace } from "./place.ts";
+import type { SetPlace } from "./applied.tsx";
 import { variablesOfSet } from "../../api/detail-queries.ts";
 
 type Variable = Resource<"vars">;

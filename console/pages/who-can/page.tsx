@@ -3,15 +3,14 @@ import { Group, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { askable, sourcesInShort, type Source } from "../../access/words.ts";
-import { account, organization as organizationQuery } from "../../api/queries.ts";
+import { account, useRights } from "../../api/queries.ts";
 import type { Resource } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { useNow } from "../../now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Asked, Empty } from "../../components/states.tsx";
 import { type Column, Pager, Table } from "../../ui/table.tsx";
 import { figure } from "../../ui/text.tsx";
 import { accessHolders, holdersPermission } from "../../api/list-queries.ts";
@@ -23,7 +22,7 @@ export default function WhoCanPage() {
   const { search, set } = useAddress();
   const now = useNow();
   const permission = holdersPermission(search);
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const isHidden = rights !== undefined && !rights["can-create-team"] && !rights["can-manage-memberships"];
   const query = useQuery({
     ...accessHolders(organization, search),

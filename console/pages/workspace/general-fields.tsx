@@ -2,7 +2,7 @@
 import { Checkbox, Fieldset, Group, Radio, Select, Stack, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
-import type { Draft } from "../../ui/form.tsx";
+import type { Draft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
 import { MomentInput } from "../../ui/moment.tsx";
 import { PoolSelect } from "../agent-pools/execution.tsx";

@@ -7,9 +7,8 @@ import { askingWhole, account, asking, organization as organizationQuery } from 
 import { paths } from "../../paths.ts";
 import { Link } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
-import { WholeNumberInput } from "../../ui/whole-number-input.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
+import { WholeNumberInput } from "../../ui/inputs.tsx";
 import type { Place } from "./place.ts";
 
 export function Keeping({ place }: { readonly place: Place }) {

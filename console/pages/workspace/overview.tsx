@@ -5,18 +5,18 @@ import { asking, workspaceNamed } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { Runs } from "../runs/list.tsx";
 import { Outputs } from "../states/outputs.tsx";
 import { AboutWorkspace } from "./about.tsx";
-import { CloudBlock } from "./cloud-block.tsx";
 import { WorkspaceFrame } from "./frame.tsx";
 import type { Place } from "./place.ts";
 import { Neighbours } from "./neighbours.tsx";
 import { Readme } from "./readme.tsx";
 import { ManagedResources } from "./resources.tsx";
 import { lastRuns } from "../../api/detail-queries.ts";
+import { CodeToCopy } from "../../ui/text.tsx";
+import { cloudBlock } from "../first-start/cloud-block.ts";
 
 export default function WorkspaceOverviewPage() {
   return (
@@ -115,4 +115,9 @@ function CurrentOutputs({ workspaceId }: { readonly workspaceId: string }) {
       </Asked>
     </Section>
   );
+}
+
+export function CloudBlock({ organization, name }: { readonly organization: string; readonly name: string }) {
+  const text = cloudBlock({ origin: location.origin, organization, workspace: name });
+  return <CodeToCopy label="Cloud block" text={text} />;
 }

@@ -3,7 +3,7 @@ import { Paper } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { asking } from "../../api/queries.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 
 export function Readme({ workspaceId, hasReadme }: { readonly workspaceId: string; readonly hasReadme: boolean }) {
   const query = useQuery({

@@ -4,8 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
 

@@ -6,7 +6,7 @@ import { askingOn } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import { FlowGraph } from "../../ui/flow-graph.tsx";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
+import { Asked } from "../../components/states.tsx";
 import { Pager } from "../../ui/table.tsx";
 import type { Place } from "./place.ts";
 import { useNeighbours } from "./neighbours.tsx";

@@ -3,8 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import { askingWhole } from "../../api/queries.ts";
 import { Section } from "../../ui/page.tsx";
-import { Asked } from "../../components/query-states.tsx";
-import { LoadingRows } from "../../ui/states.tsx";
+import { Asked, LoadingRows } from "../../components/states.tsx";
 import type { Place } from "./place.ts";
 import { LinkedWorkspaces } from "./linked.tsx";
 

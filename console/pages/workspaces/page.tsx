@@ -1,11 +1,10 @@
 /** The workspaces of an organization: searched as you type, filtered, sorted; all of it in the address. */
 import { Button, Group, Select, Text } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useRows } from "../../api/pages.ts";
-import { organization as organizationQuery } from "../../api/queries.ts";
+import { useRights } from "../../api/queries.ts";
 import { paths, type Search } from "../../paths.ts";
 import { Picker } from "../../components/pickers.tsx";
 import { ActionBar } from "../../ui/action-bar.tsx";
@@ -13,9 +12,8 @@ import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
 import { LongTable } from "../../ui/long-table.tsx";
 import { Page } from "../../ui/page.tsx";
-import { SearchInput } from "../../ui/search-input.tsx";
-import { Empty, LoadingRows, NoMatches } from "../../ui/states.tsx";
-import { Refusal } from "../../components/query-states.tsx";
+import { SearchInput } from "../../ui/inputs.tsx";
+import { Empty, LoadingRows, NoMatches, Refusal } from "../../components/states.tsx";
 import { counted } from "../../ui/text.tsx";
 import { type Selection, SelectMatching, useCarry, useSelection, useTickColumn } from "../move/selection.tsx";
 import { runStatusChoices } from "../runs/status.tsx";
@@ -27,7 +25,7 @@ export default function WorkspacesPage() {
   const { search, set } = useAddress();
   const sort = workspaceOrder(search);
   const rows = useRows(...workspaceRows(organization, search));
-  const rights = useQuery(organizationQuery(organization)).data?.data.attributes.permissions;
+  const rights = useRights(organization);
   const selection = useSelection();
   const tick = useTickColumn(selection, rows.rowAt);
   const columns = useMemo(() => [tick, ...columnsOf(organization)], [tick, organization]);

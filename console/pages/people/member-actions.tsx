@@ -1,6 +1,8 @@
-/** Removes a member from an organization. */
+/** Removes a member of an organization, or gives an invited one a new link. */
 import { useAction } from "../../api/actions.ts";
 import { DangerButton } from "../../ui/dialog.tsx";
+import { useState } from "react";
+import { LinkOnce } from "../../ui/secret.tsx";
 
 interface RemoveMemberProps {
   readonly organization: string;
@@ -27,5 +29,25 @@ export function RemoveMember({ organization, membershipId, name, isQuiet = false
       {name} is removed from every team of {organization}, and their tokens lose access to it. Their locks stay until
       someone force-unlocks them: the Offboarding tab lists them.
     </DangerButton>
+  );
+}
+
+export function RenewLink({ membershipId, email }: { readonly membershipId: string; readonly email: string }) {
+  const [link, setLink] = useState<string>();
+  const renew = useAction("POST /organization-memberships/{membership_id}/actions/renew-invitation", {
+    done: `Created a new link for ${email}. The previous link no longer works.`,
+    after: ({ data }) => setLink(data.attributes["invitation-url"]),
+  });
+  return (
+    <LinkOnce
+      verb="New link"
+      label={`New link for ${email}`}
+      title={`Invitation of ${email}`}
+      what="Invitation link"
+      link={link}
+      isBusy={renew.isPending}
+      onMake={() => renew.mutate({ path: { membership_id: membershipId } })}
+      onClose={() => setLink(undefined)}
+    />
   );
 }

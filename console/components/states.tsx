@@ -1,12 +1,11 @@
-/** A query's answer, or what stands in its place: rows that load, a refusal, or that the server can't be reached. */
-import { Alert, Button, Group, List, Loader, Paper, Stack, Text } from "@mantine/core";
+/** What a part of a page shows: a query's answer, or what stands in its place while it loads, is empty, or could not be had. */
+import { Alert, Button, Group, List, Loader, Paper, Stack, Text, Center, Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { isAnswering, isNoAnswer, useNotice } from "../api/connection.ts";
 import { ApiError, notFoundDetail, notFoundTitle, SessionEnded } from "../api/errors.ts";
 import { paths } from "../paths.ts";
 import { prefix } from "../ui/link.tsx";
-import { LoadingRows } from "../ui/states.tsx";
 
 export const unreachableTitle = "Can't reach the server";
 
@@ -136,3 +135,69 @@ export function Asked<T>({
   if (query.isError) return <Refusal error={query.error} onRetry={() => void query.refetch()} />;
   return loading;
 }
+
+/** Rows of the final size, so that nothing jumps when they come; seen only where they take a moment, so that nothing flashes. */
+export function LoadingRows({ rows = 8, height = 33 }: { readonly rows?: number; readonly height?: number }) {
+  return (
+    <Stack gap={1} role="group" aria-busy="true" aria-label="Loading" className="after-a-moment">
+      {Array.from({ length: rows }, (_, index) => (
+        <Skeleton key={index} height={height - 1} radius={2} />
+      ))}
+    </Stack>
+  );
+}
+
+/** A whole page that is on its way. */
+export const LoadingPage = () => (
+  <Stack gap="md">
+    <Skeleton height={28} width={240} radius={2} />
+    <LoadingRows rows={10} />
+  </Stack>
+);
+
+/** The console itself, before there is anything around a page. */
+export const Opening = () => (
+  <Center mih="60vh" role="status" aria-label="Loading">
+    <Loader color="gray" type="dots" aria-hidden />
+  </Center>
+);
+
+/** An empty page says what to do first. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  readonly title: string;
+  readonly children?: ReactNode;
+  readonly action?: ReactNode;
+}) {
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="xs" ta="center">
+        <Text fw={600} className="wrapped">
+          {title}
+        </Text>
+        {children && (
+          <Text c="dimmed" maw="34rem" component="div">
+            {children}
+          </Text>
+        )}
+        {action && <Group mt="xs">{action}</Group>}
+      </Stack>
+    </Paper>
+  );
+}
+
+interface NoMatchesProps {
+  /** "workspaces": what was searched. */
+  readonly many: string;
+  /** What was typed; empty where only filters were chosen. */
+  readonly search?: string | undefined;
+  readonly action?: ReactNode;
+}
+
+/** A list that has something, and nothing that matches. */
+export const NoMatches = ({ many, search, action }: NoMatchesProps) => (
+  <Empty title={search ? `No ${many} match "${search}".` : `No matching ${many}`} action={action} />
+);
