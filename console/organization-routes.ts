@@ -3,7 +3,7 @@ import { createRoute, redirect } from "@tanstack/react-router";
 import * as details from "./api/detail-queries.ts";
 import * as lists from "./api/list-queries.ts";
 import { organization, project, team, workspaceNamed } from "./api/queries.ts";
-import { inside, notFound, of, ofWorkspace, page, start } from "./page-route.ts";
+import { inside, notFound, of, ofOrganization as here, ofWorkspace, page, start } from "./page-route.ts";
 import { paths } from "./paths.ts";
 
 const inOrganization = createRoute({
@@ -49,85 +49,55 @@ export const organizationPages = inOrganization.addChildren([
     inOrganization,
     "/",
     () => import("./pages/organization/page.tsx"),
-    of("organization", lists.waitingWorkspaces, lists.projectsInShort),
+    here(lists.waitingWorkspaces, lists.projectsInShort),
   ),
-  page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx"), of("organization", lists.workspaces)),
+  page(inOrganization, "workspaces", () => import("./pages/workspaces/page.tsx"), here(lists.workspaces)),
   page(
     inOrganization,
     "new-workspace",
     () => import("./pages/first-start/new-workspace.tsx"),
-    of("organization", lists.projectsForWorkspaces),
+    here(lists.projectsForWorkspaces),
   ),
-  page(inOrganization, "projects", () => import("./pages/projects/page.tsx"), of("organization", lists.projects)),
-  page(inOrganization, "teams", () => import("./pages/teams/page.tsx"), of("organization", lists.teams)),
-  page(inOrganization, "people", () => import("./pages/people/page.tsx"), of("organization", lists.people)),
-  page(
-    inOrganization,
-    "variable-sets",
-    () => import("./pages/variable-sets/page.tsx"),
-    of("organization", lists.variableSets),
-  ),
+  page(inOrganization, "projects", () => import("./pages/projects/page.tsx"), here(lists.projects)),
+  page(inOrganization, "teams", () => import("./pages/teams/page.tsx"), here(lists.teams)),
+  page(inOrganization, "people", () => import("./pages/people/page.tsx"), here(lists.people)),
+  page(inOrganization, "variable-sets", () => import("./pages/variable-sets/page.tsx"), here(lists.variableSets)),
   page(
     inOrganization,
     "variable-sets/$set",
     () => import("./pages/variable-sets/set.tsx"),
     of("set", details.variableSet, details.variablesOfSet),
   ),
-  page(inOrganization, "ssh-keys", () => import("./pages/ssh-keys/page.tsx"), of("organization", lists.sshKeys)),
-  page(
-    inOrganization,
-    "agent-pools",
-    () => import("./pages/agent-pools/page.tsx"),
-    of("organization", lists.agentPools),
-  ),
+  page(inOrganization, "ssh-keys", () => import("./pages/ssh-keys/page.tsx"), here(lists.sshKeys)),
+  page(inOrganization, "agent-pools", () => import("./pages/agent-pools/page.tsx"), here(lists.agentPools)),
   page(
     inOrganization,
     "agent-pools/$pool",
     () => import("./pages/agent-pools/pool.tsx"),
     of("pool", details.agentPool, details.agents),
   ),
-  page(
-    inOrganization,
-    "connections",
-    () => import("./pages/connections/page.tsx"),
-    of("organization", lists.connections),
-  ),
-  page(
-    inOrganization,
-    "repository-events",
-    () => import("./pages/repository/page.tsx"),
-    of("organization", lists.repositoryEvents),
-  ),
-  page(
-    inOrganization,
-    "identity-trusts",
-    () => import("./pages/identity-trusts/page.tsx"),
-    of("organization", lists.identityTrusts),
-  ),
-  page(inOrganization, "settings", () => import("./pages/settings/page.tsx"), of("organization", lists.reservedKeys)),
-  page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx"), of("organization", lists.allTeams)),
+  page(inOrganization, "connections", () => import("./pages/connections/page.tsx"), here(lists.connections)),
+  page(inOrganization, "repository-events", () => import("./pages/repository/page.tsx"), here(lists.repositoryEvents)),
+  page(inOrganization, "identity-trusts", () => import("./pages/identity-trusts/page.tsx"), here(lists.identityTrusts)),
+  page(inOrganization, "settings", () => import("./pages/settings/page.tsx"), here(lists.reservedKeys)),
+  page(inOrganization, "tokens", () => import("./pages/tokens/page.tsx"), here(lists.allTeams)),
   page(inOrganization, "audit", () =>
     import("./pages/audit/trail.tsx").then((pages) => ({ default: pages.OrganizationAudit })),
   ),
-  page(
-    inOrganization,
-    "audit/webhooks",
-    () => import("./pages/audit-webhooks/page.tsx"),
-    of("organization", lists.auditWebhooks),
-  ),
-  page(inOrganization, "resources", () => import("./pages/resources/page.tsx"), of("organization", lists.resources)),
-  page(inOrganization, "tags", () => import("./pages/tags/page.tsx"), of("organization", lists.tags)),
+  page(inOrganization, "audit/webhooks", () => import("./pages/audit-webhooks/page.tsx"), here(lists.auditWebhooks)),
+  page(inOrganization, "resources", () => import("./pages/resources/page.tsx"), here(lists.resources)),
+  page(inOrganization, "tags", () => import("./pages/tags/page.tsx"), here(lists.tags)),
   page(
     inOrganization,
     "runs",
     () => import("./pages/runs/organization.tsx").then((pages) => ({ default: pages.OrganizationRuns })),
-    of("organization", lists.capacity, lists.runs),
+    here(lists.capacity, lists.runs),
   ),
   page(
     inOrganization,
     "runs/queue",
     () => import("./pages/runs/organization.tsx").then((pages) => ({ default: pages.RunQueue })),
-    of("organization", lists.capacity, lists.runQueue),
+    here(lists.capacity, lists.runQueue),
   ),
   runOfCli,
   page(
@@ -140,7 +110,7 @@ export const organizationPages = inOrganization.addChildren([
       return mayRead ? [lists.accessHolders(params.organization, search)] : [];
     },
   ),
-  page(inOrganization, "move", () => import("./pages/move/page.tsx"), of("organization", lists.movableWorkspaces)),
+  page(inOrganization, "move", () => import("./pages/move/page.tsx"), here(lists.movableWorkspaces)),
   page(
     inOrganization,
     "tokens/$token",
@@ -204,7 +174,7 @@ export const organizationPages = inOrganization.addChildren([
       inPerson,
       "leaving",
       () => import("./pages/reach/pages.tsx").then((pages) => ({ default: pages.PersonOffboarding })),
-      of("organization", details.lockedWorkspaces),
+      here(details.lockedWorkspaces),
     ),
   ]),
   inWorkspace.addChildren([

@@ -100,6 +100,9 @@ export const of =
   ({ params, search }) =>
     queries.flatMap((query) => query(params[name], search));
 
+/** Lists of the organization. */
+export const ofOrganization = (...queries: readonly QueryOf[]) => of("organization", ...queries);
+
 /** Queries of a workspace, by its id, which comes with its name. */
 export const ofWorkspace =
   (...queries: readonly QueryOfWorkspace[]): Queries<{ readonly organization: string; readonly workspace: string }> =>

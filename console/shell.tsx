@@ -26,9 +26,8 @@ import { Keys } from "./keys.tsx";
 import { Palette } from "./palette.tsx";
 import { paths } from "./paths.ts";
 import { placesOf } from "./places.ts";
-import { Arrival, contentId } from "./ui/arrival.tsx";
+import { Arrival, contentId, Progress } from "./ui/arrival.tsx";
 import { Link, NavigationLink, isWithin } from "./ui/link.tsx";
-import { Progress } from "./ui/progress.tsx";
 import { OrganizationSwitcher } from "./pages/organizations/switcher.tsx";
 
 export const Shell = () => (

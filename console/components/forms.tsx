@@ -1,15 +1,24 @@
 /** Forms that send an operation: each refusal beside its field, and a way on when somebody else was faster. */
-import { Alert, Box, Button, Fieldset, Group, Stack } from "@mantine/core";
-import { useQueryClient, type FetchQueryOptions } from "@tanstack/react-query";
-import { useState, type ReactNode } from "react";
-import { useAction, type Action } from "../api/actions.ts";
-import type { Answer, Input, Operation } from "../api/client.ts";
-import { ApiError, SessionEnded, sortProblems } from "../api/errors.ts";
-import { DangerButton, FormButtons } from "../ui/dialog.tsx";
-import { useGo } from "../ui/link.tsx";
-import { Section } from "../ui/page.tsx";
-import { Refusal } from "./states.tsx";
+import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useForm, type UseFormReturnType } from "@mantine/form";
+import { useState, type ReactNode } from "react";
+import { useAction, type Action, type ActionOptions } from "../api/actions.ts";
+import type { Input, Operation } from "../api/client.ts";
+import { ApiError, SessionEnded, sortProblems } from "../api/errors.ts";
+import { FormButtons } from "../ui/dialog.tsx";
+import { Refusal } from "./states.tsx";
+
+export type Draft<Values extends object> = UseFormReturnType<Values>;
+
+/** What was typed, by the names of the attributes that are sent. */
+export const useDraft = <Values extends object>(initialValues: Values): Draft<Values> =>
+  useForm<Values>({ initialValues });
+
+/** Only what was changed: a PATCH leaves the rest as it is, also where somebody else has changed it meanwhile. */
+export function changesIn<Values extends object>(draft: Draft<Values>): Partial<Values> {
+  const all = Object.entries(draft.getValues()) as [string, unknown][];
+  return Object.fromEntries(all.filter(([name]) => draft.isDirty(name))) as Partial<Values>;
+}
 
 export interface ActionFormProps<Values extends object, O extends Operation> {
   readonly draft: Draft<Values>;
@@ -97,6 +106,18 @@ export function ActionForm<Values extends object, O extends Operation>(props: Ac
   );
 }
 
+interface OperationFormProps<Values extends object, O extends Operation>
+  extends Omit<ActionFormProps<Values, O>, "action">, Pick<ActionOptions<O>, "done" | "after"> {
+  readonly operation: O;
+}
+
+/** A form of an operation that nothing else sends. */
+export function OperationForm<Values extends object, O extends Operation>(props: OperationFormProps<Values, O>) {
+  const { operation, done, after, ...rest } = props;
+  const action = useAction(operation, { done, refusal: "form", ...(after && { after }) });
+  return <ActionForm action={action} {...rest} />;
+}
+
 const focusFirstFault = () => setTimeout(() => document.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), 0);
 
 /** An operation, and what it is sent. */
@@ -126,126 +147,18 @@ export function MakeOrSave<Values extends { readonly name: string }, Make extend
   children,
 }: MakeOrSaveProps<Values, Make, Save>) {
   const { operation, input } = save ?? make;
-  const action = useAction(operation, {
-    refusal: "form",
-    after: onClose,
-    done: `${save ? "Saved" : "Created"} ${noun} ${draft.values.name}.`,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={action}
+      operation={operation}
+      done={`${save ? "Saved" : "Created"} ${noun} ${draft.values.name}.`}
+      after={onClose}
       verb={save ? "Save" : `Create ${noun}`}
       onCancel={onClose}
       isReady={!save || draft.isDirty()}
       input={input as () => Input<Make | Save>}
     >
       {children}
-    </ActionForm>
+    </OperationForm>
   );
-}
-
-interface SettingsFormProps<Values extends object, O extends Operation> {
-  readonly title?: string;
-  readonly about?: ReactNode;
-  readonly draft: Draft<Values>;
-  readonly operation: O;
-  /** How the thing is read, for when somebody else was faster. */
-  readonly query: FetchQueryOptions<any, any, any, any>;
-  readonly etag: string | undefined;
-  readonly mayUpdate?: boolean;
-  /** What is said to those who may only read. */
-  readonly readOnly?: string;
-  readonly verb?: string;
-  readonly done: string;
-  readonly after?: (answer: Answer<O>) => void;
-  readonly input: (version: string | undefined) => Input<O>;
-  readonly children: ReactNode;
-}
-
-/** The settings of one thing, bound to the version that the form was filled from. */
-export function SettingsForm<Values extends object, O extends Operation>(props: SettingsFormProps<Values, O>) {
-  const { title = "Settings", about, draft, operation, query, etag, mayUpdate = true, input, children } = props;
-  const client = useQueryClient();
-  const save = useAction(operation, {
-    done: props.done,
-    refusal: "form",
-    after: (answer) => {
-      draft.resetDirty();
-      props.after?.(answer);
-    },
-  });
-  return (
-    <Section
-      title={title}
-      about={mayUpdate ? about : (props.readOnly ?? "You can view these settings but not change them.")}
-    >
-      <Box maw="34rem">
-        <ActionForm
-          draft={draft}
-          action={save}
-          verb={props.verb ?? "Save"}
-          etag={etag}
-          reload={async () => ((await client.fetchQuery({ ...query, staleTime: 0 })) as { etag?: string }).etag}
-          isReady={mayUpdate && draft.isDirty()}
-          input={(_, version) => input(version)}
-        >
-          <Fieldset disabled={!mayUpdate} variant="unstyled" p={0}>
-            <Stack gap="sm">{children}</Stack>
-          </Fieldset>
-        </ActionForm>
-      </Box>
-    </Section>
-  );
-}
-
-interface EndProps<O extends Operation> {
-  /** "team": what it is. */
-  readonly one: string;
-  readonly name: string;
-  readonly title?: string;
-  readonly about?: ReactNode;
-  readonly operation: O;
-  readonly input: Input<O>;
-  /** Where one is afterwards. */
-  readonly to: string;
-  /** What goes with it. */
-  readonly children: ReactNode;
-}
-
-/** Its end, by typing its name. */
-export function End<O extends Operation>(props: EndProps<O>) {
-  const { one, name, title = "Delete", about, operation, input, to, children } = props;
-  const go = useGo();
-  const remove = useAction(operation, {
-    done: `Deleted ${one} ${name}.`,
-    after: () => go(to, { replace: true }),
-  });
-  return (
-    <Section title={title} about={about}>
-      <Box>
-        <DangerButton
-          verb={`Delete ${one}`}
-          title={`Delete ${one} ${name}?`}
-          typed={name}
-          isBusy={remove.isPending}
-          onConfirm={() => remove.mutate(input)}
-        >
-          {children}
-        </DangerButton>
-      </Box>
-    </Section>
-  );
-}
-
-export type Draft<Values extends object> = UseFormReturnType<Values>;
-
-/** What was typed, by the names of the attributes that are sent. */
-export const useDraft = <Values extends object>(initialValues: Values): Draft<Values> =>
-  useForm<Values>({ initialValues });
-
-/** Only what was changed: a PATCH leaves the rest as it is, also where somebody else has changed it meanwhile. */
-export function changesIn<Values extends object>(draft: Draft<Values>): Partial<Values> {
-  const all = Object.entries(draft.getValues()) as [string, unknown][];
-  return Object.fromEntries(all.filter(([name]) => draft.isDirty(name))) as Partial<Values>;
 }

@@ -1,7 +1,7 @@
 /** The column of a table that names a workspace, with the way to it. */
 import { paths } from "../paths.ts";
 import { Link } from "../ui/link.tsx";
-import { Name } from "../ui/name.tsx";
+import { Name } from "../ui/text.tsx";
 import type { Column } from "../ui/table.tsx";
 
 export const WorkspaceLink = ({ organization, name }: { readonly organization: string; readonly name: string }) => (

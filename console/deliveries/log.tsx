@@ -6,7 +6,7 @@ import type { Resource } from "../api/client.ts";
 import { askingOn } from "../api/queries.ts";
 import { useAddress } from "../ui/address.ts";
 import { FormDialog } from "../ui/dialog.tsx";
-import { Facts } from "../ui/facts.tsx";
+import { Facts } from "../ui/page.tsx";
 import { Asked, Empty } from "../components/states.tsx";
 import { Pager, Table } from "../ui/table.tsx";
 import { Dimmed, figure, Identifier, When, Value } from "../ui/text.tsx";

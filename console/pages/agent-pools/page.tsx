@@ -3,11 +3,10 @@ import { Button, Checkbox, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -67,15 +66,12 @@ export default function AgentPoolsPage() {
 function NewPool({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", "organization-scoped": true });
-  const create = useAction("POST /organizations/{organization_name}/agent-pools", {
-    done: ({ data }) => `Created agent pool ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.agentPool(organization, data.id)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/agent-pools"
+      done={({ data }) => `Created agent pool ${data.attributes.name}.`}
+      after={({ data }) => go(paths.agentPool(organization, data.id))}
       verb="Create agent pool"
       onCancel={onClose}
       input={(attributes) => ({
@@ -89,6 +85,6 @@ function NewPool({ organization, onClose }: { readonly organization: string; rea
         description="When off, you select projects and workspaces next."
         {...draft.getInputProps("organization-scoped", { type: "checkbox" })}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

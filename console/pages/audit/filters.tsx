@@ -6,7 +6,7 @@ import { includedIn } from "../../api/client.ts";
 import { auditActions } from "../../api/schema.gen.ts";
 import { askingWhole } from "../../api/queries.ts";
 import type { Search } from "../../paths.ts";
-import { inDays, instantOf, MomentInput } from "../../ui/moment.tsx";
+import { inDays, instantOf, MomentInput } from "../../ui/expiry-input.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
 import classes from "./timeline.module.css";
 import { kindOf } from "./words.ts";

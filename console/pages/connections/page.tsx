@@ -10,7 +10,7 @@ import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SecretOnce } from "../../ui/secret.tsx";
@@ -120,11 +120,6 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
     "oauth-token-string": "",
   });
   const [secret, setSecret] = useState<string>();
-  const connect = useAction("POST /organizations/{organization_name}/oauth-clients", {
-    done: "Connected.",
-    refusal: "form",
-    after: ({ data }) => (data.attributes["webhook-secret"] ? setSecret(data.attributes["webhook-secret"]) : onClose()),
-  });
   const about = providers.find(({ value }) => value === draft.values["service-provider"])?.about;
   const choose = (value: string | null) => {
     const provider = providers.find((one) => one.value === value);
@@ -138,9 +133,13 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
       </SecretOnce>
     );
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={connect}
+      operation="POST /organizations/{organization_name}/oauth-clients"
+      done="Connected."
+      after={({ data }) =>
+        data.attributes["webhook-secret"] ? setSecret(data.attributes["webhook-secret"]) : onClose()
+      }
       verb="Connect"
       onCancel={onClose}
       input={({ name, ...rest }) => ({
@@ -164,6 +163,6 @@ function Connect({ organization, onClose }: { readonly organization: string; rea
         autoComplete="off"
         {...draft.getInputProps("oauth-token-string")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -4,12 +4,11 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { organization as organizationQuery, project as projectQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
@@ -43,15 +42,12 @@ function FirstProject({ organization }: { readonly organization: string }) {
   const known = useQuery(organizationQuery(organization)).data?.data;
   const first = known?.relationships["default-project"]?.data?.id;
   const draft = useDraft({ name: "", description: "" });
-  const create = useAction("POST /organizations/{organization_name}/projects", {
-    done: ({ data }) => `Created project ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => set({ project: data.id }, { replace: false }),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/projects"
+      done={({ data }) => `Created project ${data.attributes.name}.`}
+      after={({ data }) => set({ project: data.id }, { replace: false })}
       verb="Create project"
       input={(attributes) => ({
         path: { organization_name: organization },
@@ -75,7 +71,7 @@ function FirstProject({ organization }: { readonly organization: string }) {
         autoFocus
       />
       <TextInput label="Description" {...draft.getInputProps("description")} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 
@@ -173,15 +169,12 @@ function WorkspaceForm({ organization, chosen, isChanging }: WorkspaceFormProps)
   const { search } = useAddress();
   const isFirst = search["first"] === "yes";
   const draft = useDraft({ name: "", description: "", "execution-mode": "" });
-  const create = useAction("POST /organizations/{organization_name}/workspaces", {
-    done: ({ data }) => `Created workspace ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.workspaceStart(organization, data.attributes.name, isFirst ? "yes" : undefined)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/workspaces"
+      done={({ data }) => `Created workspace ${data.attributes.name}.`}
+      after={({ data }) => go(paths.workspaceStart(organization, data.attributes.name, isFirst ? "yes" : undefined))}
       verb="Create workspace"
       isReady={!isChanging}
       onCancel={() => go(paths.workspaces(organization))}
@@ -214,6 +207,6 @@ function WorkspaceForm({ organization, chosen, isChanging }: WorkspaceFormProps)
           <Select label="Execution mode" data={modes} {...draft.getInputProps("execution-mode")} />
         </Stack>
       )}
-    </ActionForm>
+    </OperationForm>
   );
 }

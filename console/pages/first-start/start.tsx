@@ -8,7 +8,7 @@ import { account, organization as organizationQuery, workspaceNamed } from "../.
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { Link, LinkButton } from "../../ui/link.tsx";
-import { inDays } from "../../ui/moment.tsx";
+import { inDays } from "../../ui/expiry-input.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { CodeToCopy, counted } from "../../ui/text.tsx";
 import { cliConfiguration, cloudBlock, commands, firstResource, hostnameOf, isOverHttps } from "./cloud-block.ts";

@@ -10,8 +10,7 @@ import { LongTable } from "../../ui/long-table.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
 import { LoadingRows, NoMatches, Refusal } from "../../components/states.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { counted } from "../../ui/text.tsx";
-import { Name } from "../../ui/name.tsx";
+import { counted, Name } from "../../ui/text.tsx";
 import { type Selection, SelectMatching, tickId, useTickColumn } from "./selection.tsx";
 import { movableFilters, movableRows } from "../../api/list-queries.ts";
 

@@ -2,7 +2,7 @@
 import { Checkbox, Select, SimpleGrid, Switch, TagsInput, TextInput } from "@mantine/core";
 import type { Input } from "../../api/client.ts";
 import { changesIn, useDraft, type Draft, MakeOrSave } from "../../components/forms.tsx";
-import { SigningToken } from "../../deliveries/signing-token.tsx";
+import { SigningToken } from "../../deliveries/told.tsx";
 import {
   type Destination,
   destinations,

@@ -3,14 +3,13 @@ import { Badge, Button, Group, MultiSelect, Select, Stack } from "@mantine/core"
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import { includedIn, type Answer } from "../../api/client.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { EmailInput, isEmail } from "../../ui/inputs.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -115,16 +114,6 @@ function Invite({ organization, onClose }: { readonly organization: string; read
   const [link, setLink] = useState<string>();
   const teams = useQuery(allTeams(organization));
   const draft = useDraft({ email: "", teams: [] as string[] });
-  const invite = useAction("POST /organizations/{organization_name}/organization-memberships", {
-    done: ({ data }) =>
-      data.attributes.status === "active" ? `Added ${data.attributes.email}.` : `Invited ${data.attributes.email}.`,
-    refusal: "form",
-    after: ({ data }) => {
-      const url = data.attributes["invitation-url"];
-      if (url) setLink(url);
-      else onClose();
-    },
-  });
   const { email } = draft.getValues();
   const check = () => {
     if (email !== "" && !isEmail(email)) draft.setFieldError("email", "Enter a valid email address");
@@ -141,9 +130,17 @@ function Invite({ organization, onClose }: { readonly organization: string; read
       </Stack>
     );
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={invite}
+      operation="POST /organizations/{organization_name}/organization-memberships"
+      done={({ data }) =>
+        data.attributes.status === "active" ? `Added ${data.attributes.email}.` : `Invited ${data.attributes.email}.`
+      }
+      after={({ data }) => {
+        const url = data.attributes["invitation-url"];
+        if (url) setLink(url);
+        else onClose();
+      }}
       verb="Invite"
       isReady={isEmail(email)}
       onCancel={onClose}
@@ -172,6 +169,6 @@ function Invite({ organization, onClose }: { readonly organization: string; read
         searchable
         {...draft.getInputProps("teams")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -2,12 +2,11 @@
 import { Button, Textarea, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useAddress, useOpened } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -73,18 +72,15 @@ export default function ProjectsPage() {
 function NewProject({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "" });
-  const create = useAction("POST /organizations/{organization_name}/projects", {
-    done: ({ data }) => `Created project ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => {
-      onClose();
-      go(paths.project(organization, data.id));
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/projects"
+      done={({ data }) => `Created project ${data.attributes.name}.`}
+      after={({ data }) => {
+        onClose();
+        go(paths.project(organization, data.id));
+      }}
       verb="Create project"
       onCancel={onClose}
       input={(attributes) => ({
@@ -94,6 +90,6 @@ function NewProject({ organization, onClose }: { readonly organization: string; 
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <Textarea label="Description" autosize minRows={2} {...draft.getInputProps("description")} />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -5,7 +5,7 @@ import { useAction } from "../../api/actions.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { CountsInWords } from "./counts.tsx";
-import type { RunPlace } from "./about.tsx";
+import type { RunPlace } from "./status-line.tsx";
 
 const deeds = {
   apply: {

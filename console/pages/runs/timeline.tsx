@@ -7,7 +7,7 @@ import { includedIn } from "../../api/client.ts";
 import { Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../components/states.tsx";
 import { When, sentenceCase } from "../../ui/text.tsx";
-import type { RunPlace } from "./about.tsx";
+import type { RunPlace } from "./status-line.tsx";
 import classes from "./timeline.module.css";
 import { runEvents } from "../../api/detail-queries.ts";
 

@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useEffectEvent, useRef, useState } from "react";
 import { isFinal } from "./status.tsx";
-import type { RunPlace } from "./about.tsx";
+import type { RunPlace } from "./status-line.tsx";
 import { RunStream } from "./run-stream.ts";
 
 const changing = new Set<unknown>(["GET /runs/{run_id}", "GET /runs/{run_id}/run-events"]);

@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Asked } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -108,15 +108,12 @@ function Unreserve({ reserved: { id, attributes } }: { readonly reserved: Key })
 
 function Reserve({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const draft = useDraft({ key: "", "disable-overrides": false });
-  const reserve = useAction("POST /organizations/{organization_name}/reserved-tag-keys", {
-    done: ({ data }) => `Reserved ${data.attributes.key}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={reserve}
+      operation="POST /organizations/{organization_name}/reserved-tag-keys"
+      done={({ data }) => `Reserved ${data.attributes.key}.`}
+      after={onClose}
       verb="Reserve tag key"
       onCancel={onClose}
       input={(attributes) => ({
@@ -130,6 +127,6 @@ function Reserve({ organization, onClose }: { readonly organization: string; rea
         description="Workspaces always use their project's value."
         {...draft.getInputProps("disable-overrides", { type: "checkbox" })}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -8,7 +8,7 @@ import { account } from "../../api/queries.ts";
 import { useAddress } from "../../ui/address.ts";
 import type { Search } from "../../paths.ts";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
-import { inDays } from "../../ui/moment.tsx";
+import { inDays } from "../../ui/expiry-input.tsx";
 import { Page } from "../../ui/page.tsx";
 
 const lifetimes = [

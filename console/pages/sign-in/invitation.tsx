@@ -7,7 +7,7 @@ import { useAction } from "../../api/actions.ts";
 import { call, type Answer } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { Expires } from "../../ui/text.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { LinkButton, useGo } from "../../ui/link.tsx";
 import { Asked, LoadingRows } from "../../components/states.tsx";
 import { invitation as invitationQuery } from "../../api/detail-queries.ts";
@@ -101,18 +101,15 @@ function Register({ secret, invitation }: InvitationProps) {
   const known = invitation.attributes.username;
   const organization = organizationOf(invitation);
   const draft = useDraft({ username: known ?? "", password: "" });
-  const register = useAction("POST /invitations/{invitation_secret}/actions/register", {
-    done: known === null ? "Account created. You are signed in." : "Password set. You are signed in.",
-    refusal: "form",
-    after: () => {
-      client.clear();
-      go(organization ? paths.organization(organization) : paths.home(), { replace: true });
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={register}
+      operation="POST /invitations/{invitation_secret}/actions/register"
+      done={known === null ? "Account created. You are signed in." : "Password set. You are signed in."}
+      after={() => {
+        client.clear();
+        go(organization ? paths.organization(organization) : paths.home(), { replace: true });
+      }}
       verb={known === null ? "Create account" : "Set password"}
       input={({ username, password }) => ({
         path: { invitation_secret: secret },
@@ -128,6 +125,6 @@ function Register({ secret, invitation }: InvitationProps) {
         autoFocus
       />
       <PasswordInput label="Password" autoComplete="new-password" {...draft.getInputProps("password")} />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -14,10 +14,9 @@ import {
 } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useState } from "react";
-import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { prefix, useGo } from "../../ui/link.tsx";
 import { signInOptions } from "../../api/detail-queries.ts";
@@ -96,18 +95,15 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
   const go = useGo();
   const client = useQueryClient();
   const draft = useDraft<Record<string, string>>(way === "token" ? { token: "" } : { username: "", password: "" });
-  const signIn = useAction("POST /sessions", {
-    done: "Signed in.",
-    refusal: "form",
-    after: () => {
-      client.clear();
-      go(to, { replace: true });
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={signIn}
+      operation="POST /sessions"
+      done="Signed in."
+      after={() => {
+        client.clear();
+        go(to, { replace: true });
+      }}
       verb="Sign in"
       input={(attributes) => ({ body: { data: { type: "sessions", attributes } } })}
     >
@@ -119,6 +115,6 @@ function SignInForm({ way, to }: { readonly way: string; readonly to: string }) 
           <PasswordInput label="Password" {...draft.getInputProps("password")} autoComplete="current-password" />
         </>
       )}
-    </ActionForm>
+    </OperationForm>
   );
 }

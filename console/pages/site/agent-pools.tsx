@@ -2,10 +2,9 @@
 import { Button, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useAction } from "../../api/actions.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Empty } from "../../components/states.tsx";
@@ -57,20 +56,17 @@ function Pools() {
 function NewPool({ onClose }: { readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "" });
-  const create = useAction("POST /admin/agent-pools", {
-    done: ({ data }) => `Created agent pool ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.siteAgentPool(data.id)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /admin/agent-pools"
+      done={({ data }) => `Created agent pool ${data.attributes.name}.`}
+      after={({ data }) => go(paths.siteAgentPool(data.id))}
       verb="Create agent pool"
       onCancel={onClose}
       input={(attributes) => ({ body: { data: { type: "agent-pools", attributes } } })}
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
-    </ActionForm>
+    </OperationForm>
   );
 }

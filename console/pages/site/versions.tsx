@@ -6,7 +6,7 @@ import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { useAddress } from "../../ui/address.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { List } from "../../components/list.tsx";
 import { Empty } from "../../components/states.tsx";
 import { When } from "../../ui/text.tsx";
@@ -87,20 +87,17 @@ function Remove({ version: { id, attributes } }: { readonly version: Resource<"t
 
 function AddVersion({ onClose }: { readonly onClose: () => void }) {
   const draft = useDraft({ version: "" });
-  const add = useAction("POST /admin/terraform-versions", {
-    done: ({ data }) => `Added ${data.attributes.version}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={add}
+      operation="POST /admin/terraform-versions"
+      done={({ data }) => `Added ${data.attributes.version}.`}
+      after={onClose}
       verb="Add version"
       onCancel={onClose}
       input={(attributes) => ({ body: { data: { type: "terraform-versions", attributes } } })}
     >
       <TextInput label="Version" placeholder="1.13.3" {...draft.getInputProps("version")} data-autofocus />
-    </ActionForm>
+    </OperationForm>
   );
 }

@@ -9,7 +9,7 @@ import type { Resource } from "../../api/client.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { DangerButton, FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, changesIn, useDraft } from "../../components/forms.tsx";
+import { OperationForm, changesIn, useDraft } from "../../components/forms.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { PrivateKeyInput } from "../../ui/inputs.tsx";
@@ -96,15 +96,12 @@ function Delete({ sshKey: { id, attributes } }: { readonly sshKey: Resource<"ssh
 
 function AddKey({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const draft = useDraft({ name: "", value: "" });
-  const add = useAction("POST /organizations/{organization_name}/ssh-keys", {
-    done: ({ data }) => `Added SSH key ${data.attributes.name}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={add}
+      operation="POST /organizations/{organization_name}/ssh-keys"
+      done={({ data }) => `Added SSH key ${data.attributes.name}.`}
+      after={onClose}
       verb="Add SSH key"
       onCancel={onClose}
       input={(attributes) => ({
@@ -114,7 +111,7 @@ function AddKey({ organization, onClose }: { readonly organization: string; read
     >
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <PrivateKeyInput {...draft.getInputProps("value")} />
-    </ActionForm>
+    </OperationForm>
   );
 }
 
@@ -125,15 +122,12 @@ interface EditKeyProps {
 
 function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
   const draft = useDraft({ name: attributes.name ?? "", value: "" });
-  const save = useAction("PATCH /ssh-keys/{ssh_key_id}", {
-    done: ({ data }) => `Saved SSH key ${data.attributes.name}.`,
-    refusal: "form",
-    after: onClose,
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={save}
+      operation="PATCH /ssh-keys/{ssh_key_id}"
+      done={({ data }) => `Saved SSH key ${data.attributes.name}.`}
+      after={onClose}
       verb="Save"
       onCancel={onClose}
       isReady={draft.isDirty()}
@@ -144,6 +138,6 @@ function EditKey({ sshKey: { id, attributes }, onClose }: EditKeyProps) {
         description="Leave empty to keep the current key. Workspaces that use it switch to the new one."
         {...draft.getInputProps("value")}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }

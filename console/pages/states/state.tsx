@@ -4,17 +4,15 @@ import { IconDownload } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { sameOrigin, type Resource } from "../../api/client.ts";
-import { Facts } from "../../ui/facts.tsx";
-import { Section } from "../../ui/page.tsx";
+import { Facts, Section } from "../../ui/page.tsx";
 import { Asked, LoadingRows } from "../../components/states.tsx";
 import { bytes, figure, Identifier, When } from "../../ui/text.tsx";
 import { WorkspaceFrame } from "../workspace/frame.tsx";
 import type { Place } from "../workspace/place.ts";
 import { Compare, type StateProps } from "./compare.tsx";
 import { Outputs } from "./outputs.tsx";
-import { StateBadge } from "./page.tsx";
+import { StateBadge, Writer } from "./page.tsx";
 import { RollBack } from "./roll-back.tsx";
-import { Writer } from "./writer.tsx";
 import { outputsOfState, stateVersion } from "../../api/detail-queries.ts";
 
 export default function StatePage() {

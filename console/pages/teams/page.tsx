@@ -2,12 +2,11 @@
 import { Badge, Button, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { useOpened, useAddress } from "../../ui/address.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -64,18 +63,15 @@ export default function TeamsPage() {
 function NewTeam({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "", visibility: "organization" as "organization" | "secret" });
-  const create = useAction("POST /organizations/{organization_name}/teams", {
-    done: ({ data }) => `Created team ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => {
-      onClose();
-      go(paths.team(organization, data.id));
-    },
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/teams"
+      done={({ data }) => `Created team ${data.attributes.name}.`}
+      after={({ data }) => {
+        onClose();
+        go(paths.team(organization, data.id));
+      }}
       verb="Create team"
       onCancel={onClose}
       input={(attributes) => ({
@@ -86,6 +82,6 @@ function NewTeam({ organization, onClose }: { readonly organization: string; rea
       <TextInput label="Name" {...draft.getInputProps("name")} data-autofocus />
       <TextInput label="Description" {...draft.getInputProps("description")} />
       <Select label="Visibility" data={visibilities} {...draft.getInputProps("visibility")} />
-    </ActionForm>
+    </OperationForm>
   );
 }

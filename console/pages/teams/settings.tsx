@@ -2,7 +2,8 @@
 import { Checkbox, Select, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { team as teamQuery } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
-import { changesIn, useDraft, End, SettingsForm } from "../../components/forms.tsx";
+import { changesIn, useDraft } from "../../components/forms.tsx";
+import { End, SettingsForm } from "../../components/settings.tsx";
 import { Section } from "../../ui/page.tsx";
 import { counted } from "../../ui/text.tsx";
 import { TeamFrame, type TeamPlace } from "./frame.tsx";

@@ -3,12 +3,11 @@ import { Badge, Button, Checkbox, Group, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { useAction } from "../../api/actions.ts";
 import type { Resource } from "../../api/client.ts";
 import { useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import { FormDialog } from "../../ui/dialog.tsx";
-import { ActionForm, useDraft } from "../../components/forms.tsx";
+import { OperationForm, useDraft } from "../../components/forms.tsx";
 import { Link, useGo } from "../../ui/link.tsx";
 import { List } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
@@ -75,15 +74,12 @@ export function whereOf({ attributes }: Resource<"varsets">): string {
 function NewVariableSet({ organization, onClose }: { readonly organization: string; readonly onClose: () => void }) {
   const go = useGo();
   const draft = useDraft({ name: "", description: "", global: false, priority: false });
-  const create = useAction("POST /organizations/{organization_name}/varsets", {
-    done: ({ data }) => `Created variable set ${data.attributes.name}.`,
-    refusal: "form",
-    after: ({ data }) => go(paths.variableSet(organization, data.id)),
-  });
   return (
-    <ActionForm
+    <OperationForm
       draft={draft}
-      action={create}
+      operation="POST /organizations/{organization_name}/varsets"
+      done={({ data }) => `Created variable set ${data.attributes.name}.`}
+      after={({ data }) => go(paths.variableSet(organization, data.id))}
       verb="Create variable set"
       onCancel={onClose}
       input={(attributes) => ({
@@ -103,6 +99,6 @@ function NewVariableSet({ organization, onClose }: { readonly organization: stri
         description="Its variables override workspace variables and command-line values."
         {...draft.getInputProps("priority", { type: "checkbox" })}
       />
-    </ActionForm>
+    </OperationForm>
   );
 }
