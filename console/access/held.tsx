@@ -4,6 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useAction } from "../api/actions.ts";
 import type { Resource } from "../api/client.ts";
 import { account } from "../api/queries.ts";
+import type { OffboardingProps } from "./offboarding.tsx";
 import { paths } from "../paths.ts";
 import { DangerButton } from "../ui/dialog.tsx";
 import { Expires, When } from "../ui/text.tsx";
@@ -14,12 +15,7 @@ import { Table } from "../ui/table.tsx";
 import { workspaceColumn } from "../components/workspace-link.tsx";
 import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
 
-interface HeldProps {
-  readonly organization: string;
-  readonly user: { readonly id: string; readonly name: string };
-}
-
-export function Locks({ organization, user }: HeldProps) {
+export function Locks({ organization, user }: OffboardingProps) {
   const query = useQuery(lockedWorkspaces(organization));
   const unlock = useAction("POST /workspaces/{workspace_id}/actions/force-unlock", {
     done: ({ data }) => `Force-unlocked ${(data as Resource<"workspaces">).attributes.name}.`,
@@ -71,7 +67,7 @@ export function Locks({ organization, user }: HeldProps) {
 }
 
 /** A person's tokens are shown to the person and to site admins. */
-export function Tokens({ organization, user }: HeldProps) {
+export function Tokens({ organization, user }: OffboardingProps) {
   const me = useQuery(account()).data?.data;
   const mayAsk = me !== undefined && (me.id === user.id || me.attributes["is-site-admin"]);
   const query = useQuery({

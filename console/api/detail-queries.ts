@@ -39,6 +39,18 @@ export const projectTags = (id: string) =>
 export const tokensOfTeam = (id: string) =>
   askingWhole("GET /teams/{team_id}/authentication-tokens", { path: { team_id: id } });
 export const user = (id: string) => asking("GET /users/{user_id}", { path: { user_id: id } });
+export interface Person {
+  readonly id: string;
+  readonly name: string;
+  readonly email?: string | null;
+}
+
+/** Found by email or name. The search also returns people who share a part of it. */
+export const membershipsLike = (organization: string, { email, name }: Pick<Person, "email" | "name">) =>
+  asking("GET /organizations/{organization_name}/organization-memberships", {
+    path: at(organization),
+    query: { ...(email ? { "filter[email]": email } : { q: name }), include: "teams", "page[size]": 100 },
+  });
 export const token = (id: string) => asking("GET /authentication-tokens/{token_id}", { path: { token_id: id } });
 export const variableSet = (id: string) =>
   asking("GET /varsets/{varset_id}", { path: { varset_id: id }, query: { include: "projects,workspaces" } });

@@ -42,3 +42,9 @@ export function PersonFrame({ actions, children }: PersonFrameProps) {
     </Page>
   );
 }
+
+/** The person, for the parts that show their memberships and access. */
+export const personOf = ({ organization, user }: PersonPlace) => ({
+  organization,
+  user: { id: user.id, name: user.attributes.username, email: user.attributes.email },
+});

@@ -3,7 +3,7 @@ import { Reach } from "../../access/reach.tsx";
 import { paths } from "../../paths.ts";
 import { LinkButton } from "../../ui/link.tsx";
 import { TeamFrame } from "../teams/frame.tsx";
-import { PersonFrame } from "../people/frame.tsx";
+import { PersonFrame, personOf } from "../people/frame.tsx";
 import { Offboarding } from "../../access/offboarding.tsx";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -32,13 +32,7 @@ export function PersonReach() {
 }
 
 export function PersonOffboarding() {
-  return (
-    <PersonFrame>
-      {({ organization, user }) => (
-        <Offboarding organization={organization} user={{ id: user.id, name: user.attributes.username }} />
-      )}
-    </PersonFrame>
-  );
+  return <PersonFrame>{(place) => <Offboarding {...personOf(place)} />}</PersonFrame>;
 }
 
 export function TokenReach() {
