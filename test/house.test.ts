@@ -45,6 +45,64 @@ const below: Record<string, readonly string[]> = {
   cli: ["*"],
 };
 
+/** The folders of each room from below: a folder imports those before it. */
+const folders: Record<string, readonly string[]> = {
+  identity: [
+    ...["admin-organizations", "organizations", "organization-token-ttl-policies", "teams", "authentication-tokens"],
+    ...["sessions", "users", "invitations", "organization-memberships", "audit-events", "audit-trails"],
+    ...["authorizations", "identity-trusts", "sso-providers", "sign-in-options"],
+  ],
+  site: ["entitlement-sets", "feature-sets", "subscriptions", "terraform-versions"],
+  register: [
+    ...["tag-bindings", "projects", "workspaces", "tags", "data-retention-policies", "reserved-tag-keys"],
+    "workspace-moves",
+  ],
+  sharing: ["access-explanations", "reach", "access-holders", "access-previews", "team-access"],
+  variables: ["varsets", "vars"],
+  connections: [
+    ...["agent-pools", "site-agent-pools", "agent-tokens", "deliveries", "audit-webhooks"],
+    ...["notification-configurations", "oauth-clients", "oauth-tokens", "ssh-keys"],
+  ],
+  state: [
+    ...["remote-state-consumers", "resources", "state-version-outputs", "state-versions", "state-version-changes"],
+    "workspace-outputs",
+  ],
+  runs: [
+    ...["run-events", "phases", "agents", "configuration-versions", "runs", "assessment-results", "comments"],
+    ...["ingress-attributes", "plan-outputs", "run-triggers", "identity-keys", "agent-jobs", "auto-destroy", "logs"],
+    ...["organization-capacities", "run-streams", "task-stages", "workspace-readmes"],
+  ],
+  vcs: ["triggers", "providers", "fetching", "vcs-events", "commit-statuses", "repositories", "webhooks"],
+};
+
+/** The imports that run upward nevertheless. Nothing imports an `operations.ts`, so what it imports closes no circle. */
+const upward: Record<string, string> = {
+  "identity/admin-organizations/operations.ts → organizations": "site admins change and delete rows of organizations",
+  "identity/authentication-tokens/operations.ts → users":
+    "a user's tokens are managed by what the caller may do to the user",
+  "identity/invitations/operations.ts → organization-memberships": "an accepted invitation becomes a membership",
+  "identity/teams/operations.ts → invitations": "invited people who join a team lose the links of others",
+  "identity/teams/operations.ts → organization-memberships": "memberships show the teams of their people",
+  "identity/users/operations.ts → organization-memberships":
+    "memberships follow a user's address, and end with the user",
+  "identity/users/writes.ts → organization-memberships": "a new user takes up the invitations to the same address",
+  "register/tag-bindings/operations.ts → projects":
+    "a project's tags are read and changed by what the caller holds on it",
+  "register/tag-bindings/operations.ts → workspaces": "a workspace's tags likewise",
+  "register/workspaces/operations.ts → tags": "a workspace is created with tags, and releases them when it is deleted",
+  "connections/oauth-clients/operations.ts → oauth-tokens": "a client is created with its token",
+  "state/state-version-outputs/operations.ts → state-versions":
+    "outputs are read by what the caller holds on their version",
+  "runs/assessment-results/assessing.ts → plan-outputs": "an assessment is read from its plan",
+  "runs/configuration-versions/queueing.ts → runs": "an uploaded configuration queues a run",
+  "runs/configuration-versions/reads.ts → ingress-attributes": "the commit is kept in the row of its configuration",
+  "runs/phases/rules.ts → runs": "the states of a phase are those of the state machine of runs",
+  "runs/runs/ledger.ts → comments": "a transition stores the comment that comes with it",
+  "runs/runs/steps.ts → assessment-results": "an assessment in progress delays a run",
+  "runs/runs/steps.ts → run-triggers": "an applied run starts those of other workspaces",
+  "vcs/vcs-events/starting.ts → commit-statuses": "a started run reports to its commit",
+};
+
 interface Import {
   from: string;
   to: string;
@@ -67,6 +125,14 @@ const inside = imports.filter(({ to }) => to.endsWith(".ts"));
 function roomOf(file: string): string {
   const parts = file.split("/");
   return parts[0] === "resources" ? parts.slice(0, 2).join("/") : parts[0]!;
+}
+
+/** `resources/register/projects/store.ts` → `register`, `projects`; undefined for what is in no folder of a room. */
+function folderOf(file: string): [room: string, folder: string] | undefined {
+  const [top, room = "", folder = ""] = file.split("/");
+  return top === "resources" && room !== "shared" && folder !== "" && !folder.endsWith(".ts")
+    ? [room, folder]
+    : undefined;
 }
 
 /** `resources/register/projects/store.ts` → `resources/register/projects` */
@@ -94,6 +160,22 @@ describe("the house", () => {
         .map(told)
         .sort(),
     ).toEqual([]);
+  });
+
+  it("has a place in its room for every folder", () => {
+    const found = new Set(files.flatMap((file) => folderOf(file)?.join("/") ?? []));
+    const known = Object.entries(folders).flatMap(([room, names]) => names.map((name) => `${room}/${name}`));
+    expect([...found].filter((folder) => !known.includes(folder))).toEqual([]);
+  });
+
+  it("imports run one way, from folder to folder of a room, but for a named few", () => {
+    const found = inside.flatMap(({ from, to }) => {
+      const [[room, here], [other, there]] = [folderOf(from) ?? [], folderOf(to) ?? []];
+      if (room === undefined || here === undefined || there === undefined || room !== other) return [];
+      const order = folders[room] ?? [];
+      return order.indexOf(here) < order.indexOf(there) ? [`${from.slice("resources/".length)} → ${there}`] : [];
+    });
+    expect([...new Set(found)].sort()).toEqual(Object.keys(upward).sort());
   });
 
   it("a resource's operations and store are its own: others ask its reads and writes", () => {

@@ -1,6 +1,6 @@
 /** Each table has one owner: the folder whose files may change it. Others have it changed by the owner's `writes.ts`. */
 import { describe, expect, it } from "vitest";
-import { keptByTriggers, tablesAfter } from "../src/backup/tables.ts";
+import { keptByTriggers, tablesAfter } from "../src/backup/format.ts";
 import { migrations } from "../src/database/migrate.ts";
 import { camel } from "../src/kernel/names.ts";
 import { parsed, readSource, sourcePaths, writesIn } from "./support/code.ts";
@@ -122,6 +122,13 @@ describe("the owners of tables", () => {
       .map(({ path }) => path)
       .filter((path) => path.startsWith("resources/") && !/\/(store|writes)\.ts$/.test(path));
     expect(told(files)).toEqual(elsewhere);
+  });
+
+  it("leave the check of the audit events alone, but for what changes no meaning", () => {
+    const naming = sourcePaths.filter(
+      (path) => /\bnewCheck\b/.test(readSource(path).text) && !/^database\/(database\.ts|engines\/)/.test(path),
+    );
+    expect(naming).toEqual(["database/resealing.ts", "resources/shared/audit-events/required.ts"]);
   });
 
   it.each([

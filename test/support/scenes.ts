@@ -28,7 +28,7 @@ import { exampleFor, pathOf, type Route, withQuery } from "./tenant.ts";
 
 export interface Staged {
   /** Sends it as this caller, or with another body; a URL that is signed is its own permission, whoever sends it. */
-  send(caller: Caller, body?: unknown): Promise<Answer>;
+  send(caller: Caller, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   readonly path: string;
   readonly body: unknown;
   /** Who may, where that is neither an owner nor a site admin. */
@@ -45,9 +45,9 @@ export async function staged(route: Route, scene: Scene): Promise<Staged> {
     callers: own === undefined ? [] : [own],
     path: url?.slice(api.url.length) ?? path,
     body: sent,
-    send: (caller, changed = sent) =>
+    send: (caller, changed = sent, headers = {}) =>
       url === undefined
-        ? caller.send(operation.method, path, changed)
+        ? caller.send(operation.method, path, changed, headers)
         : api.nobody.send(operation.method, url.slice(api.url.length), changed),
   };
 }
@@ -74,6 +74,13 @@ const after = (method: "post" | "patch", path: (scene: Scene) => string, body?: 
   data(await scene.tenant.owner[method](path(scene), body));
   return {};
 };
+
+/** The workspace is connected with the key. */
+async function withSshKey(scene: Scene): Promise<Twist> {
+  const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
+  data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
+  return {};
+}
 
 /** A set that belongs to the project, which not everybody may see, with a variable. */
 async function onProjectVarset({ api, tenant }: Scene): Promise<Twist> {
@@ -247,11 +254,8 @@ const twists: Twists = {
     await lock(scene.api.admin, twist.params?.["workspace_id"] ?? "");
     return twist;
   },
-  assignSshKey: async (scene) => {
-    const key = resource("workspaces", { id: scene.tenant.params["ssh_key_id"] });
-    data(await scene.tenant.owner.patch(`${workspaceOf(scene)}/relationships/ssh-key`, key));
-    return {};
-  },
+  assignSshKey: withSshKey,
+  deleteSshKey: withSshKey,
   createTeamProject: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
   createTeamWorkspace: async ({ api, tenant }) => ({ ids: { teams: (await makeTeam(api, tenant.name)).id } }),
   listTeamProjects: async ({ tenant }) => ({ query: `?filter[project][id]=${tenant.projectId}` }),

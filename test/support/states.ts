@@ -135,13 +135,13 @@ export const vault = createVault(Buffer.alloc(32, 7));
 /** What a job would give: every step is a transaction, until the signal says otherwise. */
 export function upkeepOf(api: Api, options: { edition?: "self-hosted" | "hosted"; signal?: AbortSignal } = {}): Upkeep {
   const { edition = "self-hosted", signal = new AbortController().signal } = options;
-  const operator = operatorContext(api.database, { organizationCreation: "site-admins" }, "upkeep");
+  const operator = operatorContext(api.audited, { organizationCreation: "site-admins" }, "upkeep");
   return {
     context: { ...operator, vault, options: { ...operator.options, edition } },
     signal,
     step: async (work) => {
       signal.throwIfAborted();
-      return api.database.write(work);
+      return api.audited.write(work);
     },
   };
 }

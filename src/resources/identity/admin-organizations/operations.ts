@@ -2,18 +2,14 @@
 import type { Granted } from "../../../access/granted.ts";
 import type { Tx } from "../../../database/database.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
-import type { Included } from "../../../jsonapi/define.ts";
 import { notFound, refuseIfAny } from "../../../kernel/errors.ts";
 import { administered, requireSiteAdmin } from "../../shared/administration.ts";
 import { recordChange, recordEvent } from "../../shared/audit-events/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
+import { loadIncluded } from "../../shared/includes.ts";
 import type { Lock } from "../../shared/locks.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
 import { administerOrganization, removeOrganization } from "../organizations/writes.ts";
-import { users } from "../users/definition.ts";
-import { usersByIds } from "../users/reads.ts";
 import { adminOrganizations, type AdminOrganizationView } from "./definition.ts";
 import { consumerFaults } from "./rules.ts";
 import {
@@ -39,20 +35,23 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       sharesModules: toFlag(query.filterModuleProducer),
       sharesProviders: toFlag(query.filterProviderProducer),
     });
-    return { ...found, included: await ownersOf(tx, context, found.views, query.include) };
+    return {
+      ...found,
+      included: (await loadIncluded(tx, context, adminOrganizations, found.views, query.include)) ?? [],
+    };
   },
 
   async showAdminOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await load(tx, context, params.organizationName);
-    return { view, included: await ownersOf(tx, context, [view], query.include) };
+    return { view, included: (await loadIncluded(tx, context, adminOrganizations, [view], query.include)) ?? [] };
   },
 
-  async updateAdminOrganization({ context, params, body, ifMatch }) {
+  async updateAdminOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = await load(tx, context, params.organizationName, true);
-      checkIfMatch(ifMatch, adminOrganizations, organization);
-      const changes = changesOf<AdminOrganizationView>(
+      context.ifMatch.check(organization);
+      const { changes, changed } = updateOf<AdminOrganizationView>(
         organization,
         changedColumns(adminOrganizations, body.attributes),
       );
@@ -60,16 +59,15 @@ export const adminOrganizationResource = implement(adminOrganizations, {
       await administerOrganization(tx, organization, changes);
       // What is shared with all is not shared with some.
       if (changes.globalModuleSharing === 1) await deleteModuleConsumers(tx, organization);
-      const changed = afterUpdate<AdminOrganizationView>(organization, changes);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization), after: inAudit(changed) });
       return { view: changed };
     });
   },
 
-  async deleteAdminOrganization({ context, params, ifMatch }) {
+  async deleteAdminOrganization({ context, params }) {
     return context.database.write(async (tx) => {
       const organization = await load(tx, context, params.organizationName, "alone");
-      checkIfMatch(ifMatch, adminOrganizations, organization);
+      context.ifMatch.check(organization);
       await removeOrganization(tx, organization);
       await recordChange(tx, context, adminOrganizations, { before: inAudit(organization) });
     });
@@ -114,18 +112,6 @@ async function load(
   const organization = await findAdminOrganization(tx, name, lock);
   if (organization === undefined) throw notFound("organization");
   return administered(administration, organization);
-}
-
-async function ownersOf(
-  tx: Tx,
-  context: Context,
-  views: readonly AdminOrganizationView[],
-  wanted: ReadonlySet<"owners">,
-): Promise<Included[]> {
-  if (!wanted.has("owners")) return [];
-  const ids = new Set(views.flatMap((view) => view.ownerIds));
-  const owners = await usersByIds(tx, context, [...ids]);
-  return owners.map((view) => ({ definition: users, view }));
 }
 
 /** An organization belongs to its own audit trail. */

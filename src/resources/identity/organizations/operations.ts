@@ -1,20 +1,16 @@
 /** Operations on organizations: load → authorize → decide → write. */
 import { type Actor, isSiteAdmin } from "../../../access/actor.ts";
 import { grant, type Granted } from "../../../access/granted.ts";
-import { open } from "../../../access/organization.ts";
+import { open, ownersAccess } from "../../../access/organization.ts";
 import { changedColumns } from "../../../jsonapi/columns.ts";
 import { forbidden, refuseIfAny } from "../../../kernel/errors.ts";
 import { newId } from "../../../kernel/ids.ts";
 import { now } from "../../../kernel/time.ts";
 import { recordChange } from "../../shared/audit-events/writes.ts";
-import { addFirstOwner } from "../organization-memberships/writes.ts";
-import { changesOf } from "../../shared/changes.ts";
+import { updateOf } from "../../shared/changes.ts";
 import { type Context, implement } from "../../shared/context.ts";
-import { checkIfMatch } from "../../shared/preconditions.ts";
-import { afterUpdate } from "../../shared/versions.ts";
-import { insertOwnersTeam } from "../teams/writes.ts";
-import { insertTokenTtlPolicies } from "../organization-token-ttl-policies/writes.ts";
-import { defaultProjectSpellings, organizations, type OrganizationView } from "./definition.ts";
+import { loadIncluded } from "../../shared/includes.ts";
+import { organizations, type OrganizationView } from "./definition.ts";
 import { grantOrganization, loadOrganization } from "./reads.ts";
 import {
   executionModeFaults,
@@ -47,11 +43,9 @@ export const organizationResource = implement(organizations, {
       refuseLockingOut(context.actor, row);
       refuseIfAny([...executionModeFaults(row), ...((await isNameTaken(tx, row.name)) ? [nameTaken()] : [])]);
       await insertOrganization(tx, creator, row);
-      await insertTokenTtlPolicies(tx, row);
-      await context.neighbours.organizationMade(tx, row);
-      const team = await insertOwnersTeam(tx, row, context.actor.kind === "user" ? 1 : 0);
-      if (context.actor.kind === "user") await addFirstOwner(tx, row.id, team.id, context.actor.userId);
-      const standing = { teamAccess: team.organizationAccess, isMember: 1, ...open };
+      const creatorId = context.actor.kind === "user" ? context.actor.userId : undefined;
+      await context.hooks.organizations.created(tx, row, creatorId);
+      const standing = { teamAccess: ownersAccess, isMember: 1, ...open };
       const view = toOrganizationView(context.actor, { ...row, ...standing });
       await recordChange(tx, context, organizations, { after: inAudit(view) });
       return { view };
@@ -65,25 +59,23 @@ export const organizationResource = implement(organizations, {
   async showOrganization({ context, params, query }) {
     const tx = context.database.reader;
     const view = await loadOrganization(tx, context, params.organizationName);
-    if (!defaultProjectSpellings.some((spelling) => query.include.has(spelling))) return { view };
-    return { view, included: await context.neighbours.defaultProject(tx, context, view) };
+    return { view, included: await loadIncluded(tx, context, organizations, [view], query.include) };
   },
 
-  async updateOrganization({ context, params, body, ifMatch }) {
+  async updateOrganization({ context, params, body }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, true),
         "can-update",
       );
-      checkIfMatch(ifMatch, organizations, organization);
+      context.ifMatch.check(organization);
       const pool = body.relationships.defaultAgentPool;
-      const changes = changesOf<OrganizationView>(organization, {
+      const { changes, changed } = updateOf<OrganizationView>(organization, {
         ...changedColumns(organizations, body.attributes),
         defaultAgentPoolId: poolAfter(body.attributes.defaultExecutionMode, pool),
       });
       if (changes === undefined) return { view: organization };
       refuseLockingOut(context.actor, changes);
-      const changed = afterUpdate(organization, changes);
       const renamed = changed.nameKey !== organization.nameKey && (await isNameTaken(tx, changed.name));
       refuseIfAny([
         ...executionModeFaults(changed),
@@ -99,13 +91,13 @@ export const organizationResource = implement(organizations, {
     });
   },
 
-  async deleteOrganization({ context, params, ifMatch }) {
+  async deleteOrganization({ context, params }) {
     return context.database.write(async (tx) => {
       const organization = grantOrganization(
         await loadOrganization(tx, context, params.organizationName, "alone"),
         "can-destroy",
       );
-      checkIfMatch(ifMatch, organizations, organization);
+      context.ifMatch.check(organization);
       await deleteOrganizationRow(tx, organization);
       await recordChange(tx, context, organizations, { before: inAudit(organization) });
     });

@@ -1,11 +1,11 @@
 /** A project: a group of workspaces, and the place where teams are given access to them. */
 import type { Access } from "../../../access/effective.ts";
-import { projectPermissions } from "../../../access/permissions.ts";
+import { projectPermissions } from "../../../access/permissions/project.ts";
 import type { ProjectTable } from "../../../database/schema/projects.ts";
 import { defineResource } from "../../../jsonapi/define.ts";
 import { type IndexedParameter, listParameter, presence, searchParameter } from "../../../jsonapi/query.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber } from "../../../jsonapi/schemas.ts";
-import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import { executionModes, type OrganizationFacts } from "../../identity/organizations/definition.ts";
 import { bindingItem } from "../tag-bindings/definition.ts";
 import {

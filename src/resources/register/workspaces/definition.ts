@@ -1,9 +1,9 @@
 /** A workspace: what is registered. Its attributes stand in the order of the specification's table. */
 import { z } from "zod";
-import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions.ts";
+import { workspacePermissionNames, workspacePermissions } from "../../../access/permissions/workspace.ts";
 import { defineResource, wordsFor } from "../../../jsonapi/define.ts";
 import { flag, flags, oneOf, reference, text, timestamp, wholeNumber, neverTrue } from "../../../jsonapi/schemas.ts";
-import { activityDurationPattern, activityDurationSentence } from "../../../kernel/durations.ts";
+import { activityDurationPattern, activityDurationSentence } from "../../../kernel/time.ts";
 import { expressionFault } from "../../../kernel/patterns.ts";
 import { lengthOf } from "../../../kernel/text.ts";
 import { executionModes } from "../../identity/organizations/definition.ts";
@@ -11,7 +11,7 @@ import { bindingItem } from "../tag-bindings/definition.ts";
 import { isConstraint, isExactVersion } from "../../site/terraform-versions/versions.ts";
 import { type AutoDestroyInput, autoDestroyFaults } from "./auto-destroy.ts";
 import { workspaceOperations } from "./contract.ts";
-import { type ExecutionInput, executionFaults } from "./execution.ts";
+import { type ExecutionInput, executionFaults } from "../execution.ts";
 import { sharingFaults, type SharingInput } from "./sharing.ts";
 import {
   agentPoolOf,

@@ -1,5 +1,5 @@
 /** Pure rules of scheduled destroys: when one comes, and of what is reminded before it. */
-import { activityDurationMs } from "../../../kernel/durations.ts";
+import { activityDurationMs } from "../../../kernel/time.ts";
 import { autoDestroyAtOf, type WorkspaceView } from "../../register/workspaces/view.ts";
 
 /** Undefined where none is to come: as the search has it, a duration is about what is there. */

@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 const context = () => ({
-  ...operatorContext(api.database, { organizationCreation: "site-admins" }, "test"),
+  ...operatorContext(api.audited, { organizationCreation: "site-admins" }, "test"),
   vault: testVault,
 });
 /** A run of the job that decides. */
@@ -37,7 +37,7 @@ const decide = () =>
   decideLostJobs({
     context: context(),
     signal: new AbortController().signal,
-    step: (work) => api.database.write(work),
+    step: (work) => api.audited.write(work),
   });
 const earlier = (columns: readonly ("heardMs" | "claimedMs")[], ms: number) =>
   api.database.write((tx) =>
