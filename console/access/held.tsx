@@ -12,7 +12,7 @@ import { Link } from "../ui/link.tsx";
 import { Section } from "../ui/page.tsx";
 import { Asked, LoadingRows } from "../components/states.tsx";
 import { Table } from "../ui/table.tsx";
-import { workspaceColumn } from "../components/workspace-link.tsx";
+import { workspaceColumn } from "../components/list.tsx";
 import { lockedWorkspaces, tokensOfUser } from "../api/detail-queries.ts";
 
 export function Locks({ organization, user }: OffboardingProps) {

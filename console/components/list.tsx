@@ -7,6 +7,9 @@ import { useAddress } from "../ui/address.ts";
 import { SearchInput } from "../ui/inputs.tsx";
 import { Asked, NoMatches } from "./states.tsx";
 import { Pager, Table, type Column } from "../ui/table.tsx";
+import { paths } from "../paths.ts";
+import { Link } from "../ui/link.tsx";
+import { Name } from "../ui/text.tsx";
 
 export interface Listed {
   readonly data: readonly any[];
@@ -84,3 +87,18 @@ export function List<A extends Listed>(props: ListProps<A>) {
     </>
   );
 }
+
+export const WorkspaceLink = ({ organization, name }: { readonly organization: string; readonly name: string }) => (
+  <Link to={paths.workspace(organization, name)}>
+    <Name>{name}</Name>
+  </Link>
+);
+
+interface Named {
+  readonly attributes: { readonly name: string };
+}
+
+export const workspaceColumn = (organization: string): Column<Named> => ({
+  title: "Workspace",
+  cell: ({ attributes: { name } }) => <WorkspaceLink organization={organization} name={name} />,
+});

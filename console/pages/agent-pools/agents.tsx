@@ -8,8 +8,7 @@ import { Section } from "../../ui/page.tsx";
 import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-import { TokensTable } from "../tokens/table.tsx";
-import type { Token } from "../tokens/words.ts";
+import { TokensTable, type Token } from "../tokens/table.tsx";
 
 export const liveMs = 5_000;
 

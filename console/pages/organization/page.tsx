@@ -12,7 +12,7 @@ import { Asked, Empty, LoadingRows } from "../../components/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
 import { counted, Dimmed, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
-import { workspaceColumn } from "../../components/workspace-link.tsx";
+import { workspaceColumn } from "../../components/list.tsx";
 import { projectsInShort, waitingWorkspaces } from "../../api/list-queries.ts";
 
 export default function OrganizationPage() {

@@ -4,12 +4,11 @@ import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
 import { LinkButton } from "../../ui/link.tsx";
-import { List } from "../../components/list.tsx";
+import { List, WorkspaceLink } from "../../components/list.tsx";
 import { Empty } from "../../components/states.tsx";
 import { figure, When } from "../../ui/text.tsx";
 import { RunStatus } from "../runs/status.tsx";
 import { ProjectFrame, type ProjectPlace } from "./frame.tsx";
-import { WorkspaceLink } from "../../components/workspace-link.tsx";
 import { workspacesOfProject } from "../../api/list-queries.ts";
 
 export default function ProjectPage() {

@@ -7,7 +7,7 @@ import { Link } from "../../ui/link.tsx";
 import { Empty } from "../../components/states.tsx";
 import { Pager, Table, type Column } from "../../ui/table.tsx";
 import { When } from "../../ui/text.tsx";
-import { WorkspaceLink } from "../../components/workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 
 export type RepositoryEvent = Resource<"vcs-events">;
 

@@ -5,12 +5,11 @@ import { useParams } from "@tanstack/react-router";
 import { includedIn } from "../../api/client.ts";
 import { paths } from "../../paths.ts";
 import { useAddress } from "../../ui/address.ts";
-import { List } from "../../components/list.tsx";
+import { List, WorkspaceLink } from "../../components/list.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
 import { Empty } from "../../components/states.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
-import { WorkspaceLink } from "../../components/workspace-link.tsx";
 import { resources, resourceOrder } from "../../api/list-queries.ts";
 
 const filters = [

@@ -7,7 +7,7 @@ import { Link } from "../../ui/link.tsx";
 import { SearchInput } from "../../ui/inputs.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
 import { Dimmed, When } from "../../ui/text.tsx";
-import { WorkspaceLink } from "../../components/workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 import { Counts } from "./counts.tsx";
 import classes from "./list.module.css";
 import { RunStatus, runStatusChoices } from "./status.tsx";

@@ -14,7 +14,7 @@ import { PlanView } from "./plan.tsx";
 import { RunActions } from "./run-actions.tsx";
 import type { RunStream } from "./run-stream.ts";
 import { Timeline } from "./timeline.tsx";
-import { useRunStream } from "./use-run-stream.ts";
+import { useRunStream } from "./use-log.ts";
 import { run as runQuery } from "../../api/detail-queries.ts";
 
 export default function RunPage() {

@@ -3,7 +3,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { askingWhole, account, asking, useRights } from "../../api/queries.ts";
 import { paths } from "../../paths.ts";
 import type { RotateProps } from "./rotate.tsx";
-import type { Token } from "./words.ts";
+import type { Token } from "./table.tsx";
 import { allTeams } from "../../api/list-queries.ts";
 import { tokensOfUser } from "../../api/detail-queries.ts";
 

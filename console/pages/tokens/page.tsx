@@ -12,8 +12,7 @@ import { counted, figure } from "../../ui/text.tsx";
 import { useTokens, type Held } from "./every-kind.ts";
 import { MakeToken } from "./make-token.tsx";
 import { Rotate } from "./rotate.tsx";
-import { TokensTable } from "./table.tsx";
-import { countTokens, soonDays, unusedDays } from "./words.ts";
+import { TokensTable, countTokens, soonDays, unusedDays } from "./table.tsx";
 
 export default function TokensPage() {
   const { organization } = useParams({ from: "/inside/$organization" });

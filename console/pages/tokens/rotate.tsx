@@ -9,7 +9,7 @@ import { ExpiryInput, longExpiries } from "../../ui/expiry-input.tsx";
 import { ActionForm, useDraft } from "../../components/forms.tsx";
 import { serverNow } from "../../now.ts";
 import { SecretOnce } from "../../ui/secret.tsx";
-import type { Token } from "./words.ts";
+import type { Token } from "./table.tsx";
 
 export interface RotateProps {
   readonly token: Token;

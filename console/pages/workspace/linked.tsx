@@ -3,7 +3,7 @@ import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
 import { Picker } from "../../components/pickers.tsx";
 import { Table, type Column } from "../../ui/table.tsx";
-import { WorkspaceLink } from "../../components/workspace-link.tsx";
+import { WorkspaceLink } from "../../components/list.tsx";
 
 interface Linked {
   /** What is taken away. */
